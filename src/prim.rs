@@ -1,0 +1,32 @@
+//! L0: atomics, cells, locks and threads. The only place that knows whether they are std's, loom's
+//! (`cfg(leno_loom)`) or shuttle's (`cfg(leno_shuttle)`).
+//!
+//! Everything else in the crate imports these names from here, so that one source runs for real, under both
+//! model checkers and under the sanitizers. The three implementations export the same names:
+//!
+//! | name | what it is |
+//! |---|---|
+//! | `AtomicUsize`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
+//! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
+//! | `Arc` | shared ownership |
+//! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes a deadline, which models ignore |
+//! | `thread` | `spawn`, `current`, `park_until`, `yield_now`, `Thread` |
+//! | `spin_loop` | a pause in a bounded spin |
+//! | `thread_local!` | thread-locals, constant-initialized in real builds |
+//! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |
+//! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
+//! | `REUSE` | whether memory may be recycled; false in models, where reuse would hide a late touch |
+
+#[cfg(not(any(leno_loom, leno_shuttle)))]
+#[path = "prim/real.rs"]
+mod imp;
+
+#[cfg(leno_loom)]
+#[path = "prim/loom.rs"]
+mod imp;
+
+#[cfg(leno_shuttle)]
+#[path = "prim/shuttle.rs"]
+mod imp;
+
+pub(crate) use imp::*;

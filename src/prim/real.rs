@@ -1,0 +1,108 @@
+//! The facade over std.
+
+#![allow(clippy::disallowed_types, reason = "this is where std's types become the facade's")]
+
+#[path = "cell.rs"]
+mod cell;
+
+pub(crate) use cell::UnsafeCell;
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::sync::Arc;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+pub(crate) const REUSE: bool = true;
+
+/// `std::sync::Mutex` that ignores poisoning.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+pub(crate) type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Mutex(std::sync::Mutex::new(value))
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// `std::sync::Condvar` with deadlines.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(std::sync::Condvar);
+
+impl Condvar {
+    pub(crate) const fn new() -> Self {
+        Condvar(std::sync::Condvar::new())
+    }
+
+    /// Waits until notified, until `deadline`, or spuriously.
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        deadline: Option<std::time::Instant>,
+    ) -> MutexGuard<'a, T> {
+        match deadline {
+            None => self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner),
+            Some(at) => {
+                let left = at.saturating_duration_since(std::time::Instant::now());
+                self.0.wait_timeout(guard, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
+            }
+        }
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+pub(crate) mod thread {
+    pub(crate) use std::thread::{Builder, JoinHandle, Thread, ThreadId, current, yield_now};
+
+    /// Parks until unparked, until `deadline`, or spuriously.
+    pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
+        match deadline {
+            None => std::thread::park(),
+            Some(at) => {
+                std::thread::park_timeout(at.saturating_duration_since(std::time::Instant::now()));
+            }
+        }
+    }
+}
+
+/// The life probe; nothing in real builds.
+#[derive(Debug)]
+pub(crate) struct Life;
+
+impl Life {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Life
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn end(&self) {}
+}
+
+macro_rules! thread_local_ {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
+        std::thread_local! { $($(#[$meta])* $vis static $name: $type = const { $init };)+ }
+    };
+}
+pub(crate) use thread_local_ as thread_local;
+
+macro_rules! const_fn {
+    ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {
+        $($(#[$meta])* $vis const fn $name($($arg: $type),*) -> $ret $body)+
+    };
+}
+pub(crate) use const_fn;

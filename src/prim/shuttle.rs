@@ -1,0 +1,100 @@
+//! The facade over shuttle. Deadlines are ignored: a model's time never passes.
+
+#[path = "cell.rs"]
+mod cell;
+
+pub(crate) use cell::UnsafeCell;
+pub(crate) use shuttle::hint::spin_loop;
+pub(crate) use shuttle::sync::Arc;
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+pub(crate) const REUSE: bool = false;
+
+/// shuttle's mutex.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+pub(crate) type MutexGuard<'a, T> = shuttle::sync::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(shuttle::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().expect("shuttle's mutex is never poisoned")
+    }
+}
+
+/// shuttle's condition variable.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(shuttle::sync::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Condvar(shuttle::sync::Condvar::new())
+    }
+
+    pub(crate) fn wait_until<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _deadline: Option<std::time::Instant>,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait(guard).expect("shuttle's mutex is never poisoned")
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+pub(crate) mod thread {
+    pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, ThreadId, current, yield_now};
+
+    pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
+        match deadline {
+            None => shuttle::thread::park(),
+            Some(_) => shuttle::thread::yield_now(),
+        }
+    }
+}
+
+/// The life probe: a relaxed flag, read at each touch and overwritten at the end.
+#[derive(Debug)]
+pub(crate) struct Life {
+    dead: AtomicBool,
+}
+
+impl Life {
+    pub(crate) fn new() -> Self {
+        Life { dead: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn touch(&self) {
+        assert!(!self.dead.load(Ordering::Relaxed), "a node was touched after its end");
+    }
+
+    pub(crate) fn end(&self) {
+        if !std::thread::panicking() {
+            assert!(!self.dead.swap(true, Ordering::Relaxed), "a node ended twice");
+        }
+    }
+}
+
+macro_rules! thread_local_ {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
+        $(shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = $init; })+
+    };
+}
+pub(crate) use thread_local_ as thread_local;
+
+macro_rules! const_fn {
+    ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {
+        $($(#[$meta])* $vis fn $name($($arg: $type),*) -> $ret $body)+
+    };
+}
+pub(crate) use const_fn;

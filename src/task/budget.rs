@@ -1,0 +1,43 @@
+//! The budget of operations per poll: a fiber that always finds its channel ready still lets others run.
+//!
+//! leno's executors refill it before each poll of a fiber. Everywhere else (other executors, plain threads)
+//! there is no budget: those have means of their own, or need none.
+
+use std::cell::Cell;
+
+use crate::prim;
+
+/// Operations that one poll of a fiber may complete before it is sent to the back of the queue.
+const PER_POLL: u32 = 128;
+const UNLIMITED: u32 = u32::MAX;
+
+prim::thread_local! {
+    static LEFT: Cell<u32> = Cell::new(UNLIMITED);
+}
+
+/// Runs `poll` with a full budget.
+pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
+    struct Restore(u32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = LEFT.try_with(|left| left.set(self.0));
+        }
+    }
+    let _restore = Restore(LEFT.try_with(|left| left.replace(PER_POLL)).unwrap_or(UNLIMITED));
+    poll()
+}
+
+/// Takes one operation from the budget of the poll that is running; false when it is spent, and then the
+/// operation has to wake its own task and return `Pending`.
+#[inline]
+pub(crate) fn spend() -> bool {
+    LEFT.try_with(|left| match left.get() {
+        UNLIMITED => true,
+        0 => false,
+        n => {
+            left.set(n - 1);
+            true
+        }
+    })
+    .unwrap_or(true)
+}

@@ -1,0 +1,3 @@
+//! L1: what the layers above need of a fiber.
+pub(crate) mod budget;
+pub(crate) mod thread;

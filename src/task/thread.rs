@@ -1,0 +1,110 @@
+//! Plain threads as waiters: a waker that unparks a thread, and the loop that drives one future on it.
+//!
+//! The parker's flag is the token of `std::thread::park`, kept apart from it because user code may unpark the
+//! same thread for reasons of its own. `wake` sets the flag and unparks; the thread consumes the flag before
+//! each sleep, so a wake between a poll and the sleep is never lost.
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::time::{Duration, Instant};
+
+use crate::prim::{self, Arc, AtomicBool, Ordering, thread};
+
+/// One thread's waiting place.
+struct Parker {
+    thread: thread::Thread,
+    woken: AtomicBool,
+}
+
+impl Parker {
+    fn wake(&self) {
+        // ORDERING: Release pairs with the Acquire in `Parker::take`: the woken thread sees what the waker did.
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            self.thread.unpark();
+        }
+    }
+
+    fn take(&self) -> bool {
+        // ORDERING: pairs with `Parker::wake`.
+        self.woken.swap(false, Ordering::AcqRel)
+    }
+
+    /// Sleeps until woken (true) or until `deadline` has passed (false).
+    fn park(&self, deadline: Option<Instant>) -> bool {
+        loop {
+            if self.take() {
+                return true;
+            }
+            if deadline.is_some_and(|at| Instant::now() >= at) {
+                return false;
+            }
+            thread::park_until(deadline);
+        }
+    }
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(
+    // SAFETY (all four): `data` is from `Arc::into_raw` and stands for one count of the parker.
+    |data| {
+        // SAFETY: as above; `ManuallyDrop` keeps the caller's count.
+        let parker = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Parker>()) });
+        raw_waker(Arc::clone(&parker))
+    },
+    // SAFETY: as above; this consumes the count.
+    |data| unsafe { Arc::from_raw(data.cast::<Parker>()) }.wake(),
+    // SAFETY: as above; the count is only borrowed.
+    |data| unsafe { &*data.cast::<Parker>() }.wake(),
+    // SAFETY: as above; this consumes the count.
+    |data| drop(unsafe { Arc::from_raw(data.cast::<Parker>()) }),
+);
+
+fn raw_waker(parker: Arc<Parker>) -> RawWaker {
+    RawWaker::new(Arc::into_raw(parker).cast::<()>(), &VTABLE)
+}
+
+/// Polls `future` on the calling thread, which sleeps in between. `None`: `deadline` passed first; the future
+/// was polled at least once and can be polled on.
+///
+/// A future that wakes itself during its poll (something it needs is claimed but not yet published) is polled
+/// again after a pause that grows from a yield to a millisecond.
+pub(crate) fn block_on<F: Future + ?Sized>(
+    mut future: Pin<&mut F>,
+    deadline: Option<Instant>,
+) -> Option<F::Output> {
+    let parker = Arc::new(Parker { thread: thread::current(), woken: AtomicBool::new(false) });
+    // SAFETY: the vtable's contract is `Parker`'s, and this is one count of it.
+    let waker = unsafe { Waker::from_raw(raw_waker(Arc::clone(&parker))) };
+    let mut cx = Context::from_waker(&waker);
+    let mut pauses = 0;
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Some(output);
+        }
+        if parker.take() {
+            if deadline.is_some_and(|at| Instant::now() >= at) {
+                return None;
+            }
+            pause(pauses);
+            pauses += 1;
+        } else {
+            pauses = 0;
+            if !parker.park(deadline) {
+                return None;
+            }
+        }
+    }
+}
+
+/// One pause of a growing series; bounded, because it waits for a thread that may have been preempted.
+pub(crate) fn pause(so_far: u32) {
+    match so_far {
+        0..4 => prim::spin_loop(),
+        4..16 => thread::yield_now(),
+        _ => {
+            let pause = Duration::from_micros(1 << so_far.saturating_sub(12).min(10));
+            thread::park_until(Some(Instant::now() + pause));
+        }
+    }
+}
