@@ -1,4 +1,8 @@
 //! leno
 #![allow(unused, reason = "skeleton")]
+pub mod channel;
+pub mod fiber;
 pub(crate) mod prim;
 pub(crate) mod task;
+pub(crate) mod wait;
+pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};

@@ -108,3 +108,8 @@ pub(crate) fn pause(so_far: u32) {
         }
     }
 }
+
+/// The instant `d` from now; `None`, never, where that is beyond what the clock can say.
+pub(crate) fn deadline_after(d: Duration) -> Option<Instant> {
+    Instant::now().checked_add(d)
+}

@@ -1,0 +1,206 @@
+//! What the operations of a channel say when they cannot do what was asked. Errors of senders give the value back.
+
+use std::error::Error;
+use std::fmt;
+
+/// The channel is closed; the value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<T>(pub T);
+
+/// The channel is closed, and nothing is left in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecvError;
+
+/// Why a send did not happen at once; the value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TrySendError<T> {
+    /// There is no room now or, on a rendezvous channel, no receiver waits.
+    Full(T),
+    /// The channel is closed.
+    Closed(T),
+}
+
+/// Why a receive did not happen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// There is no value now.
+    Empty,
+    /// The channel is closed, and nothing is left in it.
+    Closed,
+}
+
+/// Why a send with a time limit did not happen; the value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum SendTimeoutError<T> {
+    /// The time was up.
+    Timeout(T),
+    /// The channel is closed.
+    Closed(T),
+}
+
+/// Why a receive with a time limit did not happen. Nothing was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// The time was up.
+    Timeout,
+    /// The channel is closed, and nothing is left in it.
+    Closed,
+}
+
+const CLOSED: &str = "the channel is closed";
+const DRAINED: &str = "the channel is closed and empty";
+
+macro_rules! text {
+    ($($error:ident $(<$T:ident>)? { $($pattern:pat => $text:expr,)+ })+) => {$(
+        impl $(<$T>)? fmt::Display for $error $(<$T>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($pattern => $text,)+ })
+            }
+        }
+
+        impl $(<$T>)? Error for $error $(<$T>)? {}
+    )+};
+}
+
+text! {
+    SendError<T> {
+        SendError(_) => CLOSED,
+    }
+    TrySendError<T> {
+        TrySendError::Full(_) => "the channel has no room now",
+        TrySendError::Closed(_) => CLOSED,
+    }
+    SendTimeoutError<T> {
+        SendTimeoutError::Timeout(_) => "the channel had no room in time",
+        SendTimeoutError::Closed(_) => CLOSED,
+    }
+    RecvError {
+        RecvError => DRAINED,
+    }
+    TryRecvError {
+        TryRecvError::Empty => "the channel has no value now",
+        TryRecvError::Closed => DRAINED,
+    }
+    RecvTimeoutError {
+        RecvTimeoutError::Timeout => "the channel had no value in time",
+        RecvTimeoutError::Closed => DRAINED,
+    }
+}
+
+/// Without a bound on `T`, so that `?` and `unwrap` work for any value.
+macro_rules! debug {
+    ($($error:ident { $($pattern:pat => $text:literal,)+ })+) => {$(
+        impl<T> fmt::Debug for $error<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($pattern => $text,)+ })
+            }
+        }
+    )+};
+}
+
+debug! {
+    SendError {
+        SendError(_) => "SendError(..)",
+    }
+    TrySendError {
+        TrySendError::Full(_) => "Full(..)",
+        TrySendError::Closed(_) => "Closed(..)",
+    }
+    SendTimeoutError {
+        SendTimeoutError::Timeout(_) => "Timeout(..)",
+        SendTimeoutError::Closed(_) => "Closed(..)",
+    }
+}
+
+impl<T> SendError<T> {
+    /// The value that was not sent.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> TrySendError<T> {
+    /// The value that was not sent.
+    pub fn into_inner(self) -> T {
+        match self {
+            TrySendError::Full(value) | TrySendError::Closed(value) => value,
+        }
+    }
+
+    /// Whether a later attempt may succeed.
+    pub fn is_full(&self) -> bool {
+        matches!(self, TrySendError::Full(_))
+    }
+
+    /// Whether every later attempt will fail.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, TrySendError::Closed(_))
+    }
+}
+
+impl<T> SendTimeoutError<T> {
+    /// The value that was not sent.
+    pub fn into_inner(self) -> T {
+        match self {
+            SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,
+        }
+    }
+
+    /// Whether the time was up.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, SendTimeoutError::Timeout(_))
+    }
+
+    /// Whether the channel is closed.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, SendTimeoutError::Closed(_))
+    }
+}
+
+impl TryRecvError {
+    /// Whether a later attempt may succeed.
+    pub fn is_empty(&self) -> bool {
+        *self == TryRecvError::Empty
+    }
+
+    /// Whether every later attempt will fail.
+    pub fn is_closed(&self) -> bool {
+        *self == TryRecvError::Closed
+    }
+}
+
+impl RecvTimeoutError {
+    /// Whether the time was up.
+    pub fn is_timeout(&self) -> bool {
+        *self == RecvTimeoutError::Timeout
+    }
+
+    /// Whether the channel is closed and empty.
+    pub fn is_closed(&self) -> bool {
+        *self == RecvTimeoutError::Closed
+    }
+}
+
+impl<T> From<SendError<T>> for TrySendError<T> {
+    fn from(SendError(value): SendError<T>) -> Self {
+        TrySendError::Closed(value)
+    }
+}
+
+impl<T> From<SendError<T>> for SendTimeoutError<T> {
+    fn from(SendError(value): SendError<T>) -> Self {
+        SendTimeoutError::Closed(value)
+    }
+}
+
+impl From<RecvError> for TryRecvError {
+    fn from(_: RecvError) -> Self {
+        TryRecvError::Closed
+    }
+}
+
+impl From<RecvError> for RecvTimeoutError {
+    fn from(_: RecvError) -> Self {
+        RecvTimeoutError::Closed
+    }
+}

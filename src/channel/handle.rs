@@ -1,0 +1,333 @@
+//! The two handles of a channel.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+
+use super::future::{Closed, RecvFuture, SendFuture};
+use super::iter::{Drain, IntoIter, Iter, TryIter};
+use super::shared::{End, Shared, SharedRef};
+use super::stream::{IntoStream, RecvStream};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::wait::Attempt;
+
+/// The sending side of a channel; clones of it send into the same channel.
+///
+/// When the last sender is dropped the channel closes: receivers get what is left in it, then [`RecvError`].
+/// When the last receiver is dropped it closes too, and what is left in it is dropped.
+pub struct Sender<T> {
+    shared: SharedRef<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// The receiving side of a channel; clones of it take from the same channel, each value going to one of them.
+///
+/// See [`Sender`] for what happens when the last handle of a side is dropped.
+pub struct Receiver<T> {
+    shared: SharedRef<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// Two handles of the channel, the first ones.
+pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
+    let shared = Shared::new(capacity);
+    (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
+}
+
+impl<T> Sender<T> {
+    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
+    ///
+    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them.
+    ///
+    /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
+    /// [`SendFuture::into_inner`].
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// tx.send(7).await?;
+    /// assert_eq!(rx.recv().await, Ok(7));
+    /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
+    /// ```
+    pub fn send(&self, value: T) -> SendFuture<'_, T> {
+        SendFuture::new(self, value)
+    }
+
+    /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
+    ///
+    /// # Errors
+    /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
+    #[inline]
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        let mut value = Some(value);
+        match self.get().try_send(&mut value, None) {
+            Attempt::Ready(sent) => sent.map_err(TrySendError::from),
+            Attempt::Wait | Attempt::Again => {
+                Err(TrySendError::Full(value.expect("a send that did not happen has its value")))
+            }
+        }
+    }
+
+    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
+        self.send(value).wait()
+    }
+
+    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and
+    /// [`SendFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed, or the time was up and the value is not sent; it comes back.
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_timeout(d)
+    }
+
+    /// Waits until sends can only fail: the channel is closed, or its last receiver is gone.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded::<u8>(1);
+    /// drop(rx);
+    /// tx.closed().await;
+    /// assert!(tx.is_closed());
+    /// # });
+    /// ```
+    pub fn closed(&self) -> Closed<'_, T> {
+        Closed::new(self)
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Receives the next value; waits while there is none.
+    ///
+    /// Receivers that wait are served in the order in which they began to wait. On a buffered channel a receiver
+    /// that comes just when a value does may take it before one that was woken for it, which keeps its place.
+    ///
+    /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
+    /// receiver, before all values that are still to be sent.
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    pub fn recv(&self) -> RecvFuture<'_, T> {
+        RecvFuture::new(self)
+    }
+
+    /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
+    ///
+    /// # Errors
+    /// There is none now, or the channel is closed and empty.
+    #[inline]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        match self.get().try_recv(None) {
+            Attempt::Ready(received) => received.map_err(TryRecvError::from),
+            Attempt::Wait | Attempt::Again => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn recv_blocking(&self) -> Result<T, RecvError> {
+        self.recv().wait()
+    }
+
+    /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and
+    /// [`RecvFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty, or the time was up and nothing was taken.
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_timeout(&self, d: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_timeout(d)
+    }
+
+    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::bounded(4);
+    /// tx.try_send(1).unwrap();
+    /// tx.try_send(2).unwrap();
+    /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    pub fn drain(&self) -> Drain<'_, T> {
+        Drain::new(self)
+    }
+
+    /// Receives on a plain thread until the channel is closed and empty; each step blocks as
+    /// [`recv_blocking`](Self::recv_blocking) does.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter::new(self)
+    }
+
+    /// Receives without waiting, until there is no value.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter::new(self)
+    }
+
+    /// A stream of the channel's values; it ends when the channel is closed and empty.
+    ///
+    /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receiver.
+    pub fn stream(&self) -> RecvStream<'_, T> {
+        RecvStream::new(self)
+    }
+
+    /// As [`stream`](Self::stream), keeping the receiver.
+    pub fn into_stream(self) -> IntoStream<T> {
+        IntoStream::new(self)
+    }
+}
+
+macro_rules! handle {
+    ($name:ident, $end:ident, $side:literal) => {
+        // SAFETY: a handle gives access to values by value only, and to the channel, which is made for sharing.
+        unsafe impl<T: Send> Send for $name<T> {}
+        // SAFETY: as above.
+        unsafe impl<T: Send> Sync for $name<T> {}
+        impl<T> UnwindSafe for $name<T> {}
+        impl<T> RefUnwindSafe for $name<T> {}
+        impl<T> Unpin for $name<T> {}
+
+        impl<T> $name<T> {
+            fn get(&self) -> &Shared<T> {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared.as_ref() }
+            }
+
+            pub(super) fn shared(&self) -> SharedRef<T> {
+                self.shared
+            }
+
+            /// Closes the channel; true the first time, then false.
+            ///
+            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
+            /// received.
+            pub fn close(&self) -> bool {
+                self.get().close()
+            }
+
+            /// Closes the channel and drops what is in it; true if it was not closed before.
+            pub fn close_now(&self) -> bool {
+                let closed = self.get().close();
+                self.get().discard();
+                closed
+            }
+
+            /// Whether sends can only fail: the channel was closed, or all handles of a side are gone.
+            pub fn is_closed(&self) -> bool {
+                self.get().is_closed()
+            }
+
+            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
+            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
+            pub fn len(&self) -> usize {
+                self.get().len()
+            }
+
+            /// Whether [`len`](Self::len) is zero.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Whether there is no room for another value; always so on a rendezvous channel.
+            pub fn is_full(&self) -> bool {
+                self.capacity().is_some_and(|capacity| self.len() >= capacity)
+            }
+
+            /// How many values the channel holds; `None`: there is no bound.
+            pub fn capacity(&self) -> Option<usize> {
+                self.get().capacity()
+            }
+
+            /// How many senders there are.
+            pub fn sender_count(&self) -> usize {
+                self.get().count(End::Sender)
+            }
+
+            /// How many receivers there are.
+            pub fn receiver_count(&self) -> usize {
+                self.get().count(End::Receiver)
+            }
+
+            /// Whether both are handles of one channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                self.shared == other.shared
+            }
+
+            /// Panics if an invariant of the waiter queues does not hold. For tests.
+            #[doc(hidden)]
+            pub fn assert_valid(&self) {
+                self.get().assert_valid();
+            }
+        }
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                self.get().add_handle(End::$end);
+                $name { shared: self.shared, _values: PhantomData }
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // SAFETY: this is the handle that is consumed.
+                unsafe { Shared::drop_handle(self.shared, End::$end) };
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($side)
+                    .field("len", &self.len())
+                    .field("capacity", &self.capacity())
+                    .field("closed", &self.is_closed())
+                    .field("senders", &self.sender_count())
+                    .field("receivers", &self.receiver_count())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+handle!(Sender, Sender, "Sender");
+handle!(Receiver, Receiver, "Receiver");
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter::new(self)
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

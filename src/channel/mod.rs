@@ -1,0 +1,94 @@
+//! L2: channels. Values go from senders to receivers, each to one receiver, in order.
+//!
+//! | | holds | a send waits |
+//! |---|---|---|
+//! | [`rendezvous`] | nothing | until a receiver takes its value |
+//! | [`bounded`] | `cap` values | while it is full |
+//! | [`unbounded`] | any number | never |
+//!
+//! All of them give the same two handles, [`Sender`] and [`Receiver`], which any number of fibers, tasks of other
+//! executors and plain threads may share. An operation is a future; `.wait()` runs it on a plain thread, and
+//! `try_…` never waits.
+//!
+//! ```
+//! let (tx, rx) = leno::bounded(2);
+//! std::thread::spawn(move || {
+//!     for word in ["warp", "weft", "warp"] {
+//!         tx.send_blocking(word).unwrap();
+//!     }
+//! });
+//! let woven = leno::block_on(async {
+//!     let mut woven = Vec::new();
+//!     while let Ok(word) = rx.recv().await {
+//!         woven.push(word);
+//!     }
+//!     woven
+//! });
+//! assert_eq!(woven, ["warp", "weft", "warp"]);
+//! ```
+//!
+//! # Order
+//!
+//! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
+//! served in the order in which they began to wait.
+//!
+//! # Closing
+//!
+//! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
+//! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
+//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
+
+mod branch;
+mod deep;
+mod error;
+mod future;
+mod handle;
+mod iter;
+mod rendezvous;
+mod ring;
+mod shared;
+mod stream;
+
+pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+pub use future::{Closed, RecvFuture, SendFuture};
+pub use handle::{Receiver, Sender};
+pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use stream::{IntoStream, RecvStream};
+
+/// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.
+///
+/// ```
+/// let (tx, rx) = leno::rendezvous();
+/// assert!(tx.try_send(1).is_err(), "nobody is there to take it");
+/// std::thread::spawn(move || tx.send_blocking(2));
+/// assert_eq!(rx.recv_blocking(), Ok(2));
+/// ```
+pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(0)
+}
+
+/// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
+/// 1024, and as the channel fills beyond that.
+///
+/// ```
+/// let (tx, rx) = leno::bounded(1);
+/// tx.try_send('a').unwrap();
+/// assert!(tx.try_send('b').unwrap_err().is_full());
+/// assert_eq!(rx.try_recv(), Ok('a'));
+/// ```
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    handle::channel(Some(cap))
+}
+
+/// A channel that holds any number of values; sends never wait.
+///
+/// Nothing slows a sender down that is faster than its receivers: prefer [`bounded`] where that can happen.
+///
+/// ```
+/// let (tx, rx) = leno::unbounded();
+/// tx.try_send(1).unwrap();
+/// assert_eq!((rx.len(), rx.capacity()), (1, None));
+/// ```
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    handle::channel(None)
+}

@@ -1,0 +1,609 @@
+//! The node: what stands in a queue for one branch of one suspended operation.
+//!
+//! Nodes never live in futures: a peer may read a node after the future's drop has returned. They come from a
+//! cache of the thread and go back to the cache of whichever thread frees them.
+//!
+//! # Who may touch what
+//!
+//! 1. *Rights.* A node has an owner (a [`Waiter`]) from its allocation on. Entering a queue shares it: the queue
+//!    holds the *peer's right*, which popping hands to exactly one peer (a [`Popped`]).
+//! 2. *Plain operations* have one node, whose own word is the claim word. Each of the peer's last transitions of
+//!    that word (`DONE`, `NOTIFIED`, the mark) gives the peer's right back: the node is the owner's alone. A
+//!    peer that finds `GONE` holds the node alone.
+//! 3. *Selects* have a node per branch and one more, the *anchor*, which stands in no queue and whose word is the
+//!    claim word of all of them. A branch node's own word is unused; its `hand` says who still holds it: a peer
+//!    marks it `POPPED` before it touches the claim word and `PARTED` when it is through. Whoever parts last
+//!    frees it. Each branch node holds a count of its anchor, so a peer that holds one may touch the anchor.
+//! 4. *Cells.* The parker and the payload belong to whoever has claimed the word of that branch, and otherwise to
+//!    the owner while no peer can claim: before entering, in `BUSY` (not the payload of a node that a peer has
+//!    claimed, of course), and after the end. `anchor`, `branch` and `rank` are written by the owner
+//!    before entering only. `links` belong to the queue's lock.
+//! 5. A node is freed with no waker and no value in it.
+
+use std::mem::{self, MaybeUninit};
+use std::ptr::{self, NonNull};
+use std::task::{RawWakerVTable, Waker};
+
+use super::word::{Claimed, Word};
+use crate::prim::{self, AtomicUsize, Life, Ordering, UnsafeCell};
+
+/// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
+const INLINE: usize = 4;
+
+/// Free nodes that a thread keeps.
+const CACHED: usize = 64;
+
+const IN_QUEUE: usize = 0;
+const POPPED: usize = 1;
+const PARTED: usize = 2;
+
+#[repr(align(64))]
+pub(crate) struct Node {
+    word: Word,
+    /// A branch node's `hand`; an anchor's count of branch nodes and its owner.
+    shared: AtomicUsize,
+    place: UnsafeCell<Place>,
+    pub(super) links: UnsafeCell<Links>,
+    parker: UnsafeCell<Option<Waker>>,
+    /// Identity of the parker, for the owner's eyes only: it may compare it while a peer takes the parker.
+    identity: UnsafeCell<Identity>,
+    payload: UnsafeCell<Payload>,
+    pub(super) life: Life,
+}
+
+type Identity = (*const (), *const RawWakerVTable);
+
+/// What is handed over: a value that fits, or a box of it.
+struct Payload {
+    words: [MaybeUninit<usize>; INLINE],
+    full: bool,
+}
+
+struct Place {
+    /// Null for a plain operation.
+    anchor: *const Node,
+    branch: usize,
+    rank: u64,
+}
+
+/// A list's hooks; guarded by the lock of the queue in which the node stands.
+pub(super) struct Links {
+    pub(super) prev: Option<NodeRef>,
+    pub(super) next: Option<NodeRef>,
+    pub(super) listed: Listed,
+}
+
+/// The list in which a node is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    Nowhere,
+    Waiters,
+    Bystanders,
+}
+
+/// An address of a node, with no right attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeRef(NonNull<Node>);
+
+impl NodeRef {
+    pub(super) fn from_word(word: usize) -> NodeRef {
+        NodeRef(NonNull::new(ptr::with_exposed_provenance_mut(word)).expect("an occupied word names a node"))
+    }
+
+    pub(super) fn to_word(self) -> usize {
+        self.0.as_ptr().expose_provenance()
+    }
+
+    /// # Safety
+    /// The caller holds a right to the node (invariant 1), or the lock of the queue that it is listed in.
+    pub(super) unsafe fn get<'a>(self) -> &'a Node {
+        // SAFETY: a node lives while any right to it is held.
+        let node = unsafe { self.0.as_ref() };
+        node.life.touch();
+        node
+    }
+}
+
+impl Node {
+    /// When its operation began to wait, for queues that keep places.
+    pub(super) fn rank(&self) -> u64 {
+        // SAFETY: written by the owner before entering only (invariant 4).
+        self.place.with(|place| unsafe { (*place).rank })
+    }
+
+    pub(super) fn anchor(&self) -> Option<NodeRef> {
+        // SAFETY: as in `rank`.
+        NonNull::new(self.place.with(|place| unsafe { (*place).anchor }).cast_mut()).map(NodeRef)
+    }
+
+    fn branch(&self) -> usize {
+        // SAFETY: as in `rank`.
+        self.place.with(|place| unsafe { (*place).branch })
+    }
+
+    /// # Safety
+    /// The payload is the caller's (invariant 4).
+    unsafe fn put<T>(&self, value: T) {
+        self.payload.with_mut(|payload| {
+            // SAFETY: the caller owns the cell; size and alignment are checked, and a box fits always.
+            unsafe {
+                debug_assert!(!(*payload).full);
+                (*payload).full = true;
+                let words = (&raw mut (*payload).words).cast::<T>();
+                if fits::<T>() { words.write(value) } else { words.cast::<Box<T>>().write(Box::new(value)) }
+            }
+        });
+    }
+
+    /// Takes the value out, if there is one.
+    ///
+    /// # Safety
+    /// The payload is the caller's (invariant 4), and whatever was put was a `T`.
+    unsafe fn take<T>(&self) -> Option<T> {
+        self.payload.with_mut(|payload| {
+            // SAFETY: the caller owns the cell, and `put` wrote it.
+            unsafe {
+                if !std::mem::take(&mut (*payload).full) {
+                    return None;
+                }
+                let words = (&raw const (*payload).words).cast::<T>();
+                Some(if fits::<T>() { words.read() } else { *words.cast::<Box<T>>().read() })
+            }
+        })
+    }
+
+    /// # Safety
+    /// The parker is the caller's (invariant 4).
+    unsafe fn take_parker(&self) -> Option<Waker> {
+        // SAFETY: the caller owns the cell.
+        self.parker.with_mut(|parker| unsafe { (*parker).take() })
+    }
+}
+
+const fn fits<T>() -> bool {
+    size_of::<T>() <= size_of::<[usize; INLINE]>() && align_of::<T>() <= align_of::<usize>()
+}
+
+/// The owner's right to a node.
+#[derive(Debug)]
+pub(crate) struct Waiter(NodeRef);
+
+// SAFETY: a waiter is a unique right; what its node holds (wakers, values) is Send where the operation is.
+unsafe impl Send for Waiter {}
+// SAFETY: a shared waiter gives access to atomics only.
+unsafe impl Sync for Waiter {}
+
+impl Waiter {
+    /// A node for a plain operation; its word is OPEN once it is parked.
+    pub(crate) fn plain() -> Waiter {
+        Waiter::alloc(ptr::null(), 0, 0)
+    }
+
+    /// A select's anchor; its word is BUSY.
+    pub(crate) fn anchor() -> Waiter {
+        let anchor = Waiter::alloc(ptr::null(), 0, 0);
+        anchor.node().word.reset(false);
+        anchor.node().shared.store(1, Ordering::Relaxed);
+        anchor
+    }
+
+    /// The node of branch `branch` of `anchor`'s select.
+    pub(crate) fn branch(anchor: &Waiter, branch: usize, rank: u64) -> Waiter {
+        anchor.node().shared.fetch_add(1, Ordering::Relaxed);
+        Waiter::alloc(anchor.0.0.as_ptr(), branch, rank)
+    }
+
+    fn alloc(anchor: *const Node, branch: usize, rank: u64) -> Waiter {
+        let node = NodeRef(cache::alloc());
+        // SAFETY: nobody else knows the node yet.
+        unsafe { node.get() }.place.with_mut(|place| unsafe { *place = Place { anchor, branch, rank } });
+        Waiter(node)
+    }
+
+    fn node(&self) -> &Node {
+        // SAFETY: this is the owner's right.
+        unsafe { self.0.get() }
+    }
+
+    pub(crate) fn as_ref(&self) -> NodeRef {
+        self.0
+    }
+
+    pub(crate) fn word(&self) -> &Word {
+        &self.node().word
+    }
+
+    pub(crate) fn rank(&self) -> u64 {
+        self.node().rank()
+    }
+
+    /// Sets the rank of a node that stands in no queue.
+    pub(crate) fn set_rank(&self, rank: u64) {
+        // SAFETY: before entering, the place is the owner's (invariant 4).
+        self.node().place.with_mut(|place| unsafe { (*place).rank = rank });
+    }
+
+    /// Whether `waker` is the one that the operation is parked with. Meaningful only if the word was found OPEN
+    /// since: then the parker is alive, and an equal identity means the same task.
+    pub(crate) fn parked_by(&self, waker: &Waker) -> bool {
+        // SAFETY: the identity is the owner's only.
+        self.node().identity.with(|identity| unsafe { *identity == identify(waker) })
+    }
+
+    /// Stores the parker, and gives the previous one back, to be dropped where foreign code may run.
+    ///
+    /// # Safety
+    /// No peer can claim the operation: it stands in no queue, or its word is BUSY.
+    pub(crate) unsafe fn park(&self, waker: Waker) -> Option<Waker> {
+        // SAFETY: the identity is the owner's only; the parker is by the caller's promise.
+        self.node().identity.with_mut(|identity| unsafe { *identity = identify(&waker) });
+        // SAFETY: as above.
+        self.node().parker.with_mut(|parker| unsafe { (*parker).replace(waker) })
+    }
+
+    /// # Safety
+    /// The payload is the owner's (invariant 4) and empty.
+    pub(crate) unsafe fn put<T>(&self, value: T) {
+        // SAFETY: the caller's promise.
+        unsafe { self.node().put(value) }
+    }
+
+    /// # Safety
+    /// The payload is the owner's (invariant 4), and whatever was put was a `T`.
+    pub(crate) unsafe fn take<T>(&self) -> Option<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.node().take() }
+    }
+
+    /// Whether a peer has taken this branch node out of its queue. True only after the owner has seen the mark,
+    /// a notification or an end in the anchor's word that this peer set, or by luck.
+    pub(crate) fn was_popped(&self) -> bool {
+        self.node().shared.load(Ordering::Acquire) != IN_QUEUE
+    }
+
+    /// Makes a popped branch node fit to enter again. Where its peer is still about to part, it gets a new node.
+    pub(crate) fn renew(self, anchor: &Waiter) -> Waiter {
+        // ORDERING: Acquire pairs with `Popped::part`.
+        if self.node().shared.load(Ordering::Acquire) == PARTED {
+            self.node().shared.store(IN_QUEUE, Ordering::Relaxed);
+            return self;
+        }
+        let (branch, rank) = (self.node().branch(), self.rank());
+        self.part();
+        Waiter::branch(anchor, branch, rank)
+    }
+
+    /// Gives up a branch node that a peer has popped: whoever parts last frees it.
+    ///
+    /// The branch that is DONE is the owner's alone: free it instead.
+    pub(crate) fn part(self) {
+        // SAFETY: this consumes the owner's right.
+        unsafe { part(self.0) }
+    }
+
+    /// Frees a node that is the owner's alone.
+    pub(crate) fn free(self) {
+        // SAFETY: the right is consumed and, by the caller's knowledge of the protocol, the only one left. A
+        // parker that was never taken is dropped last, as foreign code.
+        let parker = unsafe { self.node().take_parker() };
+        unsafe { free(self.0) };
+        drop(parker);
+    }
+
+    /// Gives up a plain node whose word is BUSY, and which a peer has popped: if the peer has been here already
+    /// the node is freed, otherwise the peer will find the owner gone.
+    pub(crate) fn abandon(self) {
+        // SAFETY: BUSY: the parker is the owner's.
+        let parker = unsafe { self.node().take_parker() };
+        if self.word().leave().missed {
+            self.free();
+        }
+        drop(parker);
+    }
+
+    /// Gives up an anchor: the last branch node or this call frees it.
+    pub(crate) fn release_anchor(self) {
+        // SAFETY: the word is GONE or DONE and the parker untouched by any peer from here on, or it was taken.
+        unsafe { release_anchor(self.0) }
+    }
+}
+
+/// The peer's right to a node that was popped.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Popped(NodeRef);
+
+impl Popped {
+    /// # Safety
+    /// The caller has just taken the node out of its queue.
+    pub(super) unsafe fn new(node: NodeRef) -> Popped {
+        Popped(node)
+    }
+
+    /// Claims the operation. `Err`: it is over or in other hands; the node was handed back and the peer goes on
+    /// as if nobody had waited there.
+    pub(crate) fn claim(self) -> Option<Claim> {
+        // SAFETY: this is the peer's right; a branch node keeps its anchor alive (invariant 3).
+        let (node, anchor) = unsafe {
+            let node = self.0.get();
+            (node, node.anchor().map(|anchor| anchor.get()))
+        };
+        let Some(anchor) = anchor else {
+            return match node.word.claim(0) {
+                Claimed::Yes => Some(Claim(self.0)),
+                Claimed::Missed => None,
+                Claimed::Over => {
+                    // SAFETY: the owner is gone (invariant 2).
+                    unsafe { free(self.0) };
+                    None
+                }
+            };
+        };
+        node.shared.swap(POPPED, Ordering::AcqRel);
+        match anchor.word.claim(node.branch()) {
+            Claimed::Yes => Some(Claim(self.0)),
+            Claimed::Missed | Claimed::Over => {
+                // SAFETY: this consumes the peer's right.
+                unsafe { part(self.0) };
+                None
+            }
+        }
+    }
+
+    /// Tells the operation to look, and gives its waker. `Err`: as with [`Popped::claim`]. A value that it sends
+    /// stays its own; if its owner has left it behind, it is dropped.
+    ///
+    /// # Safety
+    /// What the operation sends, if anything, is a `T`.
+    pub(crate) unsafe fn notify<T>(self) -> Result<Option<Waker>, Unheard> {
+        self.claim().ok_or(Unheard)?.notify().map_err(|mut abandoned| {
+            // SAFETY: the caller's promise.
+            drop(unsafe { abandoned.take::<T>() });
+            Unheard
+        })
+    }
+
+    /// Ends a node that stands in a queue which is being dropped: its future was forgotten, so that no owner
+    /// comes back for it. A value that it sends, and a select's share of it, stay forgotten.
+    pub(super) fn bury(self) {
+        // SAFETY: this is the peer's right, and the owner's was forgotten.
+        unsafe {
+            let node = self.0.get();
+            if node.anchor().is_none() {
+                let parker = node.take_parker();
+                free(self.0);
+                drop(parker);
+            }
+        }
+    }
+}
+
+/// Nobody was told: the operation was over, or in other hands.
+#[derive(Debug)]
+pub(crate) struct Unheard;
+
+/// An operation that a peer has claimed.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Claim(NodeRef);
+
+/// A claimed operation whose owner has left: the peer disposes of the node, and of what is in it.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Abandoned(NodeRef);
+
+impl Claim {
+    fn node(&self) -> &Node {
+        // SAFETY: this is the peer's right.
+        unsafe { self.0.get() }
+    }
+
+    fn word(&self) -> &Word {
+        match self.node().anchor() {
+            None => &self.node().word,
+            // SAFETY: a branch node keeps its anchor alive (invariant 3).
+            Some(anchor) => &unsafe { anchor.get() }.word,
+        }
+    }
+
+    /// Takes the value that the operation sends.
+    ///
+    /// # Safety
+    /// The operation sends a `T`.
+    pub(crate) unsafe fn take<T>(&mut self) -> T {
+        // SAFETY: claimed (invariant 4).
+        unsafe { self.node().take() }.expect("an operation that sends holds a value")
+    }
+
+    /// Gives the operation the value that it receives.
+    ///
+    /// # Safety
+    /// The payload is empty.
+    pub(crate) unsafe fn put<T>(&mut self, value: T) {
+        // SAFETY: claimed (invariant 4).
+        unsafe { self.node().put(value) }
+    }
+
+    /// Stamps the hand-over with its place in the order of hand-overs.
+    pub(crate) fn stamp(&mut self, rank: u64) {
+        // SAFETY: popped and claimed: nobody else reads the place now.
+        self.node().place.with_mut(|place| unsafe { (*place).rank = rank });
+    }
+
+    /// Completes the operation; the waker is to be called where foreign code may run.
+    pub(crate) fn complete(self) -> Result<Option<Waker>, Abandoned> {
+        let parker = self.take_parker();
+        if self.word().done(self.node().branch()) { Ok(parker) } else { Err(Abandoned(self.0)) }
+    }
+
+    /// Tells the operation to look.
+    pub(crate) fn notify(self) -> Result<Option<Waker>, Abandoned> {
+        let parker = self.take_parker();
+        let anchor = self.node().anchor();
+        if !self.word().notified() {
+            return Err(Abandoned(self.0));
+        }
+        if anchor.is_some() {
+            // SAFETY: this consumes the peer's right. (A plain node is the owner's again already.)
+            unsafe { part(self.0) };
+        }
+        Ok(parker)
+    }
+
+    fn take_parker(&self) -> Option<Waker> {
+        let node = match self.node().anchor() {
+            None => self.node(),
+            // SAFETY: a branch node keeps its anchor alive (invariant 3).
+            Some(anchor) => unsafe { anchor.get() },
+        };
+        // SAFETY: claimed (invariant 4).
+        unsafe { node.take_parker() }
+    }
+}
+
+impl Abandoned {
+    /// Takes the value that was to be received, or that the owner left behind.
+    ///
+    /// # Safety
+    /// Whatever was put was a `T`.
+    pub(crate) unsafe fn take<T>(&mut self) -> Option<T> {
+        // SAFETY: the owner left while it was claimed: the payload is still the peer's.
+        unsafe { self.0.get().take() }
+    }
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        // SAFETY: this consumes the peer's right; a plain node's owner is gone.
+        unsafe {
+            if self.0.get().anchor().is_some() {
+                part(self.0);
+            } else {
+                free(self.0);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Consumes one of the two rights to a branch node that was popped.
+unsafe fn part(node: NodeRef) {
+    // SAFETY: by the right that is consumed.
+    let hand = &unsafe { node.get() }.shared;
+    // ORDERING: AcqRel: whoever comes second sees all that the first did with the node.
+    if hand.swap(PARTED, Ordering::AcqRel) == PARTED {
+        // SAFETY: both rights are gone.
+        unsafe { free(node) };
+    }
+}
+
+/// # Safety
+/// No other right to the node is left; its parker is taken and its payload empty.
+unsafe fn free(node: NodeRef) {
+    // SAFETY: as promised.
+    if let Some(anchor) = unsafe { node.get() }.anchor() {
+        // SAFETY: the branch node's count.
+        unsafe { release_anchor(anchor) };
+    }
+    // SAFETY: as promised.
+    unsafe { cache::free(node.0) };
+}
+
+/// # Safety
+/// Consumes one count of the anchor.
+unsafe fn release_anchor(anchor: NodeRef) {
+    // SAFETY: by the count that is consumed.
+    let node = unsafe { anchor.get() };
+    // ORDERING: AcqRel: the last one sees all that the others did.
+    if node.shared.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // SAFETY: the last count.
+        let parker = unsafe { node.take_parker() };
+        unsafe { cache::free(anchor.0) };
+        drop(parker);
+    }
+}
+
+fn identify(waker: &Waker) -> Identity {
+    (waker.data(), waker.vtable())
+}
+
+/// Where nodes come from: a small stack of free ones per thread, and the heap.
+mod cache {
+    use std::cell::Cell;
+
+    use super::{
+        AtomicUsize, CACHED, IN_QUEUE, INLINE, Life, Links, Listed, MaybeUninit, Node, NonNull, Ordering,
+        Payload, Place, UnsafeCell, Word, mem, prim, ptr,
+    };
+
+    /// A stack of free nodes, linked through `place.anchor`.
+    struct Free {
+        top: Cell<*const Node>,
+        len: Cell<usize>,
+    }
+
+    prim::thread_local! {
+        static FREE: Free = Free { top: Cell::new(ptr::null()), len: Cell::new(0) };
+    }
+
+    pub(super) fn alloc() -> NonNull<Node> {
+        if let Ok(Some(node)) = FREE.try_with(Free::pop) {
+            return node;
+        }
+        NonNull::from(Box::leak(Box::new(Node {
+            word: Word::new(true),
+            shared: AtomicUsize::new(IN_QUEUE),
+            place: UnsafeCell::new(Place { anchor: ptr::null(), branch: 0, rank: 0 }),
+            links: UnsafeCell::new(Links { prev: None, next: None, listed: Listed::Nowhere }),
+            parker: UnsafeCell::new(None),
+            identity: UnsafeCell::new((ptr::null(), ptr::null())),
+            payload: UnsafeCell::new(Payload { words: [MaybeUninit::uninit(); INLINE], full: false }),
+            life: Life::new(),
+        })))
+    }
+
+    /// # Safety
+    /// The node is nobody's, with no waker and no value in it.
+    pub(super) unsafe fn free(node: NonNull<Node>) {
+        if !prim::REUSE || !FREE.try_with(|free| free.push(node)).unwrap_or(false) {
+            // SAFETY: it was leaked from a box by `alloc`.
+            let node = unsafe { Box::from_raw(node.as_ptr()) };
+            node.life.end();
+            mem::drop(node);
+        }
+    }
+
+    impl Free {
+        fn pop(&self) -> Option<NonNull<Node>> {
+            let node = NonNull::new(self.top.get().cast_mut())?;
+            // SAFETY: free nodes are this thread's alone.
+            let free = unsafe { node.as_ref() };
+            // SAFETY: as above.
+            self.top.set(free.place.with(|place| unsafe { (*place).anchor }));
+            self.len.set(self.len.get() - 1);
+            free.word.reset(true);
+            free.shared.store(IN_QUEUE, Ordering::Relaxed);
+            Some(node)
+        }
+
+        fn push(&self, node: NonNull<Node>) -> bool {
+            if self.len.get() == CACHED {
+                return false;
+            }
+            // SAFETY: the node is this thread's alone.
+            unsafe { node.as_ref() }.place.with_mut(|place| unsafe { (*place).anchor = self.top.get() });
+            self.top.set(node.as_ptr());
+            self.len.set(self.len.get() + 1);
+            true
+        }
+    }
+
+    impl Drop for Free {
+        fn drop(&mut self) {
+            while let Some(node) = self.pop() {
+                // SAFETY: it was leaked from a box by `alloc`.
+                drop(unsafe { Box::from_raw(node.as_ptr()) });
+            }
+        }
+    }
+}
