@@ -15,6 +15,7 @@
 //! | `thread_local!` | thread-locals, constant-initialized in real builds |
 //! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
+//! | `random_below` | a random number, deterministic in models |
 //! | `REUSE` | whether memory may be recycled; false in models, where reuse would hide a late touch |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]

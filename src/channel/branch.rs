@@ -5,18 +5,18 @@ use super::{RecvError, SendError};
 use crate::wait::{Attempt, Branch, Enter, NodeRef, Nudged, Waiter};
 
 /// A send. The value is here, or in the node while it waits.
-pub(crate) struct Send<T> {
+pub struct Send<T> {
     shared: SharedRef<T>,
     value: Option<T>,
 }
 
 /// A receive.
-pub(crate) struct Recv<T> {
+pub struct Recv<T> {
     shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
-pub(crate) struct Watch<T> {
+pub struct Watch<T> {
     shared: SharedRef<T>,
 }
 

@@ -76,7 +76,7 @@ impl<T> Rendezvous<T> {
     fn take(&self, from: Side, own: Option<NodeRef>) -> Option<Popped> {
         match own {
             None => self.queue.take(from),
-            Some(own) => self.queue.take_other(from, own),
+            Some(_) => self.queue.take_other(from, own),
         }
     }
 
@@ -129,7 +129,7 @@ impl<T> Rendezvous<T> {
         unsafe {
             match own {
                 None => self.queue.enter(side, waiter.as_ref()),
-                Some(own) => self.queue.enter_beside(side, waiter.as_ref(), own),
+                Some(_) => self.queue.enter_beside(side, waiter.as_ref()),
             }
         }
     }
@@ -137,13 +137,6 @@ impl<T> Rendezvous<T> {
     fn entered<R>(&self, entered: Entered) -> Enter<R> {
         match entered {
             Entered::Waits => Enter::Waits,
-            Entered::WaitsSeen(bystander) => {
-                // SAFETY: all that is sent here is a `T`.
-                if let Ok(Some(waker)) = unsafe { bystander.notify::<T>() } {
-                    waker.wake();
-                }
-                Enter::Waits
-            }
             Entered::Held | Entered::Closed => Enter::Refused,
             Entered::Met(_) => unreachable!("the caller deals with it"),
         }

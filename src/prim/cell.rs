@@ -10,6 +10,11 @@ impl<T> UnsafeCell<T> {
     pub(crate) const fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))
     }
+
+    #[inline(always)]
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {

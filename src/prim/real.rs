@@ -10,6 +10,8 @@ pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
+use rand::RngExt as _;
+
 pub(crate) const REUSE: bool = true;
 
 /// `std::sync::Mutex` that ignores poisoning.
@@ -91,6 +93,11 @@ impl Life {
 
     #[inline(always)]
     pub(crate) fn end(&self) {}
+}
+
+/// A number below `n`.
+pub(crate) fn random_below(n: usize) -> usize {
+    rand::rng().random_range(0..n)
 }
 
 macro_rules! thread_local_ {

@@ -8,6 +8,8 @@ pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
+use shuttle::rand::Rng as _;
+
 pub(crate) const REUSE: bool = false;
 
 /// shuttle's mutex.
@@ -83,6 +85,11 @@ impl Life {
             assert!(!self.dead.swap(true, Ordering::Relaxed), "a node ended twice");
         }
     }
+}
+
+/// A number below `n`, from the schedule's own generator.
+pub(crate) fn random_below(n: usize) -> usize {
+    shuttle::rand::thread_rng().gen_range(0..n)
 }
 
 macro_rules! thread_local_ {

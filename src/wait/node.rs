@@ -24,7 +24,7 @@ use std::mem::{self, MaybeUninit};
 use std::ptr::{self, NonNull};
 use std::task::{RawWakerVTable, Waker};
 
-use super::word::{Claimed, Word};
+use super::word::{Claimed, State, Word};
 use crate::prim::{self, AtomicUsize, Life, Ordering, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
@@ -78,7 +78,8 @@ pub(super) struct Links {
 pub(super) enum Listed {
     Nowhere,
     Waiters,
-    Bystanders,
+    BystandingRecv,
+    BystandingSend,
 }
 
 /// An address of a node, with no right attached.
@@ -188,9 +189,9 @@ impl Waiter {
     }
 
     /// The node of branch `branch` of `anchor`'s select.
-    pub(crate) fn branch(anchor: &Waiter, branch: usize, rank: u64) -> Waiter {
+    pub(crate) fn branch(anchor: &Waiter, branch: usize) -> Waiter {
         anchor.node().shared.fetch_add(1, Ordering::Relaxed);
-        Waiter::alloc(anchor.0.0.as_ptr(), branch, rank)
+        Waiter::alloc(anchor.0.0.as_ptr(), branch, 0)
     }
 
     fn alloc(anchor: *const Node, branch: usize, rank: u64) -> Waiter {
@@ -261,18 +262,6 @@ impl Waiter {
         self.node().shared.load(Ordering::Acquire) != IN_QUEUE
     }
 
-    /// Makes a popped branch node fit to enter again. Where its peer is still about to part, it gets a new node.
-    pub(crate) fn renew(self, anchor: &Waiter) -> Waiter {
-        // ORDERING: Acquire pairs with `Popped::part`.
-        if self.node().shared.load(Ordering::Acquire) == PARTED {
-            self.node().shared.store(IN_QUEUE, Ordering::Relaxed);
-            return self;
-        }
-        let (branch, rank) = (self.node().branch(), self.rank());
-        self.part();
-        Waiter::branch(anchor, branch, rank)
-    }
-
     /// Gives up a branch node that a peer has popped: whoever parts last frees it.
     ///
     /// The branch that is DONE is the owner's alone: free it instead.
@@ -299,6 +288,26 @@ impl Waiter {
             self.free();
         }
         drop(parker);
+    }
+
+    /// Ends a select whose word is BUSY; gives the parker, to be dropped where foreign code may run.
+    pub(crate) fn leave_anchor(&self) -> Option<Waker> {
+        // SAFETY: BUSY: the parker is the owner's.
+        let parker = unsafe { self.node().take_parker() };
+        let _ = self.word().leave();
+        parker
+    }
+
+    /// Ends a select in whatever state it is; as [`Waiter::leave_anchor`].
+    pub(crate) fn leave_anchor_from_any(&self) -> (State, Option<Waker>) {
+        let left = self.word().leave().state;
+        let parker = match left {
+            // Whoever has claimed it takes the parker.
+            State::Claimed(_) => None,
+            // SAFETY: from GONE on nobody can claim it.
+            _ => unsafe { self.node().take_parker() },
+        };
+        (left, parker)
     }
 
     /// Gives up an anchor: the last branch node or this call frees it.

@@ -177,12 +177,15 @@ impl<B: Branch> Operation<B> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if self.stage == Stage::Idle
-            && let Attempt::Ready(output) = self.branch.attempt(None)
-        {
-            return self.over(output);
+        let mut again = false;
+        if self.stage == Stage::Idle {
+            match self.branch.attempt(None) {
+                Attempt::Ready(output) => return self.over(output),
+                Attempt::Wait => {}
+                Attempt::Again => again = true,
+            }
         }
-        self.poll_waiting(cx)
+        self.poll_waiting(cx, again)
     }
 
     fn over(&mut self, output: B::Output) -> Poll<B::Output> {
@@ -193,14 +196,14 @@ impl<B: Branch> Operation<B> {
         Poll::Ready(output)
     }
 
-    /// After an attempt that found nothing, or while it waits.
+    /// After an attempt that found nothing, or while it waits. `again`: the attempt said so.
     #[cold]
     #[inline(never)]
-    fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
+    fn poll_waiting(&mut self, cx: &mut Context<'_>, mut again: bool) -> Poll<B::Output> {
         loop {
             let step = match self.stage {
                 Stage::Over => panic!("a leno operation was polled after it had completed"),
-                Stage::Idle => self.enter(cx.waker()),
+                Stage::Idle => self.enter(cx.waker(), again),
                 Stage::Waits | Stage::Looks => self.look(cx.waker()),
             };
             match step {
@@ -212,17 +215,20 @@ impl<B: Branch> Operation<B> {
                 }
                 Step::Reenter => {
                     self.stage = Stage::Idle;
-                    if let Attempt::Ready(output) = self.branch.attempt(None) {
-                        return self.over(output);
-                    }
+                    again = match self.branch.attempt(None) {
+                        Attempt::Ready(output) => return self.over(output),
+                        Attempt::Wait => false,
+                        Attempt::Again => true,
+                    };
                 }
                 Step::Continue => {}
             }
         }
     }
 
-    /// Idle → Waits, unless it completes on the way.
-    fn enter(&mut self, waker: &Waker) -> Step<B::Output> {
+    /// Idle → Waits, unless it completes on the way. `again`: the attempt just before said that it pays to look
+    /// again, but not at once.
+    fn enter(&mut self, waker: &Waker, again: bool) -> Step<B::Output> {
         let parker = waker.clone();
         let waiter = self.waiter.get_or_insert_with(Waiter::plain);
         waiter.word().reset(true);
@@ -242,7 +248,7 @@ impl<B: Branch> Operation<B> {
             Enter::Waits => Step::Pending,
             Enter::Look => {
                 self.stage = Stage::Looks;
-                Step::Continue
+                if again { Step::Again } else { Step::Continue }
             }
         };
         drop(old);

@@ -20,13 +20,14 @@
 //! come before every sender's: no receiver may enter). Both are seen by the compare-exchange that enters.
 //!
 //! Invariants (with the lock free):
-//! 1. MANY exactly if the list or the bystanders are not empty.
+//! 1. MANY exactly if the list or the bystanders are not empty; with bystanders alone the word's side is idle.
 //! 2. A node is in the word, in the list, among the bystanders, or in nobody's reach but its owner's.
 //! 3. CLOSED excludes ONE and MANY. HELD excludes waiting receivers.
 //! 4. Nodes leave in the order in which they entered; those that return to their place, by rank.
 //!
-//! A *bystander* is a branch of a select that also waits on the other side of this queue: its two nodes cannot
-//! both stand in the list. It waits aside and is notified as soon as an operation that it could meet joins.
+//! A *bystander* is a branch of a select that has another branch on the other side of this very queue: its two
+//! nodes cannot both stand in the list. It waits aside; whoever comes for its side and finds the other side
+//! waiting, or nobody, meets it. Only the select's own branch, for which it stepped aside, cannot.
 //!
 //! Progress: entering and taking are lock-free while at most one waiter is there; beyond that they take a lock for
 //! a few pointer operations, with no foreign code inside. `remove` likewise, O(1).
@@ -35,7 +36,7 @@
 //! lock orders everything.
 
 use super::list::List;
-use super::node::{Listed, NodeRef, Popped};
+use super::node::{Listed, Node, NodeRef, Popped};
 use crate::prim::{self, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 
 /// Which side of the exchange an operation is on.
@@ -58,8 +59,6 @@ const NODE: usize = !0b1111;
 pub(crate) enum Entered {
     /// It waits.
     Waits,
-    /// It waits, and this bystander should be told that it does.
-    WaitsSeen(Popped),
     /// It does not wait: this one of the other side was first in line.
     Met(Popped),
     /// It does not wait: values are held for receivers.
@@ -78,16 +77,35 @@ pub(crate) struct Queue {
 #[derive(Debug)]
 struct Lists {
     waiters: List,
-    bystanders: List,
+    receivers_beside: List,
+    senders_beside: List,
 }
 
 impl Lists {
     const fn new() -> Lists {
-        Lists { waiters: List::new(Listed::Waiters), bystanders: List::new(Listed::Bystanders) }
+        Lists {
+            waiters: List::new(Listed::Waiters),
+            receivers_beside: List::new(Listed::BystandingRecv),
+            senders_beside: List::new(Listed::BystandingSend),
+        }
     }
 
     fn is_empty(&self) -> bool {
-        self.waiters.is_empty() && self.bystanders.is_empty()
+        self.waiters.is_empty() && self.receivers_beside.is_empty() && self.senders_beside.is_empty()
+    }
+
+    fn beside(&mut self, side: Side) -> &mut List {
+        match side {
+            Side::Recv => &mut self.receivers_beside,
+            Side::Send => &mut self.senders_beside,
+        }
+    }
+
+    /// Takes out the first of side `from` that is not of the operation `own`; `waiting` is the waiters' side.
+    fn pop(&mut self, from: Side, waiting: Side, own: Option<NodeRef>) -> Option<NodeRef> {
+        let not_own = |node: &Node| own.is_none() || node.anchor() != own;
+        let first = if waiting == from { self.waiters.pop_first(not_own) } else { None };
+        first.or_else(|| self.beside(from).pop_first(not_own))
     }
 }
 
@@ -183,96 +201,60 @@ impl Queue {
         if let Some(refused) = refuses(word, to) {
             return refused;
         }
-        if side(word) != to
-            && let Some(first) = lists.waiters.pop_front()
-        {
-            self.settle(&lists, to.other());
+        // SAFETY: the caller owns the node.
+        let own = unsafe { node.get() }.anchor();
+        if let Some(first) = lists.pop(to.other(), side(word), own) {
+            self.settle(&lists, side(word));
             // SAFETY: taken out of the list.
             return Entered::Met(unsafe { Popped::new(first) });
         }
-        join(&mut lists);
-        // SAFETY: the node has just been listed, under this lock.
-        let own = unsafe { node.get() }.anchor();
-        // All bystanders wait for the same side: each has a twin in the list.
-        let seen = lists.bystanders.pop_first(|other| own.is_none() || other.anchor() != own);
-        self.settle(&lists, to);
-        match seen {
-            // SAFETY: taken out of the bystanders.
-            Some(bystander) => Entered::WaitsSeen(unsafe { Popped::new(bystander) }),
-            None => Entered::Waits,
+        if side(word) != to && !lists.waiters.is_empty() {
+            // Only branches of its own select wait on the other side.
+            // SAFETY: the caller's promise.
+            unsafe { lists.beside(to).push_back(node) };
+            return Entered::Waits;
         }
+        join(&mut lists);
+        self.settle(&lists, to);
+        Entered::Waits
     }
 
     /// Takes the first waiter of `from`.
     pub(crate) fn take(&self, from: Side) -> Option<Popped> {
         let mut word = self.word.load(Ordering::Acquire);
-        loop {
-            if word & (NODE | MANY) == 0 || side(word) != from {
+        while word & MANY == 0 {
+            if word & NODE == 0 || side(word) != from {
                 return None;
             }
-            if word & MANY == 0 {
-                match self.word.compare_exchange_weak(word, word & FLAGS, ENTER, Ordering::Acquire) {
-                    // SAFETY: this compare-exchange took it out.
-                    Ok(_) => return one(word).map(|first| unsafe { Popped::new(first) }),
-                    Err(now) => word = now,
-                }
-                continue;
-            }
-            match self.lock_list() {
-                Ok(mut lists) => {
-                    if side(self.word.load(Ordering::Acquire)) != from {
-                        return None;
-                    }
-                    let first = lists.waiters.pop_front()?;
-                    self.settle(&lists, from);
-                    // SAFETY: taken out of the list.
-                    return Some(unsafe { Popped::new(first) });
-                }
+            match self.word.compare_exchange_weak(word, word & FLAGS, ENTER, Ordering::Acquire) {
+                // SAFETY: this compare-exchange took it out.
+                Ok(_) => return one(word).map(|first| unsafe { Popped::new(first) }),
                 Err(now) => word = now,
             }
         }
+        self.take_other(from, None)
     }
 
     /// Takes the first waiter of `from` that is not of the operation `own`.
-    pub(crate) fn take_other(&self, from: Side, own: NodeRef) -> Option<Popped> {
+    pub(crate) fn take_other(&self, from: Side, own: Option<NodeRef>) -> Option<Popped> {
         let mut lists = self.lock_list().ok()?;
-        if side(self.word.load(Ordering::Acquire)) != from {
-            return None;
-        }
-        let other = lists.waiters.pop_first(|node| node.anchor() != Some(own))?;
-        self.settle(&lists, from);
+        let waiting = side(self.word.load(Ordering::Acquire));
+        let first = lists.pop(from, waiting, own)?;
+        self.settle(&lists, waiting);
         // SAFETY: taken out of the list.
-        Some(unsafe { Popped::new(other) })
+        Some(unsafe { Popped::new(first) })
     }
 
-    /// As [`Queue::enter`], for a branch of the select `own` that has another branch on the other side of this
-    /// queue: where only that one waits, this one becomes a bystander.
+    /// As [`Queue::enter`], for a branch of a select that has another branch on the other side of this queue: where
+    /// only that one waits, this one becomes a bystander.
     ///
     /// # Safety
     /// As for [`Queue::enter`].
-    pub(crate) unsafe fn enter_beside(&self, to: Side, node: NodeRef, own: NodeRef) -> Entered {
-        let Ok(mut lists) = self.lock_list() else {
-            // Nobody waits here, not even the other branch.
-            // SAFETY: the caller's promise.
-            return unsafe { self.enter(to, node) };
-        };
-        let word = self.word.load(Ordering::Acquire);
-        if let Some(refused) = refuses(word, to) {
-            return refused;
-        }
-        if side(word) == to || lists.waiters.is_empty() {
-            drop(lists);
-            // SAFETY: the caller's promise.
-            return unsafe { self.enter(to, node) };
-        }
-        if let Some(other) = lists.waiters.pop_first(|node| node.anchor() != Some(own)) {
-            self.settle(&lists, to.other());
-            // SAFETY: taken out of the list.
-            return Entered::Met(unsafe { Popped::new(other) });
-        }
+    pub(crate) unsafe fn enter_beside(&self, to: Side, node: NodeRef) -> Entered {
+        // Into the list, where nodes can be looked at: the one in the word could be the select's own.
+        drop(self.lock_list());
         // SAFETY: the caller's promise.
-        unsafe { lists.bystanders.push_back(node) };
-        Entered::Waits
+        unsafe { self.enter(to, node) }
     }
 
     /// Takes a node out wherever it stands. True: its owner (the caller) holds it alone again. False: a peer has
@@ -296,9 +278,11 @@ impl Queue {
             let mut lists = self.lists.lock();
             word = self.word.load(Ordering::Acquire);
             if word & MANY != 0 {
-                let Lists { waiters, bystanders } = &mut *lists;
+                let Lists { waiters, receivers_beside, senders_beside } = &mut *lists;
                 // SAFETY: the owner keeps the node alive.
-                let removed = unsafe { waiters.remove(node) || bystanders.remove(node) };
+                let removed = unsafe {
+                    waiters.remove(node) || receivers_beside.remove(node) || senders_beside.remove(node)
+                };
                 self.settle(&lists, side(word));
                 return removed;
             }
@@ -416,7 +400,8 @@ impl Queue {
         let lists = self.lists.lock();
         let word = self.word.load(Ordering::Acquire);
         lists.waiters.assert_valid();
-        lists.bystanders.assert_valid();
+        lists.receivers_beside.assert_valid();
+        lists.senders_beside.assert_valid();
         assert_eq!(word & MANY != 0, !lists.is_empty(), "MANY must say whether the list is in use");
         assert!(word & CLOSED == 0 || word & (MANY | NODE) == 0, "nobody waits in a closed queue");
     }
@@ -455,8 +440,9 @@ impl Iterator for Detached {
     type Item = Popped;
 
     fn next(&mut self) -> Option<Popped> {
-        let Lists { waiters, bystanders } = &mut self.lists;
-        let node = self.one.take().or_else(|| waiters.pop_front()).or_else(|| bystanders.pop_front())?;
+        let Lists { waiters, receivers_beside, senders_beside } = &mut self.lists;
+        let mut lists = [waiters, receivers_beside, senders_beside].into_iter();
+        let node = self.one.take().or_else(|| lists.find_map(List::pop_front))?;
         // SAFETY: closing took it out of its queue.
         Some(unsafe { Popped::new(node) })
     }

@@ -198,6 +198,11 @@ impl Word {
         }
     }
 
+    /// Owner: BUSY, with or without the mark → OPEN. For an owner that will look again in any case.
+    pub(crate) fn open_anyway(&self) {
+        self.0.swap(OPEN, Ordering::AcqRel);
+    }
+
     /// Owner: any state → GONE.
     pub(crate) fn leave(&self) -> Left {
         let seen = self.0.swap(GONE, Ordering::AcqRel);

@@ -1,0 +1,267 @@
+//! What a select can wait for: leno's operations, which are claimed, and any other future, which is polled.
+//!
+//! The traits here are public in name only: they are what the sealed traits of `select` are made of.
+
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name these traits")]
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::channel::{
+    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
+};
+use crate::sync::{Acquire, Lock, MutexGuard};
+use crate::wait::{Attempt, Branch, Cancelled, Enter, NodeRef, Nudged, Operation, Waiter};
+
+/// A future of leno that is one operation.
+pub trait Operated {
+    type Branch: Branch;
+    type Output;
+
+    fn operation(&mut self) -> &mut Operation<Self::Branch>;
+
+    fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output;
+}
+
+/// What the driver does with a branch, whatever its type; the outcome stays in the arm.
+///
+/// The methods are those of [`Branch`], under the same conditions.
+pub trait Arm {
+    /// Whether it can only be polled.
+    fn is_foreign(&self) -> bool;
+
+    /// Ends a wait that the operation began as a future of its own. True: it had completed.
+    fn start(&mut self) -> bool;
+
+    /// `Ready`: the outcome is in the arm.
+    fn attempt(&mut self, own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()>;
+
+    /// Stows and enters; where it does not wait, the node is empty again.
+    ///
+    /// # Safety
+    /// The node stands in no queue.
+    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<()>;
+
+    fn nudge(&mut self) -> Nudged;
+
+    fn unstow(&mut self, waiter: &Waiter);
+
+    /// # Safety
+    /// As for [`Branch::remove`].
+    unsafe fn remove(&mut self, waiter: &Waiter) -> bool;
+
+    /// # Safety
+    /// As for [`Branch::finish`].
+    unsafe fn finish(&mut self, waiter: &Waiter);
+
+    /// Disposes of the outcome of a select that was dropped.
+    fn discard(&mut self, rank: u64);
+
+    fn pass_on(&mut self);
+
+    fn place(&mut self) -> Option<(*const (), bool)>;
+}
+
+/// An operation with a place for its outcome.
+pub struct Claimed<O: Operated> {
+    future: O,
+    output: Option<<O::Branch as Branch>::Output>,
+}
+
+/// A future with a place for its outcome.
+pub struct Polled<F: Future> {
+    future: F,
+    output: Option<F::Output>,
+}
+
+impl<O: Operated> Claimed<O> {
+    pub(super) fn new(future: O) -> Self {
+        Claimed { future, output: None }
+    }
+
+    fn branch(&mut self) -> &mut O::Branch {
+        self.future.operation().branch_mut()
+    }
+
+    fn set(&mut self, output: <O::Branch as Branch>::Output) {
+        self.future.operation().set_over();
+        self.output = Some(output);
+    }
+
+    pub(super) fn take(&mut self) -> O::Output {
+        let output = self.output.take().expect("the arm was completed");
+        self.future.convert(output)
+    }
+}
+
+impl<F: Future + Unpin> Polled<F> {
+    pub(super) fn new(future: F) -> Self {
+        Polled { future, output: None }
+    }
+
+    pub(super) fn take(&mut self) -> F::Output {
+        self.output.take().expect("the arm was completed")
+    }
+}
+
+impl<O: Operated> Arm for Claimed<O> {
+    fn is_foreign(&self) -> bool {
+        false
+    }
+
+    fn start(&mut self) -> bool {
+        assert!(!self.future.operation().is_over(), "a leno operation was selected after it had completed");
+        match self.future.operation().cancel(true) {
+            Cancelled::Done(output, _) => {
+                self.set(output);
+                true
+            }
+            Cancelled::Undone | Cancelled::Taken => false,
+        }
+    }
+
+    fn attempt(&mut self, own: Option<NodeRef>, _cx: &mut Context<'_>) -> Attempt<()> {
+        match self.branch().attempt(own) {
+            Attempt::Ready(output) => {
+                self.set(output);
+                Attempt::Ready(())
+            }
+            Attempt::Wait => Attempt::Wait,
+            Attempt::Again => Attempt::Again,
+        }
+    }
+
+    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<()> {
+        self.branch().stow(waiter);
+        // SAFETY: the caller's promise.
+        match unsafe { self.branch().enter(waiter, own) } {
+            Enter::Ready(output) => {
+                self.set(output);
+                Enter::Ready(())
+            }
+            Enter::Refused => {
+                self.branch().unstow(waiter);
+                Enter::Refused
+            }
+            Enter::Waits => Enter::Waits,
+            Enter::Look => Enter::Look,
+        }
+    }
+
+    fn nudge(&mut self) -> Nudged {
+        self.branch().nudge()
+    }
+
+    fn unstow(&mut self, waiter: &Waiter) {
+        self.branch().unstow(waiter);
+    }
+
+    unsafe fn remove(&mut self, waiter: &Waiter) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.branch().remove(waiter) }
+    }
+
+    unsafe fn finish(&mut self, waiter: &Waiter) {
+        // SAFETY: the caller's promise.
+        let output = unsafe { self.branch().finish(waiter) };
+        self.set(output);
+    }
+
+    fn discard(&mut self, rank: u64) {
+        if let Some(output) = self.output.take() {
+            self.branch().discard(output, rank);
+        }
+    }
+
+    fn pass_on(&mut self) {
+        self.branch().pass_on();
+    }
+
+    fn place(&mut self) -> Option<(*const (), bool)> {
+        self.branch().place()
+    }
+}
+
+impl<F: Future + Unpin> Arm for Polled<F> {
+    fn is_foreign(&self) -> bool {
+        true
+    }
+
+    fn start(&mut self) -> bool {
+        false
+    }
+
+    fn attempt(&mut self, _own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()> {
+        match Pin::new(&mut self.future).poll(cx) {
+            Poll::Ready(output) => {
+                self.output = Some(output);
+                Attempt::Ready(())
+            }
+            Poll::Pending => Attempt::Wait,
+        }
+    }
+
+    unsafe fn enter(&mut self, _waiter: &Waiter, _own: Option<NodeRef>) -> Enter<()> {
+        unreachable!("a foreign future enters no queue")
+    }
+
+    fn nudge(&mut self) -> Nudged {
+        Nudged::Settled
+    }
+
+    fn unstow(&mut self, _waiter: &Waiter) {}
+
+    unsafe fn remove(&mut self, _waiter: &Waiter) -> bool {
+        unreachable!("a foreign future enters no queue")
+    }
+
+    unsafe fn finish(&mut self, _waiter: &Waiter) {
+        unreachable!("a foreign future enters no queue")
+    }
+
+    fn discard(&mut self, _rank: u64) {}
+
+    fn pass_on(&mut self) {}
+
+    fn place(&mut self) -> Option<(*const (), bool)> {
+        None
+    }
+}
+
+impl<O: Operated> Operated for &mut O {
+    type Branch = O::Branch;
+    type Output = O::Output;
+
+    fn operation(&mut self) -> &mut Operation<O::Branch> {
+        (**self).operation()
+    }
+
+    fn convert(&mut self, output: <O::Branch as Branch>::Output) -> O::Output {
+        (**self).convert(output)
+    }
+}
+
+macro_rules! operated {
+    ($([$($generics:tt)*] $future:ty as $branch:ty => $output:ty, $convert:expr;)+) => {$(
+        impl<$($generics)*> Operated for $future {
+            type Branch = $branch;
+            type Output = $output;
+
+            fn operation(&mut self) -> &mut Operation<Self::Branch> {
+                <$future>::operation(self)
+            }
+
+            fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output {
+                $convert(self, output)
+            }
+        }
+    )+};
+}
+
+operated! {
+    ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
+    ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
+    ['a, T: ?Sized] Lock<'a, T> as Acquire => MutexGuard<'a, T>, Lock::output;
+}

@@ -1,0 +1,314 @@
+//! L3: waiting for several operations and completing exactly one of them.
+//!
+//! [`select`] takes a tuple of two to four branches and resolves when one of them has happened. leno's
+//! operations ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`closed`](crate::Sender::closed),
+//! [`lock`](crate::sync::Mutex::lock)) are *claimed*: they stay in their queues while the select waits, and at the
+//! moment at which a peer meets one of them the others can no longer happen. Any other future can stand beside
+//! them in [`foreign`]; it is polled.
+//!
+//! ```
+//! use leno::select::{Selected2, select};
+//!
+//! # leno::block_on(async {
+//! let (warp, warps) = leno::bounded(1);
+//! let (_weft, wefts) = leno::bounded::<&str>(1);
+//! warp.send(1).await.unwrap();
+//! match select((warps.recv(), wefts.recv())).await {
+//!     Selected2::First(warp) => assert_eq!(warp, Ok(1)),
+//!     Selected2::Second(_) => unreachable!("nothing was sent there"),
+//! }
+//! # });
+//! ```
+//!
+//! # What happens to the others
+//!
+//! They are taken out of their queues before the select resolves: they have taken, sent and locked nothing, and
+//! leave nothing behind. A send that was made in the branch is dropped with its value. To keep the value, make
+//! the future outside and lend it:
+//!
+//! ```
+//! use leno::select::{Selected2, select};
+//!
+//! # leno::block_on(async {
+//! let (tx, _rx) = leno::rendezvous();
+//! let (quit, quitting) = leno::bounded(1);
+//! quit.send(()).await.unwrap();
+//! let mut sending = tx.send(String::from("kept"));
+//! if let Selected2::Second(_) = select((&mut sending, quitting.recv())).await {
+//!     assert_eq!(sending.into_inner().as_deref(), Some("kept"));
+//! }
+//! # });
+//! ```
+//!
+//! # Order
+//!
+//! [`select`] starts to look at a random branch, so that none starves; [`select_biased`] takes the first that is
+//! ready in the order written. A closed channel makes its branch ready, with the error.
+//!
+//! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
+//! coroutines" (section "Select expression").
+
+mod arm;
+mod driver;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use arm::{Arm, Claimed, Operated, Polled};
+use driver::{Driver, MOST};
+
+use crate::channel::{Closed, RecvFuture, SendFuture};
+use crate::fiber::Elapsed;
+use crate::prim;
+use crate::sync::Lock;
+use crate::task::context::may_block;
+use crate::task::thread;
+
+/// Waits for the first of two to four branches; looks at them from a random one on.
+///
+/// A branch is an operation of leno, by value or by `&mut`, or any future in [`foreign`]. Waits until one of them
+/// can complete, and completes that one alone.
+///
+/// Cancelling: dropping the future cancels all branches, as dropping each of them would.
+///
+/// # Panics
+/// When polled, if an operation lent to it had completed already.
+pub fn select<B: Branches>(branches: B) -> Selecting<B> {
+    Selecting::new(branches, false)
+}
+
+/// As [`select`], looking at the branches in the order in which they are written: where several are ready, the
+/// first of them wins, every time.
+///
+/// # Panics
+/// As [`select`].
+pub fn select_biased<B: Branches>(branches: B) -> Selecting<B> {
+    Selecting::new(branches, true)
+}
+
+/// Any future as a branch. It is polled only while no operation of the select can be claimed, so that it and
+/// another branch cannot both complete.
+///
+/// A future that is not `Unpin` has to be pinned first, as by [`std::pin::pin!`].
+pub fn foreign<F: Future + Unpin>(future: F) -> Foreign<F> {
+    Foreign(future)
+}
+
+/// A future that is polled beside operations that are claimed. Made by [`foreign`].
+#[derive(Debug)]
+#[must_use = "a branch does nothing unless selected"]
+pub struct Foreign<F>(F);
+
+/// The future of [`select`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Selecting<B: Branches> {
+    arms: B::Arms,
+    driver: Driver,
+    biased: bool,
+    done: bool,
+}
+
+/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`] or [`Lock`], by value or by `&mut`, or a
+/// [`Foreign`] future. Sealed.
+pub trait Branch: sealed::IntoArm {}
+
+/// A tuple of two to four [`Branch`]es. Sealed.
+pub trait Branches: sealed::Branches {}
+
+mod sealed {
+    use super::Arm;
+
+    #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
+    pub trait IntoArm {
+        type Arm: Arm;
+        type Output;
+
+        fn into_arm(self) -> Self::Arm;
+
+        fn output(arm: &mut Self::Arm) -> Self::Output;
+    }
+
+    #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
+    pub trait Branches {
+        type Arms;
+        type Output;
+
+        const COUNT: usize;
+
+        fn into_arms(self) -> Self::Arms;
+
+        fn with<R>(arms: &mut Self::Arms, f: impl FnOnce(&mut [&mut dyn Arm]) -> R) -> R;
+
+        fn output(arms: &mut Self::Arms, winner: usize) -> Self::Output;
+    }
+}
+
+use sealed::{Branches as _, IntoArm as _};
+
+impl<B: Branches> Selecting<B> {
+    fn new(branches: B, biased: bool) -> Self {
+        Selecting { arms: branches.into_arms(), driver: Driver::default(), biased, done: false }
+    }
+
+    /// Selects on a plain thread, which sleeps until a branch has completed.
+    ///
+    /// # Panics
+    /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn wait(mut self) -> B::Output {
+        may_block("select");
+        thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once.
+    ///
+    /// # Errors
+    /// The time was up, and no branch has completed.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(mut self, d: Duration) -> Result<B::Output, Elapsed> {
+        may_block("select");
+        thread::block_on(Pin::new(&mut self), thread::deadline_after(d)).ok_or(Elapsed::new())
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+    ///
+    /// # Errors
+    /// The time was up, and no branch has completed.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(mut self, t: Instant) -> Result<B::Output, Elapsed> {
+        may_block("select");
+        thread::block_on(Pin::new(&mut self), Some(t)).ok_or(Elapsed::new())
+    }
+}
+
+impl<B: Branches> Future for Selecting<B> {
+    type Output = B::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
+        let this = &mut *self;
+        assert!(!this.done, "a select was polled after it had completed");
+        let first = if this.biased { 0 } else { prim::random_below(B::COUNT) };
+        let winner = B::with(&mut this.arms, |arms| this.driver.poll(arms, first, cx));
+        winner.map(|winner| {
+            this.done = true;
+            B::output(&mut this.arms, winner)
+        })
+    }
+}
+
+impl<B: Branches> Unpin for Selecting<B> {}
+
+impl<B: Branches> Drop for Selecting<B> {
+    fn drop(&mut self) {
+        B::with(&mut self.arms, |arms| self.driver.cancel(arms));
+    }
+}
+
+impl<B: Branches> fmt::Debug for Selecting<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selecting")
+            .field("branches", &B::COUNT)
+            .field("biased", &self.biased)
+            .finish_non_exhaustive()
+    }
+}
+
+macro_rules! operations {
+    ($([$($generics:tt)*] $future:ty;)+) => {$(
+        impl<$($generics)*> sealed::IntoArm for $future {
+            type Arm = Claimed<Self>;
+            type Output = <Self as Operated>::Output;
+
+            fn into_arm(self) -> Self::Arm {
+                Claimed::new(self)
+            }
+
+            fn output(arm: &mut Self::Arm) -> Self::Output {
+                arm.take()
+            }
+        }
+
+        impl<$($generics)*> Branch for $future {}
+    )+};
+}
+
+operations! {
+    ['a, T] SendFuture<'a, T>;
+    ['a, T] RecvFuture<'a, T>;
+    ['a, T] Closed<'a, T>;
+    ['a, T: ?Sized] Lock<'a, T>;
+    ['a, 'b, T] &'b mut SendFuture<'a, T>;
+    ['a, 'b, T] &'b mut RecvFuture<'a, T>;
+    ['a, 'b, T] &'b mut Closed<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
+}
+
+impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
+    type Arm = Polled<F>;
+    type Output = F::Output;
+
+    fn into_arm(self) -> Self::Arm {
+        Polled::new(self.0)
+    }
+
+    fn output(arm: &mut Self::Arm) -> F::Output {
+        arm.take()
+    }
+}
+
+impl<F: Future + Unpin> Branch for Foreign<F> {}
+
+macro_rules! tuples {
+    ($($count:literal $name:ident { $($T:ident $variant:ident $index:tt,)+ })+) => {$(
+        #[doc = concat!("Which of ", stringify!($count), " branches has completed, and with what.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name<$($T),+> {
+            $(
+                #[doc = concat!("The ", stringify!($variant), " one.")]
+                $variant($T),
+            )+
+        }
+
+        impl<$($T: Branch),+> sealed::Branches for ($($T,)+) {
+            type Arms = ($($T::Arm,)+);
+            type Output = $name<$($T::Output),+>;
+
+            const COUNT: usize = {
+                assert!($count <= MOST);
+                $count
+            };
+
+            fn into_arms(self) -> Self::Arms {
+                ($(self.$index.into_arm(),)+)
+            }
+
+            fn with<R>(arms: &mut Self::Arms, f: impl FnOnce(&mut [&mut dyn Arm]) -> R) -> R {
+                f(&mut [$(&mut arms.$index),+])
+            }
+
+            fn output(arms: &mut Self::Arms, winner: usize) -> Self::Output {
+                match winner {
+                    $($index => $name::$variant($T::output(&mut arms.$index)),)+
+                    _ => unreachable!("there are {} branches", $count),
+                }
+            }
+        }
+
+        impl<$($T: Branch),+> Branches for ($($T,)+) {}
+    )+};
+}
+
+tuples! {
+    2 Selected2 { A First 0, B Second 1, }
+    3 Selected3 { A First 0, B Second 1, C Third 2, }
+    4 Selected4 { A First 0, B Second 1, C Third 2, D Fourth 3, }
+}

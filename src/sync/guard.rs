@@ -1,0 +1,157 @@
+//! The guards of a [`Mutex`]: while one lives, the lock is held.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::mutex::{Mutex, RawMutex};
+
+/// Access to what a [`Mutex`] guards; dropping it unlocks.
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    mutex: &'a Mutex<T>,
+    /// Send and Sync as a unique borrow is.
+    _value: PhantomData<&'a mut T>,
+}
+
+/// Access to a part of what a [`Mutex`] guards. Made by [`MutexGuard::map`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct MappedMutexGuard<'a, T: ?Sized> {
+    raw: Release<'a>,
+    value: NonNull<T>,
+    _value: PhantomData<&'a mut T>,
+}
+
+/// As [`MutexGuard`], keeping the mutex alive. Made by [`Mutex::lock_arc`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct OwnedMutexGuard<T: ?Sized> {
+    mutex: Arc<Mutex<T>>,
+    _value: PhantomData<*mut T>,
+}
+
+/// Unlocks when it is dropped.
+struct Release<'a>(&'a RawMutex);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.0.unlock();
+    }
+}
+
+// SAFETY: a guard may be dropped on any thread, and gives the access of a unique borrow.
+unsafe impl<T: ?Sized + Send> Send for OwnedMutexGuard<T> {}
+// SAFETY: a shared guard gives shared access.
+unsafe impl<T: ?Sized + Sync> Sync for OwnedMutexGuard<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
+// SAFETY: as above; the mutex itself asks for `T: Send` in order to be Sync, a shared guard only for `T: Sync`.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Send for MutexGuard<'_, T> {}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// # Safety
+    /// The lock is held, and from here on the guard's.
+    pub(super) unsafe fn new(mutex: &'a Mutex<T>) -> Self {
+        MutexGuard { mutex, _value: PhantomData }
+    }
+
+    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    ///
+    /// ```
+    /// use leno::sync::{Mutex, MutexGuard};
+    ///
+    /// let pair = Mutex::new((1, "one"));
+    /// let mut number = MutexGuard::map(pair.lock_blocking(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// drop(number);
+    /// assert_eq!(pair.into_inner().0, 2);
+    /// ```
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedMutexGuard<'a, U> {
+        let mutex = ManuallyDrop::new(guard).mutex;
+        let raw = Release(mutex.raw());
+        // SAFETY: the lock is held by `raw` now, for `'a`.
+        let value = NonNull::from(f(unsafe { &mut *mutex.value() }));
+        MappedMutexGuard { raw, value, _value: PhantomData }
+    }
+
+    /// Unlocks by handing the lock to the first waiter, also in a mutex that is not fair.
+    ///
+    /// If that waiter's future is never polled again, it holds the lock until it is dropped.
+    pub fn unlock_fair(guard: Self) {
+        ManuallyDrop::new(guard).mutex.raw().hand_over();
+    }
+}
+
+impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
+    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedMutexGuard<'a, U> {
+        let MappedMutexGuard { raw, mut value, .. } = guard;
+        // SAFETY: the lock is held by `raw`.
+        let value = NonNull::from(f(unsafe { value.as_mut() }));
+        MappedMutexGuard { raw, value, _value: PhantomData }
+    }
+}
+
+impl<T: ?Sized> OwnedMutexGuard<T> {
+    /// # Safety
+    /// The lock is held, and from here on the guard's.
+    pub(super) unsafe fn new(mutex: Arc<Mutex<T>>) -> Self {
+        OwnedMutexGuard { mutex, _value: PhantomData }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        self.mutex.raw().unlock();
+    }
+}
+
+impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
+    fn drop(&mut self) {
+        self.mutex.raw().unlock();
+    }
+}
+
+macro_rules! access {
+    ($([$($lifetime:lifetime)?] $guard:ty, $self:ident => $value:expr;)+) => {$(
+        impl<$($lifetime,)? T: ?Sized> Deref for $guard {
+            type Target = T;
+
+            fn deref(&$self) -> &T {
+                // SAFETY: the lock is held, and the guard borrowed.
+                unsafe { &*$value }
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized> DerefMut for $guard {
+            fn deref_mut(&mut $self) -> &mut T {
+                // SAFETY: the lock is held, and the guard borrowed uniquely.
+                unsafe { &mut *$value }
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized + fmt::Debug> fmt::Debug for $guard {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&**self, f)
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized + fmt::Display> fmt::Display for $guard {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&**self, f)
+            }
+        }
+    )+};
+}
+
+access! {
+    ['a] MutexGuard<'a, T>, self => self.mutex.value();
+    ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr();
+    [] OwnedMutexGuard<T>, self => self.mutex.value();
+}
