@@ -1,10 +1,50 @@
-//! leno
-#![allow(unused, reason = "skeleton")]
+//! CSP channels and synchronization for fibers.
+//!
+//! leno gives futures a place to meet: channels that hand a value over or buffer it, a mutex that suspends instead of
+//! blocking, and [`select`](select::select), which waits for several of these and completes exactly one. All of
+//! it works on leno's own fibers, on the tasks of any other executor and on plain threads, also mixed on one
+//! channel.
+//!
+//! ```
+//! leno::block_on(async {
+//!     let (tx, rx) = leno::rendezvous();
+//!     let weaver = leno::spawn(async move {
+//!         for row in 1..=3 {
+//!             tx.send(row).await?;
+//!         }
+//!         Ok::<_, leno::channel::SendError<i32>>("woven")
+//!     });
+//!     let mut rows = 0;
+//!     while let Ok(row) = rx.recv().await {
+//!         rows += row;
+//!     }
+//!     assert_eq!((rows, weaver.await.unwrap()), (6, Ok("woven")));
+//! });
+//! ```
+//!
+//! | module | what is there |
+//! |---|---|
+//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels |
+//! | [`sync`] | [`Mutex`](sync::Mutex) |
+//! | [`select`] | waiting for several operations at once |
+//! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
+//! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
+//!
+//! # Three ways to call
+//!
+//! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
+//! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. All futures of leno are
+//! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive.
+
+mod prim;
+mod task;
+mod wait;
+
 pub mod channel;
 pub mod fiber;
-pub(crate) mod prim;
 pub mod select;
 pub mod sync;
-pub(crate) mod task;
-pub(crate) mod wait;
+pub mod time;
+
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
+pub use fiber::{block_on, sleep, spawn, timeout, yield_now};

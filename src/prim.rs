@@ -6,11 +6,12 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `AtomicUsize`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
+//! | `AtomicUsize`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering` | atomics |
 //! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes a deadline, which models ignore |
-//! | `thread` | `spawn`, `current`, `park_until`, `yield_now`, `Thread` |
+//! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `yield_now`, `parallelism`, `Thread` |
+//! | `OnceLock`, `Counter` | process-wide things that models do not reach: std's everywhere |
 //! | `spin_loop` | a pause in a bounded spin |
 //! | `thread_local!` | thread-locals, constant-initialized in real builds |
 //! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |

@@ -99,8 +99,8 @@ enum Moved<T> {
 
 /// A look at the front or the back of the ring.
 enum Look {
-    /// The slot at this position can be claimed; the word as it was seen.
-    Turn(usize),
+    /// The slot can be claimed.
+    Turn,
     /// Full, or empty.
     Wait,
     Again,
@@ -151,7 +151,7 @@ impl<T> Ring<T> {
         // ORDERING: Acquire pairs with the stamp of `pop`: the value before was taken out.
         let stamp = self.slot(tail).stamp.load(Ordering::Acquire);
         if stamp == position {
-            return Look::Turn(tail);
+            return Look::Turn;
         }
         let head = self.head.load(Ordering::Acquire) & !FLAGS;
         if head.wrapping_add(self.lap) == position { Look::Wait } else { Look::Again }
@@ -162,7 +162,7 @@ impl<T> Ring<T> {
         // ORDERING: Acquire pairs with the stamp of `publish`: the value is there.
         let stamp = self.slot(head).stamp.load(Ordering::Acquire);
         if stamp == position.wrapping_add(ONE) {
-            return Look::Turn(head);
+            return Look::Turn;
         }
         let tail = self.tail.load(Ordering::Acquire);
         match tail & !FLAGS == position {
@@ -192,7 +192,7 @@ impl<T> Ring<T> {
                 continue;
             }
             let found = self.look_at_tail(tail);
-            if let Look::Turn(_) = found {
+            if let Look::Turn = found {
                 match self.tail.compare_exchange_weak(tail, self.next(tail), CLAIM, Ordering::Acquire) {
                     Ok(_) => {
                         let value = value.take().expect("a send has a value until it is done");
@@ -256,7 +256,7 @@ impl<T> Ring<T> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let found = self.look_at_head(head);
-            if let Look::Turn(_) = found {
+            if let Look::Turn = found {
                 match self.head.compare_exchange_weak(head, self.next(head), CLAIM, Ordering::Acquire) {
                     Ok(_) => {
                         let slot = self.slot(head);
@@ -376,7 +376,7 @@ impl<T> Ring<T> {
                 return Moved::All;
             }
             match self.look_at_tail(tail) {
-                Look::Turn(_) => {}
+                Look::Turn => {}
                 Look::Again if passed_by && pauses < PATIENCE => {
                     thread::pause(pauses);
                     pauses += 1;

@@ -1,11 +1,56 @@
-//! Stub until the executor is merged.
-/// Stub.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed {
-    _private: (),
-}
-impl Elapsed {
-    pub(crate) const fn new() -> Self {
-        Elapsed { _private: () }
-    }
-}
+//! Fibers: independent strands of work, each a future that an executor of leno runs.
+//!
+//! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became
+//! ready; [`block_on`] and [`spawn`] outside of both use a default runtime. Fibers have ids and names, a park
+//! token, and children: what a fiber [`spawn`]s is cancelled with it. They end in one of three ways: with a value,
+//! by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
+//! [`JoinHandle`] tells.
+//!
+//! ```
+//! use leno::fiber::{Builder, Runtime};
+//!
+//! let runtime = Runtime::new()?;
+//! let total: u64 = runtime.block_on(async {
+//!     let parts: Vec<_> = (0..4)
+//!         .map(|part| Builder::new().name(format!("part {part}")).spawn(async move { part * 10 }))
+//!         .collect();
+//!     let mut total = 0;
+//!     for part in parts {
+//!         total += part.await.expect("no part panics");
+//!     }
+//!     total
+//! });
+//! assert_eq!(total, 60);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
+//! Here are the two executors over one core: a core has a run queue, timers and a clock, and is the seam of the
+//! fibers that live on it; a runtime drives it with workers, a cord with the thread that calls `block_on`.
+mod blocking;
+mod cord;
+mod core;
+mod fiber_ref;
+mod join;
+mod main_fiber;
+mod park;
+mod registry;
+mod run_queue;
+mod runtime;
+mod spawn;
+mod yield_now;
+
+pub use crate::task::error::{Elapsed, JoinError};
+pub use crate::task::header::FiberId;
+pub use crate::task::warn::set_warning_hook;
+pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout};
+pub use blocking::{Unblock, unblock};
+pub use cord::{Cord, CordBuilder};
+pub use fiber_ref::{FiberRef, current, find, try_current};
+pub use join::{JoinHandle, JoinTimeout};
+pub use park::{Park, ParkTimeout, park, park_timeout};
+pub use runtime::{Runtime, RuntimeBuilder, block_on};
+pub use spawn::{Builder, Prepared, spawn, spawn_local, spawn_now};
+pub use yield_now::{Yield, yield_now};
+
+pub(crate) use runtime::default_home;

@@ -1,9 +1,18 @@
 //! The facade over loom. Deadlines are ignored: a model's time never passes.
 
+#![allow(clippy::disallowed_types, reason = "what models do not reach is std's")]
+
+#[path = "counter.rs"]
+mod counter;
+
+pub(crate) use counter::Counter;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
+pub(crate) use std::sync::OnceLock;
 
 pub(crate) const REUSE: bool = false;
 
@@ -50,7 +59,12 @@ impl Condvar {
 }
 
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Builder, JoinHandle, Thread, ThreadId, current, yield_now};
+    pub(crate) use loom::thread::{Builder, JoinHandle, Thread, current, yield_now};
+
+    /// How many threads run at once here.
+    pub(crate) fn parallelism() -> usize {
+        2
+    }
 
     pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
         match deadline {

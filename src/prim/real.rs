@@ -4,13 +4,18 @@
 
 #[path = "cell.rs"]
 mod cell;
+#[path = "counter.rs"]
+mod counter;
 
 pub(crate) use cell::UnsafeCell;
+pub(crate) use counter::Counter;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use rand::RngExt as _;
+/// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
+pub(crate) use std::sync::OnceLock;
 
 pub(crate) const REUSE: bool = true;
 
@@ -65,7 +70,12 @@ impl Condvar {
 }
 
 pub(crate) mod thread {
-    pub(crate) use std::thread::{Builder, JoinHandle, Thread, ThreadId, current, yield_now};
+    pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, yield_now};
+
+    /// How many threads run at once here.
+    pub(crate) fn parallelism() -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+    }
 
     /// Parks until unparked, until `deadline`, or spuriously.
     pub(crate) fn park_until(deadline: Option<std::time::Instant>) {

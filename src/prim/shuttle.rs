@@ -1,14 +1,21 @@
 //! The facade over shuttle. Deadlines are ignored: a model's time never passes.
 
+#![allow(clippy::disallowed_types, reason = "what models do not reach is std's")]
+
 #[path = "cell.rs"]
 mod cell;
+#[path = "counter.rs"]
+mod counter;
 
 pub(crate) use cell::UnsafeCell;
+pub(crate) use counter::Counter;
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use shuttle::rand::Rng as _;
+/// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
+pub(crate) use std::sync::OnceLock;
 
 pub(crate) const REUSE: bool = false;
 
@@ -55,7 +62,12 @@ impl Condvar {
 }
 
 pub(crate) mod thread {
-    pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, ThreadId, current, yield_now};
+    pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, current, yield_now};
+
+    /// How many threads run at once here.
+    pub(crate) fn parallelism() -> usize {
+        2
+    }
 
     pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
         match deadline {

@@ -146,8 +146,6 @@ mod sealed {
     }
 }
 
-use sealed::{Branches as _, IntoArm as _};
-
 impl<B: Branches> Selecting<B> {
     fn new(branches: B, biased: bool) -> Self {
         Selecting { arms: branches.into_arms(), driver: Driver::default(), biased, done: false }

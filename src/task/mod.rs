@@ -1,4 +1,36 @@
 //! L1: what the layers above need of a fiber.
+//!
+//! A fiber is one allocation, a [`header::Header`] followed by its future or, later, its outcome
+//! ([`cell`]). Everything that happens to it is a transition of one atomic word ([`state`]); its waker is a
+//! counted pointer to the header ([`waker`]). A fiber belongs to a [`home::Home`]: the executor as this layer
+//! sees it, that is a [`roster`] (registry and tree of its living fibers, under one lock) and a [`seam::Seam`],
+//! the trait through which all scheduling and all time go. Who runs on this thread says [`context`].
+//!
+//! ```text
+//!  JoinHandle ─┐                       ┌─ Header ──────────────┐
+//!  FiberRef  ──┤   counted pointers    │ state  vtable  home ──┼──▶ Home { roster, seam }
+//!  Waker ──────┼──────────────────────▶│ id  location  extras  │
+//!  run queue ──┤                       │ tree links  join slot │
+//!  roster ─────┘                       ├───────────────────────┤
+//!                                      │ future │ outcome      │
+//!                                      └───────────────────────┘
+//! ```
+//!
+//! The life of a fiber: created, admitted to the roster, scheduled; run by its executor until its future is
+//! ready, panics or is cancelled; the future is dropped, the outcome stored; retired from the roster;
+//! completed, which hands the outcome to the join handle or drops it. Nothing else ends a fiber, so whoever
+//! drops the last count only gives memory back.
 pub(crate) mod budget;
+pub(crate) mod cell;
 pub(crate) mod context;
+pub(crate) mod error;
+pub(crate) mod header;
+pub(crate) mod home;
+pub(crate) mod join;
+pub(crate) mod roster;
+pub(crate) mod run;
+pub(crate) mod seam;
+pub(crate) mod state;
 pub(crate) mod thread;
+pub(crate) mod waker;
+pub(crate) mod warn;

@@ -11,6 +11,8 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::{Duration, Instant};
 
 use crate::prim::{self, Arc, AtomicBool, Ordering, thread};
+use crate::task::context;
+use crate::task::error::Elapsed;
 
 /// One thread's waiting place.
 struct Parker {
@@ -96,6 +98,85 @@ pub(crate) fn block_on<F: Future + ?Sized>(
         }
     }
 }
+
+/// Waits for `future` on the calling thread; `what` is the call as its user wrote it. At `due` it is polled even
+/// if nobody wakes it: its timer may be in the care of the very worker that waits here.
+#[track_caller]
+pub(crate) fn wait<F: Future + Unpin>(what: &str, future: &mut F, due: Option<Instant>) -> F::Output {
+    context::may_block(what);
+    let mut deadline = due;
+    loop {
+        if let Some(output) = block_on(Pin::new(future), deadline.take()) {
+            return output;
+        }
+    }
+}
+
+/// As [`wait`], until `limit` at most; `None` is never.
+#[track_caller]
+pub(crate) fn wait_until<F: Future + Unpin>(
+    what: &str,
+    future: &mut F,
+    due: Option<Instant>,
+    limit: Option<Instant>,
+) -> Result<F::Output, Elapsed> {
+    context::may_block(what);
+    if let Some(due) = due.filter(|due| limit.is_none_or(|limit| *due < limit)) {
+        if let Some(output) = block_on(Pin::new(future), Some(due)) {
+            return Ok(output);
+        }
+    }
+    block_on(Pin::new(future), limit).ok_or(Elapsed::new())
+}
+
+/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken.
+macro_rules! waits {
+    ([$($generics:tt)*] $future:ty, $what:literal, $due:expr) => {
+        impl<$($generics)*> $future {
+            /// Waits on the calling thread, which sleeps meanwhile.
+            ///
+            /// # Panics
+            ///
+            /// Inside a fiber of a cord, whose only thread it would stop. Inside a fiber of a runtime it stops
+            /// one worker, and is reported once per place in debug builds.
+            #[track_caller]
+            pub fn wait(mut self) -> <Self as Future>::Output {
+                let due = $due(&self);
+                $crate::task::thread::wait(concat!($what, "::wait"), &mut self, due)
+            }
+
+            /// As [`wait`](Self::wait), for `limit` of real time at most; it can be waited for again.
+            ///
+            /// # Errors
+            ///
+            /// [`Elapsed`](crate::fiber::Elapsed) if the time was up first.
+            #[track_caller]
+            pub fn wait_timeout(
+                &mut self,
+                limit: std::time::Duration,
+            ) -> Result<<Self as Future>::Output, $crate::task::error::Elapsed> {
+                let deadline = std::time::Instant::now().checked_add(limit);
+                let due = $due(self);
+                $crate::task::thread::wait_until(concat!($what, "::wait_timeout"), self, due, deadline)
+            }
+
+            /// As [`wait_timeout`](Self::wait_timeout), until `deadline`.
+            ///
+            /// # Errors
+            ///
+            /// [`Elapsed`](crate::fiber::Elapsed) if the time was up first.
+            #[track_caller]
+            pub fn wait_deadline(
+                &mut self,
+                deadline: std::time::Instant,
+            ) -> Result<<Self as Future>::Output, $crate::task::error::Elapsed> {
+                let due = $due(self);
+                $crate::task::thread::wait_until(concat!($what, "::wait_deadline"), self, due, Some(deadline))
+            }
+        }
+    };
+}
+pub(crate) use waits;
 
 /// One pause of a growing series; bounded, because it waits for a thread that may have been preempted.
 pub(crate) fn pause(so_far: u32) {

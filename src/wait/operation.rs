@@ -158,10 +158,6 @@ impl<B: Branch> Operation<B> {
         self.waiter.is_some()
     }
 
-    pub(crate) fn branch(&self) -> &B {
-        &self.branch
-    }
-
     pub(crate) fn branch_mut(&mut self) -> &mut B {
         &mut self.branch
     }

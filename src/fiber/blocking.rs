@@ -1,0 +1,273 @@
+//! A pool of threads for calls that block.
+//!
+//! One pool for the process: threads are started as jobs come, up to a limit, and end when they had nothing to do
+//! for a while. A job and the future that waits for it share a slot:
+//!
+//! ```text
+//!         first poll            a thread takes it            closure returns         poll
+//!   New ──────────────▶ Queued ──────────────────▶ Running ───────────────────▶ Done ──────▶ Gone
+//!    │ future dropped     │ future dropped            │ future dropped            │ future dropped
+//!    ▼                    ▼                           ▼                           ▼
+//!   Gone, the closure is dropped unrun               Gone, what it returns is dropped
+//! ```
+//!
+//! Invariants:
+//!
+//! 1. The slot changes under its lock; closure, result and waker are foreign and leave it before they are called
+//!    or dropped.
+//! 2. The executor that first polled the future counts the job (`Seam::busy`) until it has ended: dropped in the
+//!    queue, or run and its waker called.
+//! 3. A thread counts as idle while it waits. A job is queued and a thread woken or started in one critical
+//!    section of the pool, so a queued job always has a thread that comes for it.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
+use crate::task::error::{Payload, discard, shielded};
+use crate::task::home::Home;
+use crate::task::{self, context};
+
+/// More threads than this are never started; further jobs wait.
+const MOST_THREADS: usize = 512;
+/// How long a thread waits for another job.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+struct Pool {
+    inner: Mutex<Inner>,
+    work: Condvar,
+}
+
+struct Inner {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    /// Idle threads that were notified and have not come back.
+    signalled: usize,
+}
+
+static POOL: OnceLock<Pool> = OnceLock::new();
+
+fn pool() -> &'static Pool {
+    POOL.get_or_init(|| Pool {
+        inner: Mutex::new(Inner { jobs: VecDeque::new(), threads: 0, idle: 0, signalled: 0 }),
+        work: Condvar::new(),
+    })
+}
+
+impl Pool {
+    fn submit(&'static self, job: Job) {
+        let mut inner = self.inner.lock();
+        inner.jobs.push_back(job);
+        if inner.idle > inner.signalled {
+            inner.signalled += 1;
+            self.work.notify_one();
+            return;
+        }
+        if inner.threads == MOST_THREADS {
+            return;
+        }
+        inner.threads += 1;
+        let started = thread::Builder::new().name(String::from("leno-unblock")).spawn(|| self.work());
+        if started.is_err() {
+            inner.threads -= 1;
+            if inner.threads == 0 {
+                // Nobody will ever come for it: it blocks its caller, for want of anybody else.
+                let job = inner.jobs.pop_back();
+                drop(inner);
+                if let Some(job) = job {
+                    job();
+                }
+            }
+        }
+    }
+
+    /// A thread's life.
+    fn work(&self) {
+        let mut inner = self.inner.lock();
+        loop {
+            if let Some(job) = inner.jobs.pop_front() {
+                drop(inner);
+                job();
+                inner = self.inner.lock();
+                continue;
+            }
+            let until = Instant::now() + IDLE;
+            while inner.jobs.is_empty() {
+                if Instant::now() >= until {
+                    inner.threads -= 1;
+                    return;
+                }
+                inner.idle += 1;
+                inner = self.work.wait_until(inner, Some(until));
+                inner.idle -= 1;
+                inner.signalled = inner.signalled.saturating_sub(1).min(inner.idle);
+            }
+        }
+    }
+}
+
+enum State<R> {
+    New(Closure<R>),
+    Queued(Closure<R>, Waker),
+    Running(Waker),
+    Done(Result<R, Payload>),
+    /// The result was taken, or nobody wants it.
+    Gone,
+}
+
+type Closure<R> = Box<dyn FnOnce() -> R + Send>;
+
+struct Slot<R>(Mutex<Shared<R>>);
+
+struct Shared<R> {
+    state: State<R>,
+    /// Who counts the job, from the first poll to the job's end.
+    home: Option<Arc<Home>>,
+}
+
+impl<R> Shared<R> {
+    /// Puts in `next`, takes out what was there.
+    fn replace(&mut self, next: State<R>) -> State<R> {
+        std::mem::replace(&mut self.state, next)
+    }
+}
+
+impl<R> Slot<R> {
+    /// The job, on a thread of the pool.
+    fn run(&self) {
+        let mut shared = self.0.lock();
+        let State::Queued(closure, waker) = shared.replace(State::Gone) else { return };
+        shared.state = State::Running(waker);
+        drop(shared);
+        let result = panic::catch_unwind(AssertUnwindSafe(closure));
+        let mut shared = self.0.lock();
+        match shared.replace(State::Gone) {
+            State::Running(waker) => {
+                shared.state = State::Done(result);
+                drop(shared);
+                shielded(|| waker.wake());
+            }
+            _gone => {
+                drop(shared);
+                discard(result);
+            }
+        }
+        self.calm();
+    }
+
+    /// The job has ended; its executor is told once.
+    fn calm(&self) {
+        let home = self.0.lock().home.take();
+        if let Some(home) = home {
+            home.seam.calm();
+        }
+    }
+}
+
+/// Runs a closure that blocks (a system call, a long computation, a blocking operation of leno) on a thread of
+/// its own kind, and waits for what it returns.
+///
+/// The closure is handed to a pool of threads at the first poll; up to 512 run at once, more wait their turn.
+/// Dropping the future before the closure has begun drops it unrun; afterwards it runs to its end, and what it
+/// returns is dropped. The end of a runtime does not wait for it. The closure is outside any fiber: what it spawns
+/// is on leno's default runtime. If not a single thread can be started, the closure runs in the poll itself.
+///
+/// ```
+/// let size = leno::block_on(leno::fiber::unblock(|| std::fs::metadata("Cargo.toml").map(|file| file.len())));
+/// assert!(size.unwrap() > 0);
+/// ```
+///
+/// # Panics
+///
+/// A panic of the closure goes on in the fiber that waits. Polling it again after it was ready panics.
+pub fn unblock<R, C>(closure: C) -> Unblock<R>
+where
+    C: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), home: None })));
+    let job = Arc::clone(&slot);
+    Unblock { slot, job: Some(Box::new(move || job.run())) }
+}
+
+/// See [`unblock`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Unblock<R> {
+    slot: Arc<Slot<R>>,
+    /// To be submitted at the first poll.
+    job: Option<Job>,
+}
+
+impl<R> Unpin for Unblock<R> {}
+
+impl<R> Future for Unblock<R> {
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        let mut waker = cx.waker().clone();
+        let mut shared = self.slot.0.lock();
+        match shared.replace(State::Gone) {
+            State::New(closure) => {
+                shared.state = State::Queued(closure, waker);
+                shared.home = context::home();
+                if let Some(home) = &shared.home {
+                    home.seam.busy();
+                }
+                drop(shared);
+                if let Some(job) = self.job.take() {
+                    pool().submit(job);
+                }
+                Poll::Pending
+            }
+            State::Queued(closure, mut old) => {
+                std::mem::swap(&mut old, &mut waker);
+                shared.state = State::Queued(closure, old);
+                drop(shared);
+                Poll::Pending
+            }
+            State::Running(mut old) => {
+                std::mem::swap(&mut old, &mut waker);
+                shared.state = State::Running(old);
+                drop(shared);
+                Poll::Pending
+            }
+            State::Done(result) => {
+                drop(shared);
+                match result {
+                    Ok(value) => Poll::Ready(value),
+                    Err(payload) => panic::resume_unwind(payload),
+                }
+            }
+            State::Gone => {
+                drop(shared);
+                panic!("an `Unblock` was polled after it was ready")
+            }
+        }
+    }
+}
+
+impl<R> Drop for Unblock<R> {
+    fn drop(&mut self) {
+        let state = self.slot.0.lock().replace(State::Gone);
+        if let State::Queued(..) = state {
+            self.slot.calm();
+        }
+        drop(state);
+    }
+}
+
+impl<R> fmt::Debug for Unblock<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unblock").field("submitted", &self.job.is_none()).finish_non_exhaustive()
+    }
+}
+
+task::thread::waits! { [R] Unblock<R>, "Unblock", |_: &Self| None }

@@ -1,0 +1,244 @@
+//! Cords: one thread, whose fibers run one at a time and need not be `Send`.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::pin::pin;
+use std::task::Poll;
+
+use crate::fiber::core::{Core, PanicHook};
+use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::join::JoinHandle;
+use crate::fiber::main_fiber::{Inside, Main, Place};
+use crate::fiber::runtime::check_name;
+use crate::fiber::spawn::Builder;
+use crate::prim::{Arc, thread};
+use crate::task::home::Home;
+use crate::task::{context, run};
+use crate::time::Clock;
+
+/// An executor of one thread, the one that made it. Its fibers run one at a time, strictly in the order in which
+/// they became ready, and only while [`block_on`](Self::block_on) runs; they need not be `Send`.
+///
+/// Dropping it drops all its fibers, here. Wakers and join handles may outlive it; wake-ups from other threads
+/// reach it.
+///
+/// ```
+/// use leno::fiber::Cord;
+/// use std::{cell::RefCell, rc::Rc};
+///
+/// let cord = Cord::new();
+/// let log = Rc::new(RefCell::new(Vec::new()));
+/// for name in ["a", "b"] {
+///     let log = log.clone();
+///     drop(cord.spawn_local(async move {
+///         log.borrow_mut().push(name);
+///         leno::yield_now().await;
+///         log.borrow_mut().push(name);
+///     }));
+/// }
+/// cord.block_on(async {
+///     leno::yield_now().await;
+///     leno::yield_now().await;
+/// });
+/// assert_eq!(*log.borrow(), ["a", "b", "a", "b"]);
+/// ```
+pub struct Cord {
+    home: Arc<Home>,
+    /// It stays on its thread: that is what lets its fibers be anything.
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl Cord {
+    /// A cord on this thread.
+    pub fn new() -> Cord {
+        Cord::builder().build()
+    }
+
+    /// A cord on this thread with a clock of its own.
+    pub fn with_clock(clock: Clock) -> Cord {
+        Cord::builder().clock(clock).build()
+    }
+
+    /// A cord to be configured.
+    pub fn builder() -> CordBuilder {
+        CordBuilder { clock: Clock::real(), on_panic: None }
+    }
+
+    /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order
+    /// like any fiber: first behind those that were ready before.
+    ///
+    /// The future is a fiber itself: [`current`](crate::fiber::current) names it, what it spawns is its child
+    /// (released when it ends), and it can be parked. It cannot be cancelled.
+    ///
+    /// # Panics
+    ///
+    /// Inside another `block_on` on the same thread. A panic of the future goes through.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _blocking = context::enter_block_on();
+        let _base = context::enter_home(&self.home);
+        let _driving = Driving::new(&self.home);
+        let main = Main::start(&self.home, &Place::Queue, Location::caller());
+        let mut inside = pin!(Inside::new(&main, future));
+        let mut turns = 0;
+        loop {
+            let task = next(&self.home, &mut turns);
+            if !main.is(&task) {
+                // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+                unsafe { run::run(task) };
+            } else if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
+                return output;
+            }
+        }
+    }
+
+    /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+        unsafe { Builder::new().spawn_local_on(&self.home, Location::caller(), future) }
+    }
+
+    /// Starts a thread with a cord of its own, which calls `start` there and runs the future that it gives as the
+    /// cord's first fiber. The cord ends, and drops its other fibers, when that future does; cancelling the
+    /// handle cancels it, dropping the handle detaches it. Thread and fiber are called `name`.
+    ///
+    /// ```
+    /// use leno::fiber::Cord;
+    /// use std::rc::Rc;
+    ///
+    /// let cord = Cord::spawn("worker", || {
+    ///     let local = Rc::new(20);
+    ///     async move { *local + 1 }
+    /// })?;
+    /// assert_eq!(cord.wait().unwrap(), 21);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for a name that contains a
+    /// zero byte.
+    #[track_caller]
+    pub fn spawn<C, F>(name: impl Into<String>, start: C) -> io::Result<JoinHandle<F::Output>>
+    where
+        C: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        let name = name.into();
+        check_name(&name)?;
+        let home = Core::open(true, Clock::real(), None);
+        let first = async move { start().await };
+        let builder = Builder::new().name(name.clone()).root();
+        // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
+        // nothing but `start`, which is `Send`. The new thread is the cord's.
+        let handle = unsafe { builder.spawn_local_on(&home, Location::caller(), first) };
+        let fiber = handle.task().clone();
+        let thread = Arc::clone(&home);
+        let started = thread::Builder::new().name(name).spawn(move || {
+            let cord = Cord { home: thread, _not_send: PhantomData };
+            let _base = context::enter_home(&cord.home);
+            let _driving = Driving::new(&cord.home);
+            let mut turns = 0;
+            while !fiber.state.is_complete() {
+                // SAFETY: this is the cord's thread.
+                unsafe { run::run(next(&cord.home, &mut turns)) };
+            }
+        });
+        match started {
+            Ok(_detached) => Ok(handle),
+            Err(error) => {
+                // There is no thread: this one may stand in, as nothing was polled.
+                drop(Cord { home, _not_send: PhantomData });
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The next fiber of a cord that lives.
+fn next(home: &Home, turns: &mut u32) -> crate::task::header::Task {
+    match Core::of(home).next(turns) {
+        Some(task) => task,
+        None => unreachable!("a cord does not end while it is driven"),
+    }
+}
+
+/// A thread drives the cord.
+struct Driving<'a>(&'a Core);
+
+impl<'a> Driving<'a> {
+    fn new(home: &'a Home) -> Self {
+        let core = Core::of(home);
+        core.join_in();
+        Driving(core)
+    }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+impl Default for Cord {
+    fn default() -> Self {
+        Cord::new()
+    }
+}
+
+impl Drop for Cord {
+    fn drop(&mut self) {
+        let _base = context::enter_home(&self.home);
+        Core::stop(&self.home);
+        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+        unsafe { Core::end_all(&self.home) };
+    }
+}
+
+impl fmt::Debug for Cord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cord").field("fibers", &self.home.roster.len()).finish_non_exhaustive()
+    }
+}
+
+/// See [`Cord::builder`].
+#[must_use = "a builder does nothing before it builds"]
+pub struct CordBuilder {
+    clock: Clock,
+    on_panic: Option<PanicHook>,
+}
+
+impl CordBuilder {
+    /// The clock of the cord's fibers; real time if not set.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// As [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic).
+    pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
+        self.on_panic = Some(Box::new(hook));
+        self
+    }
+
+    /// Makes the cord, on this thread.
+    pub fn build(self) -> Cord {
+        Cord { home: Core::open(true, self.clock, self.on_panic), _not_send: PhantomData }
+    }
+}
+
+impl fmt::Debug for CordBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CordBuilder").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}

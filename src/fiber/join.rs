@@ -1,0 +1,176 @@
+//! Join handles.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::fiber::fiber_ref::FiberRef;
+use crate::task::error::{Elapsed, JoinError};
+use crate::task::header::{FiberId, Task};
+use crate::task::{context, join, thread};
+use crate::time::{Sleep, sleep};
+
+/// Waits for a fiber to end, and gives its value.
+///
+/// Await it, or [`wait`](Self::wait) on a plain thread. Dropping it detaches the fiber, which goes on alone; what
+/// it returns is dropped then, and a panic goes to the hook of
+/// [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic). Awaiting is cancel safe: a handle that
+/// was polled and not ready can be awaited again. A fiber that awaits its own handle gets an error.
+///
+/// It is `Send` if the value is.
+///
+/// ```
+/// let sum = leno::block_on(async {
+///     let fiber = leno::spawn(async { 2 + 2 });
+///     fiber.await.unwrap()
+/// });
+/// assert_eq!(sum, 4);
+/// ```
+///
+/// # Panics
+///
+/// When it is polled again after it was ready.
+#[must_use = "dropping a join handle detaches its fiber; use `drop` to say so"]
+pub struct JoinHandle<T> {
+    task: Task,
+    taken: bool,
+    cancel_on_drop: bool,
+    _owns: PhantomData<(T, *mut ())>,
+}
+
+// SAFETY: of what isn't `Send` or `Sync` in a fiber, the handle reaches the outcome only: by value, so `T: Send`
+// is what it takes. All else is in a `Task`, which is both.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: a shared handle gives no access to the outcome at all; as cautious as a `Mutex<T>`.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+impl<T> Unpin for JoinHandle<T> {}
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// # Safety
+    ///
+    /// `task` is the join handle's count of a fiber whose output is `T`, and this is its only handle.
+    pub(crate) unsafe fn new(task: Task) -> Self {
+        JoinHandle { task, taken: false, cancel_on_drop: false, _owns: PhantomData }
+    }
+
+    /// Cancels the fiber and, transitively, its children.
+    ///
+    /// Its future is dropped where it is suspended, by its own executor: at once if it is queued or waits, after
+    /// the poll that is under way if it runs (its own cancel included). The handle then gives
+    /// [`JoinError::is_cancelled`]. If the fiber ends by itself meanwhile, it gives the value. Cancelling a fiber
+    /// that has ended does nothing.
+    pub fn cancel(&self) {
+        self.task.cancel();
+    }
+
+    /// Waits for the end of the fiber for `limit` at most; the fiber goes on if the time is up, and the handle can
+    /// be awaited again.
+    ///
+    /// # Errors
+    ///
+    /// [`Elapsed`] if the time was up. At one instant, the end of the fiber wins.
+    pub fn join_timeout(&mut self, limit: Duration) -> JoinTimeout<'_, T> {
+        JoinTimeout { handle: self, sleep: sleep(limit) }
+    }
+
+    /// Whether the fiber has ended, so that awaiting it is immediate.
+    pub fn is_finished(&self) -> bool {
+        self.task.state.is_complete()
+    }
+
+    /// The fiber's id.
+    pub fn id(&self) -> FiberId {
+        self.task.id
+    }
+
+    /// The name that [`Builder::name`](crate::fiber::Builder::name) gave it.
+    pub fn name(&self) -> Option<&str> {
+        self.task.name()
+    }
+
+    /// The fiber, to be named, unparked or cancelled from elsewhere.
+    pub fn fiber(&self) -> FiberRef {
+        FiberRef::new(&self.task)
+    }
+
+    /// Makes dropping the handle cancel the fiber instead of detaching it.
+    pub fn cancel_on_drop(mut self) -> JoinHandle<T> {
+        self.cancel_on_drop = true;
+        self
+    }
+
+    pub(crate) fn task(&self) -> &Task {
+        &self.task
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(!self.taken, "a `JoinHandle` was polled after it had given the fiber's outcome");
+        if context::with_task(|current| current.is(&self.task)) == Some(true) {
+            return Poll::Ready(Err(JoinError::self_join()));
+        }
+        // SAFETY: this is the handle, `T` the output, and nothing was taken yet.
+        let outcome = unsafe { join::poll_outcome(&self.task, cx) };
+        self.taken = outcome.is_ready();
+        outcome
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if self.cancel_on_drop && !self.is_finished() {
+            self.cancel();
+        }
+        // SAFETY: this is the handle; its count goes next.
+        unsafe { join::detach(&self.task, self.taken) };
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle")
+            .field("fiber", &self.task)
+            .field("finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [T] JoinHandle<T>, "JoinHandle", |_: &Self| None }
+
+/// See [`JoinHandle::join_timeout`].
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct JoinTimeout<'a, T> {
+    handle: &'a mut JoinHandle<T>,
+    sleep: Sleep,
+}
+
+impl<T> Unpin for JoinTimeout<'_, T> {}
+
+impl<T> JoinTimeout<'_, T> {
+    fn due(&self) -> Option<Instant> {
+        self.sleep.due()
+    }
+}
+
+impl<T> Future for JoinTimeout<'_, T> {
+    type Output = Result<Result<T, JoinError>, Elapsed>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(outcome) = Pin::new(&mut *self.handle).poll(cx) {
+            return Poll::Ready(Ok(outcome));
+        }
+        Pin::new(&mut self.sleep).poll(cx).map(|()| Err(Elapsed::new()))
+    }
+}
+
+thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", JoinTimeout::due }

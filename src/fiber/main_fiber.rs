@@ -1,0 +1,188 @@
+//! The fiber of a `block_on`: its future stays on the caller's stack, its header is a fiber's.
+//!
+//! It has an id, is found, parked, unparked and woken as any fiber, and has children. Only its caller polls it,
+//! so the future needs neither be `Send` nor `'static`, and nobody can cancel it.
+//!
+//! On a runtime a wake-up goes to the *gate*, where the caller's thread waits; on a cord it goes to the cord's
+//! run queue, and the loop of that `block_on` recognizes its own fiber there.
+//!
+//! Invariants:
+//!
+//! 1. The fiber is running whenever its future is touched, and completed before `block_on` returns or unwinds;
+//!    wakers that live longer find it complete.
+//! 2. The gate holds the run queue's count: at most one (`state.rs`, invariant 1), none when the fiber runs.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+use crate::fiber::spawn::{admit, next_id};
+use crate::prim::{Arc, Condvar, Mutex};
+use crate::task::header::{Header, Task, Vtable};
+use crate::task::home::Home;
+use crate::task::roster::Admission;
+use crate::task::run;
+use crate::task::state::{Finish, Start, State};
+use crate::task::{budget, context, waker};
+
+#[repr(C)]
+struct MainCell {
+    header: Header,
+    gate: Gate,
+}
+
+struct Gate {
+    ready: Mutex<Option<Task>>,
+    came: Condvar,
+}
+
+/// Where wake-ups of a main fiber go.
+pub(super) enum Place {
+    /// To the thread that waits in [`Main::wait`].
+    Gate,
+    /// To the run queue of its home.
+    Queue,
+}
+
+static GATED: Vtable = Vtable {
+    schedule: |task| {
+        // The waiting thread may end and free the fiber as soon as the gate opens.
+        let keep = task.clone();
+        keep.home.seam.busy();
+        // SAFETY: a fiber of this vtable, kept.
+        let gate = unsafe { gate(&keep) };
+        *gate.ready.lock() = Some(task);
+        gate.came.notify_one();
+    },
+    ..QUEUED
+};
+
+const QUEUED: Vtable = Vtable {
+    schedule: |task| {
+        // As for all fibers: the home has to outlive the call.
+        let home = Arc::clone(&task.home);
+        home.seam.schedule(task);
+    },
+    poll: |_, _| unreachable!("a main fiber is polled by its `block_on` alone"),
+    cancel: |_| unreachable!("a main fiber ends with its `block_on` alone"),
+    take_outcome: |_, _| unreachable!("a main fiber has no join handle"),
+    drop_outcome: |_| {},
+    free: |header| {
+        // SAFETY: from `Box::into_raw` in `Main::new`.
+        drop(unsafe { Box::from_raw(header.cast::<MainCell>().as_ptr()) });
+    },
+};
+
+static IN_QUEUE: Vtable = QUEUED;
+
+/// # Safety
+///
+/// `task` is a main fiber.
+unsafe fn gate(task: &Task) -> &Gate {
+    // SAFETY: the header is the first field, its pointer derived from the whole cell; alive by the count.
+    unsafe { &(*task.as_raw().cast::<MainCell>().as_ptr()).gate }
+}
+
+/// A main fiber, for as long as its `block_on` runs.
+pub(super) struct Main {
+    task: Task,
+}
+
+impl Main {
+    /// Makes, lists and schedules it.
+    pub(super) fn start(home: &Arc<Home>, place: &Place, at: &'static Location<'static>) -> Main {
+        let vtable = match place {
+            Place::Gate => &GATED,
+            Place::Queue => &IN_QUEUE,
+        };
+        let header = Header::new(State::main(), vtable, Arc::clone(home), next_id(), at, None);
+        let cell =
+            Box::new(MainCell { header, gate: Gate { ready: Mutex::new(None), came: Condvar::new() } });
+        // SAFETY: not null.
+        let header = unsafe { NonNull::new_unchecked(Box::into_raw(cell).cast::<Header>()) };
+        // SAFETY: the three counts that `State::main` made.
+        let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
+        // SAFETY: the third.
+        let main = Main { task: unsafe { Task::from_raw(header) } };
+        let admission = admit(listing, true);
+        debug_assert!(admission == Admission::Listed, "an executor that is borrowed has not ended");
+        queued.schedule();
+        main
+    }
+
+    /// Waits at the gate.
+    pub(super) fn wait(&self) -> Task {
+        // SAFETY: a main fiber.
+        let gate = unsafe { gate(&self.task) };
+        let mut ready = gate.ready.lock();
+        loop {
+            if let Some(task) = ready.take() {
+                return task;
+            }
+            ready = gate.came.wait_until(ready, None);
+        }
+    }
+
+    pub(super) fn is(&self, task: &Task) -> bool {
+        self.task.is(task)
+    }
+
+    /// Polls the future once, with the count that the gate or the queue gave.
+    pub(super) fn poll<F: Future>(&self, task: Task, inside: Pin<&mut Inside<'_, F>>) -> Poll<F::Output> {
+        debug_assert!(self.is(&task));
+        let start = task.state.start_poll();
+        debug_assert!(start == Start::Poll, "nobody else ends a main fiber");
+        let waker = waker::borrowed(&task);
+        let frame = context::enter_fiber(&task);
+        let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
+        drop(frame);
+        if polled.is_pending() {
+            match task.state.finish_poll() {
+                // The count went with the transition.
+                Finish::Idle => drop(task.into_raw()),
+                Finish::Requeue => task.schedule(),
+                Finish::Cancelled => unreachable!("a main fiber cannot be cancelled"),
+            }
+        }
+        polled
+    }
+}
+
+impl Drop for Main {
+    fn drop(&mut self) {
+        // It runs, but for a panic elsewhere in the loop, which this makes up for.
+        let _ = self.task.state.seize();
+        run::finish(&self.task, false, true);
+    }
+}
+
+/// The future of a main fiber, which is dropped inside that fiber.
+pub(super) struct Inside<'a, F> {
+    future: ManuallyDrop<F>,
+    task: Task,
+    _main: PhantomData<&'a Main>,
+}
+
+impl<'a, F: Future> Inside<'a, F> {
+    pub(super) fn new(main: &'a Main, future: F) -> Self {
+        Inside { future: ManuallyDrop::new(future), task: main.task.clone(), _main: PhantomData }
+    }
+
+    fn future(self: Pin<&mut Self>) -> Pin<&mut F> {
+        // SAFETY: the future is pinned with `self`: never moved, dropped in place, and this type is `Unpin` only
+        // if `F` is.
+        unsafe { self.map_unchecked_mut(|inside| &mut *inside.future) }
+    }
+}
+
+impl<F> Drop for Inside<'_, F> {
+    fn drop(&mut self) {
+        let _frame = context::enter_fiber(&self.task);
+        // SAFETY: dropped here only.
+        unsafe { ManuallyDrop::drop(&mut self.future) };
+    }
+}

@@ -1,0 +1,109 @@
+//! Parking: a fiber waits for its token, as threads do with `std::thread::park`.
+//!
+//! The token is a flag of the state word, so an unpark is one transition: set it, and schedule the fiber. A park
+//! that is polled with another waker than the fiber's own (by a combinator that wakes its parts apart) leaves
+//! that waker with the fiber, and looks for the token once more; the unparker sets the token and looks for the
+//! waker. Both go through the state word first, so one of them sees the other.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::task::header::Task;
+use crate::task::{context, thread, waker};
+use crate::time::{Sleep, sleep};
+
+/// Waits until the current fiber is unparked, by [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
+///
+/// An unpark that came before is not lost: it lets the next park go on at once. Unparks do not add up. It is the
+/// fiber that polls which is parked. Dropping the future takes nothing: the token stays for the next one.
+///
+/// ```
+/// leno::block_on(async {
+///     let me = leno::fiber::current();
+///     leno::spawn(async move { me.unpark() });
+///     leno::fiber::park().await;
+/// });
+/// ```
+///
+/// # Panics
+///
+/// When it is polled outside a fiber.
+pub fn park() -> Park {
+    Park { _private: () }
+}
+
+/// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both happen at one
+/// instant), false if the time was up.
+///
+/// # Panics
+///
+/// When it is polled outside a fiber.
+pub fn park_timeout(limit: Duration) -> ParkTimeout {
+    ParkTimeout { park: park(), sleep: sleep(limit) }
+}
+
+/// See [`park`].
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct Park {
+    _private: (),
+}
+
+impl Future for Park {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match context::with_task(|task| poll_token(task, cx)) {
+            Some(polled) => polled,
+            None => panic!(
+                "`fiber::park` outside a fiber of leno; poll it in a future given to `leno::spawn` or \
+                 `leno::block_on`, or use `std::thread::park` on a plain thread"
+            ),
+        }
+    }
+}
+
+fn poll_token(task: &Task, cx: &mut Context<'_>) -> Poll<()> {
+    if task.state.take_token() {
+        return Poll::Ready(());
+    }
+    if !waker::is_own(cx.waker(), task) {
+        drop(task.set_parked(Some(cx.waker().clone())));
+        if task.state.take_token() {
+            drop(task.set_parked(None));
+            return Poll::Ready(());
+        }
+    }
+    Poll::Pending
+}
+
+thread::waits! { [] Park, "Park", |_: &Self| None }
+
+/// See [`park_timeout`].
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct ParkTimeout {
+    park: Park,
+    sleep: Sleep,
+}
+
+impl ParkTimeout {
+    fn due(&self) -> Option<Instant> {
+        self.sleep.due()
+    }
+}
+
+impl Future for ParkTimeout {
+    type Output = bool;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        if Pin::new(&mut self.park).poll(cx).is_ready() {
+            return Poll::Ready(true);
+        }
+        Pin::new(&mut self.sleep).poll(cx).map(|()| false)
+    }
+}
+
+thread::waits! { [] ParkTimeout, "ParkTimeout", ParkTimeout::due }

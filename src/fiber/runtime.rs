@@ -1,0 +1,260 @@
+//! Runtimes: several workers, one run queue.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::panic::Location;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use crate::fiber::core::{Core, PanicHook};
+use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::join::JoinHandle;
+use crate::fiber::main_fiber::{Inside, Main, Place};
+use crate::fiber::spawn::Builder;
+use crate::prim::{Arc, OnceLock, thread};
+use crate::task::home::Home;
+use crate::task::{context, run};
+use crate::time::Clock;
+
+/// An executor with one or more worker threads.
+///
+/// Dropping it is a [`shutdown`](Self::shutdown) without grace: all its fibers are cancelled, their futures
+/// dropped, and its threads joined, after the polls that are under way (closures given to
+/// [`unblock`](crate::fiber::unblock) are not waited for). Dropped by one of its own fibers it does not wait for
+/// the workers; they end after their polls. Wakers and join handles may outlive it.
+///
+/// ```
+/// let runtime = leno::fiber::Runtime::builder().workers(2).name("crunch").build()?;
+/// let answer = runtime.block_on(async { leno::spawn(async { 42 }).await.unwrap() });
+/// assert_eq!(answer, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Runtime {
+    home: Arc<Home>,
+    workers: Vec<thread::JoinHandle<()>>,
+}
+
+impl Runtime {
+    /// A runtime with one worker per processor that this process may use.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started.
+    pub fn new() -> io::Result<Runtime> {
+        Runtime::builder().build()
+    }
+
+    /// A runtime to be configured.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder { workers: None, name: String::from("leno"), clock: Clock::real(), on_panic: None }
+    }
+
+    /// Runs `future` on the calling thread until it is ready; the workers run what it spawns.
+    ///
+    /// The future is a fiber itself: [`current`](crate::fiber::current) names it, what it spawns is its child
+    /// (released when it ends), and it can be parked. It cannot be cancelled.
+    ///
+    /// # Panics
+    ///
+    /// Inside another `block_on` on the same thread, and inside a fiber of a cord. Inside a fiber of a runtime it
+    /// stops one worker, which is reported in debug builds. A panic of the future goes through.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        block_on_home(&self.home, future)
+    }
+
+    /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Builder::new().spawn_on(&self.home, Location::caller(), future)
+    }
+
+    /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
+    /// Gives those that had to be cancelled, oldest first.
+    ///
+    /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
+    /// one of its own fibers, that fiber is one that cannot end in time.
+    pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
+        self.home.roster.close();
+        self.home.roster.wait_empty(Instant::now().checked_add(grace));
+        self.home.roster.snapshot().iter().map(FiberRef::new).collect()
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        Core::stop(&self.home);
+        let me = thread::current().id();
+        let inside = self.workers.iter().any(|worker| worker.thread().id() == me);
+        if !inside {
+            for worker in self.workers.drain(..) {
+                // A worker doesn't panic; if it did, its fibers are ended below all the same.
+                let _ = worker.join();
+            }
+        }
+        // SAFETY: not a cord.
+        unsafe { Core::end_all(&self.home) };
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("workers", &self.workers.len())
+            .field("fibers", &self.home.roster.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// See [`Runtime::builder`].
+#[must_use = "a builder does nothing before it builds"]
+pub struct RuntimeBuilder {
+    workers: Option<usize>,
+    name: String,
+    clock: Clock,
+    on_panic: Option<PanicHook>,
+}
+
+impl RuntimeBuilder {
+    /// How many worker threads; one per processor if not set.
+    pub fn workers(mut self, n: usize) -> Self {
+        self.workers = Some(n);
+        self
+    }
+
+    /// What the worker threads are called, followed by a number; `leno` if not set.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The clock of the runtime's fibers; real time if not set.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Who is told when a fiber panics and nobody joins it: with the fiber and the panic's payload, on the thread
+    /// that finds out. If not set, id, name, place of birth and message go to stderr. A panic of the hook itself
+    /// is swallowed.
+    pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
+        self.on_panic = Some(Box::new(hook));
+        self
+    }
+
+    /// Starts the workers.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers at all, or a
+    /// name that contains a zero byte.
+    pub fn build(self) -> io::Result<Runtime> {
+        let workers = self.workers.unwrap_or_else(thread::parallelism);
+        if workers == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a runtime needs at least one worker"));
+        }
+        check_name(&self.name)?;
+        let home = Core::open(false, self.clock, self.on_panic);
+        // Counted before they run, so that virtual time waits for them.
+        (0..workers).for_each(|_| Core::of(&home).join_in());
+        // Dropped on an error, it ends those that were started.
+        let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
+        for number in 0..workers {
+            let home = Arc::clone(&runtime.home);
+            let thread = thread::Builder::new().name(format!("{}-{number}", self.name));
+            runtime.workers.push(thread.spawn(move || work(&home))?);
+        }
+        Ok(runtime)
+    }
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("workers", &self.workers)
+            .field("name", &self.name)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Threads cannot be called by every string.
+pub(super) fn check_name(name: &str) -> io::Result<()> {
+    if name.contains('\0') {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a thread's name cannot contain a zero byte",
+        ));
+    }
+    Ok(())
+}
+
+/// A worker's life.
+fn work(home: &Arc<Home>) {
+    let _base = context::enter_home(home);
+    let core = Core::of(home);
+    let mut turns = 0;
+    while let Some(task) = core.next(&mut turns) {
+        // SAFETY: not a cord.
+        unsafe { run::run(task) };
+    }
+}
+
+#[track_caller]
+fn block_on_home<F: Future>(home: &Arc<Home>, future: F) -> F::Output {
+    let _blocking = context::enter_block_on();
+    let _base = context::enter_home(home);
+    let main = Main::start(home, &Place::Gate, Location::caller());
+    let mut inside = pin!(Inside::new(&main, future));
+    loop {
+        let task = main.wait();
+        let _calm = Calm(home);
+        if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
+            return output;
+        }
+    }
+}
+
+/// Ends the `busy` that came with each wake-up of a main fiber.
+struct Calm<'a>(&'a Home);
+
+impl Drop for Calm<'_> {
+    fn drop(&mut self) {
+        self.0.seam.calm();
+    }
+}
+
+static DEFAULT: OnceLock<Runtime> = OnceLock::new();
+
+/// The executor for whoever has none: a runtime with one worker per processor, started at first use and never
+/// ended.
+pub(crate) fn default_home() -> Arc<Home> {
+    let start = || match Runtime::builder().build() {
+        Ok(runtime) => runtime,
+        Err(error) => panic!("leno's default runtime cannot start its threads: {error}"),
+    };
+    Arc::clone(&DEFAULT.get_or_init(start).home)
+}
+
+/// Runs `future` on the calling thread until it is ready, on leno's default runtime: a multi-worker runtime that
+/// starts at first use. As [`Runtime::block_on`](crate::fiber::Runtime::block_on).
+///
+/// ```
+/// assert_eq!(leno::block_on(async { 1 + 1 }), 2);
+/// ```
+///
+/// # Panics
+///
+/// As [`Runtime::block_on`](crate::fiber::Runtime::block_on); and if the threads of the default runtime cannot
+/// be started.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    block_on_home(&default_home(), future)
+}

@@ -1,0 +1,317 @@
+//! Starting fibers.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+
+use crate::fiber::default_home;
+use crate::fiber::join::JoinHandle;
+use crate::prim::{Arc, Counter};
+use crate::task::cell::{Birth, allocate};
+use crate::task::context;
+use crate::task::header::{FiberId, Task};
+use crate::task::home::Home;
+use crate::task::roster::Admission;
+use crate::task::run;
+use crate::task::state::State;
+
+static IDS: Counter = Counter::new();
+
+/// The next fiber's id.
+pub(crate) fn next_id() -> FiberId {
+    FiberId::new(IDS.next())
+}
+
+/// Starts a fiber on the executor that the caller runs on: the runtime or cord of the fiber it is called in,
+/// elsewhere leno's default runtime.
+///
+/// Inside a fiber the new one is its child: cancelling the parent cancels it, a parent that ends by itself
+/// releases it. [`Builder::root`] starts one that is nobody's child. The fiber runs whether or not the handle is
+/// awaited; it is first polled by the executor, not here. While the executor shuts down the fiber is cancelled
+/// at once.
+///
+/// ```
+/// let fiber = leno::spawn(async { "done" });
+/// assert_eq!(fiber.wait().unwrap(), "done");
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    Builder::new().spawn(future)
+}
+
+/// Starts a fiber, which need not be `Send`, on the cord that the caller runs on.
+///
+/// ```
+/// use leno::fiber::{Cord, spawn_local};
+/// use std::rc::Rc;
+///
+/// let shared = Rc::new(5);
+/// let cord = Cord::new();
+/// let copy = shared.clone();
+/// let seen = cord.block_on(async move { spawn_local(async move { *copy }).await.unwrap() });
+/// assert_eq!(seen, *shared);
+/// ```
+///
+/// # Panics
+///
+/// Outside a cord.
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    Builder::new().spawn_local(future)
+}
+
+/// Starts a fiber as [`spawn`] does, and runs it at once, here, to its first suspension.
+///
+/// Its first poll happens before this returns, inside the caller's own; a panic of it stays in the new fiber.
+///
+/// ```
+/// let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+/// let seen = ran.clone();
+/// let fiber = leno::fiber::spawn_now(async move { seen.store(true, std::sync::atomic::Ordering::SeqCst) });
+/// assert!(ran.load(std::sync::atomic::Ordering::SeqCst));
+/// assert!(fiber.is_finished());
+/// ```
+#[track_caller]
+pub fn spawn_now<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let home = context::home().unwrap_or_else(default_home);
+    home.seam.busy();
+    let plan = Plan { home: &home, name: None, root: false, at: Location::caller() };
+    // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
+    let handle = unsafe { plan.start(future, |task| run::run(task)) };
+    home.seam.calm();
+    handle
+}
+
+/// How a fiber is to be started: with what name, as whose child. As [`std::thread::Builder`].
+///
+/// ```
+/// let fiber = leno::fiber::Builder::new().name("adder").spawn(async { 1 + 1 });
+/// assert_eq!(fiber.name(), Some("adder"));
+/// assert_eq!(fiber.wait().unwrap(), 2);
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing before it spawns"]
+pub struct Builder {
+    name: Option<Box<str>>,
+    root: bool,
+}
+
+impl Builder {
+    /// A fiber without a name, the child of the fiber that starts it.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Names the fiber, for dumps, panics and [`FiberRef::name`](crate::fiber::FiberRef::name). Names need not be
+    /// unique.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into().into_boxed_str());
+        self
+    }
+
+    /// Makes it nobody's child: it is not cancelled with the fiber that starts it.
+    pub fn root(mut self) -> Self {
+        self.root = true;
+        self
+    }
+
+    /// Starts it as [`spawn`] does.
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let home = context::home().unwrap_or_else(default_home);
+        self.spawn_on(&home, Location::caller(), future)
+    }
+
+    /// Starts it on a given executor.
+    pub(crate) fn spawn_on<F>(
+        self,
+        home: &Arc<Home>,
+        at: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let plan = Plan { home, name: self.name, root: self.root, at };
+        // SAFETY: the future is `Send`.
+        unsafe { plan.start(future, Task::schedule) }
+    }
+
+    /// Starts it as [`spawn_local`] does.
+    ///
+    /// # Panics
+    ///
+    /// Outside a cord.
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let Some(home) = context::home().filter(|home| home.local) else {
+            panic!(
+                "`spawn_local` outside a cord; call it in a future given to `Cord::block_on` or `Cord::spawn`, or \
+                 use `spawn` if the future is `Send`"
+            );
+        };
+        // SAFETY: the context is that of a cord, so this is its thread.
+        unsafe { self.spawn_local_on(&home, Location::caller(), future) }
+    }
+
+    /// Starts it on a given cord.
+    ///
+    /// # Safety
+    ///
+    /// This is the cord's thread.
+    pub(crate) unsafe fn spawn_local_on<F>(
+        self,
+        home: &Arc<Home>,
+        at: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let plan = Plan { home, name: self.name, root: self.root, at };
+        // SAFETY: by contract.
+        unsafe { plan.start(future, Task::schedule) }
+    }
+
+    /// Makes a fiber that runs nothing before [`Prepared::start`]. Its executor is that of the caller.
+    #[track_caller]
+    pub fn prepare<F>(self, future: F) -> Prepared<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let home = context::home().unwrap_or_else(default_home);
+        let birth = Birth { home: &home, id: next_id(), at: Location::caller(), name: self.name };
+        // SAFETY: the future is `Send`.
+        let header = unsafe { allocate(birth, State::prepared(), future) };
+        // SAFETY: the roster's count, and the handle's.
+        let (listing, handle) = unsafe { (Task::from_raw(header), JoinHandle::new(Task::from_raw(header))) };
+        Prepared { parts: Some((listing, handle)), root: self.root }
+    }
+}
+
+/// A fiber that is about to be made.
+struct Plan<'a> {
+    home: &'a Arc<Home>,
+    name: Option<Box<str>>,
+    root: bool,
+    at: &'static Location<'static>,
+}
+
+impl Plan<'_> {
+    /// Makes the fiber and hands it to `go`, with the run queue's count.
+    ///
+    /// # Safety
+    ///
+    /// As for `allocate`, and this thread may drop the future.
+    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task)) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let Plan { home, name, root, at } = self;
+        // SAFETY: by contract.
+        let header = unsafe { allocate(Birth { home, id: next_id(), at, name }, State::spawned(), future) };
+        // SAFETY: the three counts that `spawned` made.
+        let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
+        // SAFETY: the third, and the only handle.
+        let handle = unsafe { JoinHandle::new(Task::from_raw(header)) };
+        match admit(listing, root) {
+            Admission::Listed => go(queued),
+            // SAFETY: not listed; this thread may drop the future by contract.
+            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+        }
+        handle
+    }
+}
+
+/// Lists a fiber, below the one that runs here if that is of the same executor and `root` isn't asked for. The
+/// roster keeps the count or drops it.
+pub(crate) fn admit(listing: Task, root: bool) -> Admission {
+    let home = Arc::clone(&listing.home);
+    let admission = context::with_task(|current| {
+        let parent = (!root && Arc::ptr_eq(&current.home, &home)).then_some(current);
+        home.roster.admit(&listing, parent)
+    })
+    .unwrap_or_else(|| home.roster.admit(&listing, None));
+    if admission == Admission::Listed {
+        // The roster's count; `retire` turns it into a task again.
+        let _ = listing.into_raw();
+    }
+    admission
+}
+
+/// A fiber that was made and not started. Dropping it drops its future, once, on the dropping thread.
+///
+/// ```
+/// let prepared = leno::fiber::Builder::new().name("later").prepare(async { 3 });
+/// // … nothing has run so far …
+/// assert_eq!(prepared.start().wait().unwrap(), 3);
+/// ```
+#[must_use = "a prepared fiber runs when it is started"]
+pub struct Prepared<T> {
+    /// The roster's count of the future, and the handle; `None` once started.
+    parts: Option<(Task, JoinHandle<T>)>,
+    root: bool,
+}
+
+impl<T> Prepared<T> {
+    /// Starts the fiber, on the executor that it was prepared on. It is the child of the fiber that starts it, if
+    /// that is on the same executor and [`Builder::root`] was not asked for.
+    pub fn start(mut self) -> JoinHandle<T> {
+        let Some((listing, handle)) = self.parts.take() else {
+            unreachable!("`start` takes the fiber by value")
+        };
+        match admit(listing, self.root) {
+            Admission::Listed => handle.task().wake(),
+            // SAFETY: not listed; a prepared future is `Send`.
+            Admission::Closed => unsafe { run::end_unlisted(handle.task()) },
+        }
+        handle
+    }
+
+    /// The id that the fiber will have. [`find`](crate::fiber::find) knows it from the start on.
+    pub fn id(&self) -> FiberId {
+        match &self.parts {
+            Some((_, handle)) => handle.id(),
+            None => unreachable!("`start` takes the fiber by value"),
+        }
+    }
+}
+
+impl<T> Drop for Prepared<T> {
+    fn drop(&mut self) {
+        if let Some((_, handle)) = &self.parts {
+            // SAFETY: not listed; a prepared future is `Send`.
+            unsafe { run::end_unlisted(handle.task()) };
+        }
+    }
+}
+
+impl<T> fmt::Debug for Prepared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("id", &self.id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,190 @@
+//! The cell of a fiber: header, then the future and in its place, later, the outcome. One allocation.
+//!
+//! Which of the two the cell holds follows from the state word (`state.rs`, invariant 4), so there is no tag.
+//! All foreign code (poll, drop of the future, drop of the outcome) runs with panics caught.
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+use crate::prim::{Arc, UnsafeCell};
+use crate::task::error::{JoinError, Outcome, Payload, discard};
+use crate::task::header::{FiberId, Header, Task, Vtable};
+use crate::task::home::Home;
+use crate::task::state::State;
+
+union Stage<F: Future> {
+    future: ManuallyDrop<F>,
+    outcome: ManuallyDrop<Outcome<F::Output>>,
+}
+
+#[repr(C)]
+struct Cell<F: Future> {
+    header: Header,
+    stage: UnsafeCell<Stage<F>>,
+}
+
+/// What is known of a fiber before it is made.
+pub(crate) struct Birth<'a> {
+    pub(crate) home: &'a Arc<Home>,
+    pub(crate) id: FiberId,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) name: Option<Box<str>>,
+}
+
+/// Makes a fiber with as many counts as `state` says, which are the caller's.
+///
+/// # Safety
+///
+/// If `F` is not `Send`, `home` is a cord (which polls and drops it on its own thread only) and either this is
+/// its thread or the future can be sent as long as it was never polled. The output is taken by a handle that
+/// is `Send` only if the output is.
+pub(crate) unsafe fn allocate<F>(birth: Birth<'_>, state: State, future: F) -> NonNull<Header>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let Birth { home, id, at, name } = birth;
+    let cell = Box::new(Cell {
+        header: Header::new(state, &Kind::<F>::VTABLE, Arc::clone(home), id, at, name),
+        stage: UnsafeCell::new(Stage { future: ManuallyDrop::new(future) }),
+    });
+    // SAFETY: not null. The pointer is derived from the whole box (`header.rs`, invariant 2).
+    unsafe { NonNull::new_unchecked(Box::into_raw(cell).cast::<Header>()) }
+}
+
+struct Kind<F>(F);
+
+impl<F: Future + 'static> Kind<F> {
+    const VTABLE: Vtable = Vtable {
+        schedule: |task| {
+            // The queue's count goes away in the call, maybe as the last: the home has to outlive it.
+            let home = Arc::clone(&task.home);
+            home.seam.schedule(task);
+        },
+        poll: poll::<F>,
+        cancel: cancel::<F>,
+        take_outcome: take_outcome::<F>,
+        drop_outcome: drop_outcome::<F>,
+        free: free::<F>,
+    };
+}
+
+/// # Safety
+///
+/// `header` is that of a living `Cell<F>`.
+unsafe fn stage<'a, F: Future>(header: NonNull<Header>) -> &'a UnsafeCell<Stage<F>> {
+    // SAFETY: `header.rs`, invariant 2; the header is the first field.
+    unsafe { &(*header.cast::<Cell<F>>().as_ptr()).stage }
+}
+
+/// # Safety
+///
+/// As `Vtable::poll` says: the caller is the running thread.
+unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll<()> {
+    // SAFETY: a fiber of this vtable.
+    let stage = unsafe { stage::<F>(header) };
+    let polled = panic::catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: running, so the future is there and ours alone; the cell never moves.
+        stage.with_mut(|stage| unsafe { Pin::new_unchecked(&mut *(*stage).future) }.poll(cx))
+    }));
+    let outcome = match polled {
+        Ok(Poll::Pending) => return Poll::Pending,
+        Ok(Poll::Ready(value)) => Ok(value),
+        Err(payload) => Err(JoinError::panicked(payload)),
+    };
+    // SAFETY: as above.
+    unsafe { settle(stage, outcome) };
+    Poll::Ready(())
+}
+
+/// # Safety
+///
+/// As `Vtable::cancel` says: the caller is the running thread.
+unsafe fn cancel<F: Future>(header: NonNull<Header>) {
+    // SAFETY: a fiber of this vtable, running on this thread.
+    unsafe { settle(stage::<F>(header), Err(JoinError::cancelled())) };
+}
+
+/// Drops the future and stores the outcome: the first panic wins, and any panic over a value or a cancel.
+///
+/// # Safety
+///
+/// The caller is the running thread, and does this once.
+unsafe fn settle<F: Future>(stage: &UnsafeCell<Stage<F>>, mut outcome: Outcome<F::Output>) {
+    let dropped = panic::catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the future is there and ours alone, and is not touched again.
+        stage.with_mut(|stage| unsafe { ManuallyDrop::drop(&mut (*stage).future) });
+    }));
+    if let Err(payload) = dropped {
+        match &outcome {
+            Err(first) if first.is_panic() => discard(payload),
+            _ => discard(std::mem::replace(&mut outcome, Err(JoinError::panicked(payload)))),
+        }
+    }
+    // SAFETY: ours alone; there is nothing to drop in its place.
+    stage.with_mut(|stage| unsafe { (*stage).outcome = ManuallyDrop::new(outcome) });
+}
+
+/// # Safety
+///
+/// As `Vtable::take_outcome` says: complete, and the outcome is the caller's; `to` is an `Outcome` of this `F`.
+unsafe fn take_outcome<F: Future>(header: NonNull<Header>, to: *mut ()) {
+    // SAFETY: a fiber of this vtable.
+    let stage = unsafe { stage::<F>(header) };
+    // SAFETY: the outcome is there, and the caller's, who takes it once.
+    let outcome = stage.with_mut(|stage| unsafe { ManuallyDrop::take(&mut (*stage).outcome) });
+    // SAFETY: by contract.
+    unsafe { to.cast::<Outcome<F::Output>>().write(outcome) };
+}
+
+/// # Safety
+///
+/// As `Vtable::drop_outcome` says: complete, and the outcome is the caller's.
+unsafe fn drop_outcome<F: Future>(task: &Task) {
+    // SAFETY: a fiber of this vtable.
+    let stage = unsafe { stage::<F>(task.as_raw()) };
+    // SAFETY: the outcome is there, and the caller's, who takes it once.
+    let outcome = stage.with_mut(|stage| unsafe { ManuallyDrop::take(&mut (*stage).outcome) });
+    match outcome.map_err(JoinError::try_into_panic) {
+        Ok(value) => {
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+                report(task, payload);
+            }
+        }
+        Err(Ok(payload)) => report(task, payload),
+        Err(Err(_cancelled)) => {}
+    }
+}
+
+/// A panic that nobody joins goes to the executor's hook, which may panic as well: nobody is told of that.
+fn report(task: &Task, payload: Payload) {
+    let told = panic::catch_unwind(AssertUnwindSafe(|| task.home.seam.report_panic(task, &*payload)));
+    discard(told);
+    discard(payload);
+}
+
+/// # Safety
+///
+/// As `Vtable::free` says: the last count is gone.
+unsafe fn free<F: Future>(header: NonNull<Header>) {
+    // SAFETY: from `Box::into_raw` in `allocate`. The stage is a union of `ManuallyDrop`: only the header is
+    // dropped with it.
+    drop(unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) });
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fiber_is_its_header_and_its_future() {
+        type Wide = std::future::Ready<[u64; 16]>;
+        assert_eq!(size_of::<Cell<std::future::Ready<u64>>>(), 96 + 16.max(size_of::<Outcome<u64>>()));
+        assert_eq!(size_of::<Cell<Wide>>(), 96 + size_of::<Wide>());
+        assert!(size_of::<Outcome<()>>() <= 24);
+    }
+}

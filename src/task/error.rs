@@ -1,0 +1,153 @@
+//! How a fiber can fail to give a value: cancelled, panicked, or joined by itself.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::mem;
+use std::panic::{self, AssertUnwindSafe};
+
+/// What a fiber leaves behind.
+pub(crate) type Outcome<T> = Result<T, JoinError>;
+
+/// A panic's payload.
+pub(crate) type Payload = Box<dyn Any + Send + 'static>;
+
+/// Why a [`JoinHandle`](crate::fiber::JoinHandle) has no value to give: the fiber was cancelled, or it panicked.
+///
+/// ```
+/// let failed = leno::block_on(async {
+///     leno::spawn(async { panic!("no luck") }).await
+/// });
+/// let error: leno::fiber::JoinError = failed.unwrap_err();
+/// assert!(error.is_panic() && !error.is_cancelled());
+/// assert_eq!(error.into_panic().downcast_ref::<&str>(), Some(&"no luck"));
+/// ```
+pub struct JoinError(Repr);
+
+enum Repr {
+    Cancelled,
+    SelfJoin,
+    Panicked(Opaque),
+}
+
+/// A payload that nobody reads through a shared reference, but for its message.
+struct Opaque(Payload);
+
+// SAFETY: the payload is reached by value only, except for `message`, which looks at it as a `&str` or a
+// `String`; both are `Sync`.
+unsafe impl Sync for Opaque {}
+
+impl JoinError {
+    pub(crate) fn cancelled() -> Self {
+        JoinError(Repr::Cancelled)
+    }
+
+    pub(crate) fn self_join() -> Self {
+        JoinError(Repr::SelfJoin)
+    }
+
+    pub(crate) fn panicked(payload: Payload) -> Self {
+        JoinError(Repr::Panicked(Opaque(payload)))
+    }
+
+    /// The panic's payload, or the error as it was.
+    pub(crate) fn try_into_panic(self) -> Result<Payload, JoinError> {
+        match self.0 {
+            Repr::Panicked(Opaque(payload)) => Ok(payload),
+            other => Err(JoinError(other)),
+        }
+    }
+
+    /// Whether the fiber was cancelled: by [`cancel`](crate::fiber::JoinHandle::cancel), with its parent, or
+    /// with its runtime.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.0, Repr::Cancelled)
+    }
+
+    /// Whether the fiber panicked: in a poll, or when its future was dropped.
+    pub fn is_panic(&self) -> bool {
+        matches!(self.0, Repr::Panicked(_))
+    }
+
+    /// Whether a fiber awaited its own handle, which could never end.
+    pub fn is_self_join(&self) -> bool {
+        matches!(self.0, Repr::SelfJoin)
+    }
+
+    /// The payload of the panic, for [`std::panic::resume_unwind`].
+    ///
+    /// # Panics
+    ///
+    /// If the fiber did not panic; [`is_panic`](Self::is_panic) tells.
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(other) => panic!("`into_panic` on an error that is no panic ({other}); ask `is_panic` first"),
+        }
+    }
+}
+
+/// A time limit was reached before what it limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed(());
+
+impl Elapsed {
+    pub(crate) const fn new() -> Self {
+        Elapsed(())
+    }
+}
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time was up")
+    }
+}
+
+impl Error for Elapsed {}
+
+/// The message of a panic, where it is one of the two usual types.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
+/// Drops foreign data whose drop may panic; such a panic is swallowed.
+pub(crate) fn discard<T>(value: T) {
+    shielded(|| drop(value));
+}
+
+/// Calls foreign code (a waker, a drop); a panic of it ends here.
+pub(crate) fn shielded(f: impl FnOnce()) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
+        // A payload can panic in its drop as well; there is nobody left to tell.
+        if let Err(second) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            mem::forget(second);
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Cancelled => f.write_str("JoinError::Cancelled"),
+            Repr::SelfJoin => f.write_str("JoinError::SelfJoin"),
+            Repr::Panicked(Opaque(payload)) => {
+                write!(f, "JoinError::Panicked({:?})", message(&**payload).unwrap_or("…"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Cancelled => f.write_str("the fiber was cancelled"),
+            Repr::SelfJoin => f.write_str("a fiber cannot wait for its own end"),
+            Repr::Panicked(Opaque(payload)) => match message(&**payload) {
+                Some(message) => write!(f, "the fiber panicked: {message}"),
+                None => f.write_str("the fiber panicked"),
+            },
+        }
+    }
+}
+
+impl Error for JoinError {}

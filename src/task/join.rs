@@ -1,0 +1,114 @@
+//! The join slot: where the one waiter for a fiber's outcome leaves its waker, and the outcome's way out.
+//!
+//! The slot is a plain cell; who may touch it says the state word:
+//!
+//! | WAKER | COMPLETE | the slot belongs to |
+//! |---|---|---|
+//! | no | no | the join handle |
+//! | yes | no | nobody: the handle may compare, and takes it back by clearing WAKER |
+//! | yes | yes | the completing thread, which saw WAKER and takes the waker out |
+//! | no | yes | the join handle (it is empty, or holds what was never published) |
+//!
+//! Invariants:
+//!
+//! 1. There is one handle, used through `&mut`, so one thread at a time runs `poll_outcome` or `detach`.
+//! 2. WAKER is set and cleared by the handle only, before COMPLETE only. `complete` reads it in the same
+//!    transition that sets COMPLETE, so exactly one side owns the waker afterwards.
+//! 3. Wakers are foreign: they are cloned before and dropped after the slot is touched, never in between.
+
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::task::{Context, Poll, Waker};
+
+use crate::task::error::{Outcome, discard, shielded};
+use crate::task::header::Task;
+use crate::task::state::DropHandle;
+
+/// Puts a waker into the slot, or takes one out.
+///
+/// # Safety
+///
+/// The slot is the caller's by the table above.
+unsafe fn exchange(task: &Task, waker: Option<Waker>) -> Option<Waker> {
+    // SAFETY: exclusive, by this function's contract.
+    task.join.with_mut(|slot| std::mem::replace(unsafe { &mut **slot }, waker))
+}
+
+/// Waits for the outcome of `task`.
+///
+/// # Safety
+///
+/// The caller is the task's join handle, `T` its output, and it has not taken the outcome yet.
+pub(crate) unsafe fn poll_outcome<T>(task: &Task, cx: &mut Context<'_>) -> Poll<Outcome<T>> {
+    if !task.state.is_complete() && register(task, cx.waker()) {
+        return Poll::Pending;
+    }
+    let mut outcome = MaybeUninit::<Outcome<T>>::uninit();
+    let take = task.vtable.take_outcome;
+    // SAFETY: complete, INTEREST is set as long as the handle lives, and the caller takes the outcome once
+    // (`state.rs`, invariant 4); the pointer is to an `Outcome<T>`.
+    unsafe { take(task.as_raw(), outcome.as_mut_ptr().cast()) };
+    // SAFETY: just written.
+    Poll::Ready(unsafe { outcome.assume_init() })
+}
+
+/// Leaves `waker` in the slot; false: complete.
+fn register(task: &Task, waker: &Waker) -> bool {
+    if task.state.has_waker() {
+        // SAFETY: WAKER is set, so nobody writes: we would have to clear it first, and the completing thread
+        // moves the waker out, which reads (the bits stay).
+        let same = task.join.with(|slot| unsafe { &**slot }.as_ref().is_some_and(|old| old.will_wake(waker)));
+        if same {
+            // A completion that comes after this line, or came before it, finds this waker and wakes it.
+            return true;
+        }
+    }
+    let new = waker.clone();
+    if task.state.has_waker() && !task.state.withdraw_waker() {
+        return false;
+    }
+    // SAFETY: WAKER is clear and was so or was cleared before COMPLETE: the slot is ours.
+    let old = unsafe { exchange(task, Some(new)) };
+    let published = task.state.publish_waker();
+    if !published {
+        // SAFETY: complete without WAKER: the slot is ours.
+        drop(unsafe { exchange(task, None) });
+    }
+    drop(old);
+    published
+}
+
+/// Gives up the handle's interest. `taken`: the outcome was taken before.
+///
+/// # Safety
+///
+/// The caller is the task's join handle and does nothing but give up its count afterwards.
+pub(crate) unsafe fn detach(task: &Task, taken: bool) {
+    match task.state.drop_handle() {
+        DropHandle::Detached { waker } => {
+            if waker {
+                // SAFETY: WAKER was cleared before COMPLETE: the slot is ours.
+                discard(unsafe { exchange(task, None) });
+            }
+        }
+        DropHandle::Complete if taken => {}
+        DropHandle::Complete => {
+            let drop_outcome = task.vtable.drop_outcome;
+            // SAFETY: complete with INTEREST: the outcome is ours, and not taken.
+            unsafe { drop_outcome(task) };
+        }
+    }
+}
+
+/// Wakes who waits for `task`.
+///
+/// # Safety
+///
+/// The caller completed the task and found WAKER set.
+pub(crate) unsafe fn wake_joiner(task: &Task) {
+    // Reads, as `register` may be comparing: the bits stay where they are, and nobody uses them again.
+    // SAFETY: the slot is ours (invariant 2), so the waker is moved out once; it is initialized.
+    let waker = task.join.with(|slot| unsafe { slot.read() });
+    if let Some(waker) = ManuallyDrop::into_inner(waker) {
+        shielded(|| waker.wake());
+    }
+}

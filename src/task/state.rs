@@ -1,0 +1,436 @@
+//! The state of a fiber: one atomic word, flags below, reference count above.
+//!
+//! ```text
+//!  63 …            9   8      7      6        5         4         3         2         1
+//! │ reference count │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//! ```
+//!
+//! | flag | set by, when | cleared by |
+//! |---|---|---|
+//! | SCHEDULED | a wake or cancel of an idle or running fiber; a count of it is in a queue or on its way there, or (with RUNNING) will be when the poll ends | `start_poll` |
+//! | RUNNING | `start_poll`, `seize`: one thread owns the future | `finish_poll`, `complete` |
+//! | COMPLETE | `complete`: the future is gone, the outcome stored | never |
+//! | CANCELLED | `cancel`, `seize` | never |
+//! | INTEREST | creation: a join handle lives and owns the outcome | `drop_handle`, before COMPLETE only |
+//! | WAKER | `publish_waker`: the join slot holds a waker | `withdraw_waker`, `drop_handle`, before COMPLETE only |
+//! | TOKEN | `unpark` | `take_token` |
+//! | MAIN | creation: the future of a `block_on`, which nobody can cancel | never |
+//!
+//! Invariants:
+//!
+//! 1. SCHEDULED without RUNNING: exactly one count is in the run queue or in the hands of who puts it there.
+//! 2. RUNNING: exactly one thread may touch the future. It holds a count (the queue's, or its own after
+//!    `seize`). SCHEDULED beside RUNNING is a wake-up not yet queued, except after `seize`, where a queue may
+//!    hold a count too; that entry is stale.
+//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN.
+//! 4. The future exists exactly until the RUNNING thread has dropped it, before COMPLETE. The outcome exists
+//!    from COMPLETE on and belongs to the join handle if INTEREST is set, else to the thread that completed.
+//! 5. The roster holds a count of a listed fiber until it is retired, and an unlisted fiber is completed by
+//!    the one who created it; so the last count goes after COMPLETE, and it frees memory only.
+//! 6. The join slot: see `join.rs`.
+//! 7. Nothing of the fiber is touched after a transition that gave up the last count one held.
+//!
+//! Progress: every transition is lock-free (a retry means that another transition succeeded).
+//!
+//! ORDERING (whole file): each transition is an AcqRel read-modify-write of one location, so they are totally
+//! ordered and each sees what happened before the previous ones. Pairs that matter: `wake*` → `start_poll` (the
+//! poll sees what the waker wrote; this is why a wake that changes nothing still writes), `finish_poll` →
+//! `start_poll` (the next thread sees the future as the last poll left it), `complete` → `is_complete` and
+//! `drop_handle` (the outcome), `publish_waker` → `complete` (the waker), `release` → `release` (the memory).
+//!
+//! Source: the word and the named transitions follow tokio's `runtime/task/state.rs`; that a wake which finds
+//! the fiber scheduled must still write is from `async-task`.
+
+use crate::prim::{AtomicUsize, Ordering};
+
+const SCHEDULED: usize = 1 << 0;
+const RUNNING: usize = 1 << 1;
+const COMPLETE: usize = 1 << 2;
+const CANCELLED: usize = 1 << 3;
+const INTEREST: usize = 1 << 4;
+const WAKER: usize = 1 << 5;
+const TOKEN: usize = 1 << 6;
+const MAIN: usize = 1 << 7;
+const ONE: usize = 1 << 8;
+
+/// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
+const MAX: usize = usize::MAX / 2;
+
+// Planted bugs, each of which a model in `loom-tests/tests/task.rs` must catch.
+const WAKE: Ordering =
+    if cfg!(leno_bug = "task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+const RELEASE: Ordering =
+    if cfg!(leno_bug = "task_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+const BUG_WAKE_WITHOUT_WRITE: bool = cfg!(leno_bug = "task_wake_without_write");
+const BUG_FINISH_IGNORES_WAKE: bool = cfg!(leno_bug = "task_finish_ignores_wake");
+const BUG_FINISH_IGNORES_CANCEL: bool = cfg!(leno_bug = "task_finish_ignores_cancel");
+const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
+const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
+
+/// The word.
+#[derive(Debug)]
+pub(crate) struct State(AtomicUsize);
+
+/// What a wake-up, an unpark or a cancel asks of its caller.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Wake {
+    /// A count for the run queue is in the caller's hands: schedule the fiber with it.
+    Schedule,
+    /// Nothing is to be done.
+    Nothing,
+}
+
+/// As [`Wake`], for a wake-up that consumes a count.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum WakeByValue {
+    /// The caller's count is the run queue's now: schedule the fiber with it.
+    Schedule,
+    /// The caller's count is gone.
+    Nothing,
+    /// The caller's count is gone and was the last: free the memory.
+    Last,
+}
+
+/// What a cancel found.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Cancel {
+    /// Marked now, and it was idle: schedule it with the count that is in the caller's hands.
+    Schedule,
+    /// Marked now; who runs it or takes it from the queue sees to the rest.
+    Marked,
+    /// It was cancelled before, is complete, or cannot be cancelled.
+    Nothing,
+}
+
+/// What is to be done with a fiber taken from a run queue.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Start {
+    /// Poll it.
+    Poll,
+    /// Drop its future unpolled.
+    Cancelled,
+    /// Somebody else ended it or is about to: drop the queue's count.
+    Stale,
+}
+
+/// What follows a poll that returned `Pending`.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Finish {
+    /// The poller's count is gone; the fiber must not be touched.
+    Idle,
+    /// It was woken meanwhile: the poller's count is the run queue's now.
+    Requeue,
+    /// It was cancelled meanwhile: still running; drop the future and complete.
+    Cancelled,
+}
+
+/// What an attempt to take a fiber away from its executor found.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Seize {
+    /// The caller runs it now, and has to end it.
+    Seized,
+    /// Another thread runs it and will end it after the poll that is under way.
+    Running,
+    /// It is complete.
+    Complete,
+}
+
+/// What the completing thread owns.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct Completed {
+    /// No join handle: the outcome is the completing thread's to drop.
+    pub(crate) outcome: bool,
+    /// The join slot holds a waker: take it and wake it.
+    pub(crate) waker: bool,
+}
+
+/// What a join handle that goes away owns.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum DropHandle {
+    /// The fiber lives on, detached. `waker`: the join slot's waker is the caller's to drop.
+    Detached { waker: bool },
+    /// The fiber is complete: the outcome, unless it was taken, is the caller's to drop.
+    Complete,
+}
+
+impl State {
+    /// A fiber that is about to be scheduled. Counts: the roster's, the queue's, the join handle's.
+    pub(crate) fn spawned() -> Self {
+        State(AtomicUsize::new(SCHEDULED | INTEREST | (3 * ONE)))
+    }
+
+    /// A fiber that waits for its first wake-up. Counts: the roster's, the join handle's.
+    pub(crate) fn prepared() -> Self {
+        State(AtomicUsize::new(INTEREST | (2 * ONE)))
+    }
+
+    /// The fiber of a `block_on`, about to be scheduled. Counts: the roster's, the queue's, the owner's.
+    pub(crate) fn main() -> Self {
+        State(AtomicUsize::new(SCHEDULED | MAIN | (3 * ONE)))
+    }
+
+    /// One transition: always a write, also where nothing changes (see the header).
+    fn update<R>(&self, order: Ordering, mut step: impl FnMut(usize) -> (usize, R)) -> R {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            let (next, result) = step(seen);
+            // ORDERING: see the header; a failure only reads the word again.
+            match self.0.compare_exchange_weak(seen, next, order, Ordering::Relaxed) {
+                Ok(_) => return result,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// How a wake-up changes the word; true: the fiber has to be scheduled.
+    fn woken(word: usize) -> (usize, bool) {
+        if word & (COMPLETE | SCHEDULED) != 0 {
+            (word, false)
+        } else {
+            (word | SCHEDULED, word & RUNNING == 0)
+        }
+    }
+
+    /// idle → SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
+    pub(crate) fn wake_by_value(&self) -> WakeByValue {
+        self.update(WAKE, |word| match Self::woken(word) {
+            (next, true) => (next, WakeByValue::Schedule),
+            (next, false) if next < 2 * ONE => (next - ONE, WakeByValue::Last),
+            (next, false) => (next - ONE, WakeByValue::Nothing),
+        })
+    }
+
+    /// idle → SCHEDULED with a new count, running → SCHEDULED|RUNNING.
+    pub(crate) fn wake_by_ref(&self) -> Wake {
+        if BUG_WAKE_WITHOUT_WRITE && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
+            return Wake::Nothing;
+        }
+        self.update(WAKE, |word| match Self::woken(word) {
+            (next, true) => (Self::one_more(next), Wake::Schedule),
+            (next, false) => (next, Wake::Nothing),
+        })
+    }
+
+    /// As `wake_by_ref`, and sets TOKEN.
+    pub(crate) fn unpark(&self) -> Wake {
+        self.update(Ordering::AcqRel, |word| match Self::woken(word | TOKEN) {
+            (next, true) => (Self::one_more(next), Wake::Schedule),
+            (next, false) => (next, Wake::Nothing),
+        })
+    }
+
+    /// TOKEN → none; false if there was none.
+    pub(crate) fn take_token(&self) -> bool {
+        // ORDERING: pairs with `unpark`: the unparked fiber sees what the other did before.
+        self.0.fetch_and(!TOKEN, Ordering::AcqRel) & TOKEN != 0
+    }
+
+    /// Sets CANCELLED; an idle fiber is scheduled, so that its own executor drops the future.
+    pub(crate) fn cancel(&self) -> Cancel {
+        self.update(Ordering::AcqRel, |word| {
+            if word & (COMPLETE | CANCELLED | MAIN) != 0 {
+                return (word, Cancel::Nothing);
+            }
+            match Self::woken(word | CANCELLED) {
+                (next, true) => (Self::one_more(next), Cancel::Schedule),
+                (next, false) => (next, Cancel::Marked),
+            }
+        })
+    }
+
+    /// SCHEDULED → RUNNING, with the queue's count.
+    pub(crate) fn start_poll(&self) -> Start {
+        self.update(Ordering::AcqRel, |word| {
+            if word & (COMPLETE | RUNNING) != 0 {
+                return (word, Start::Stale);
+            }
+            debug_assert!(word & SCHEDULED != 0, "a fiber was queued without being scheduled");
+            let start = if word & CANCELLED != 0 { Start::Cancelled } else { Start::Poll };
+            ((word & !SCHEDULED) | RUNNING, start)
+        })
+    }
+
+    /// RUNNING → idle or SCHEDULED, after a poll that returned `Pending`.
+    pub(crate) fn finish_poll(&self) -> Finish {
+        self.update(Ordering::AcqRel, |word| {
+            debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
+            if word & CANCELLED != 0 && !BUG_FINISH_IGNORES_CANCEL {
+                (word, Finish::Cancelled)
+            } else if word & SCHEDULED != 0 && !BUG_FINISH_IGNORES_WAKE {
+                (word & !RUNNING, Finish::Requeue)
+            } else {
+                debug_assert!(word >= 2 * ONE, "the roster's count must be left");
+                ((word & !RUNNING) - ONE, Finish::Idle)
+            }
+        })
+    }
+
+    /// idle or SCHEDULED → RUNNING|CANCELLED, from outside the executor (which has stopped, or never had it).
+    pub(crate) fn seize(&self) -> Seize {
+        self.update(Ordering::AcqRel, |word| {
+            if word & COMPLETE != 0 {
+                (word, Seize::Complete)
+            } else if word & RUNNING != 0 {
+                (word | CANCELLED, Seize::Running)
+            } else {
+                (word | RUNNING | CANCELLED, Seize::Seized)
+            }
+        })
+    }
+
+    /// RUNNING → COMPLETE; the outcome is stored.
+    pub(crate) fn complete(&self) -> Completed {
+        self.update(Ordering::AcqRel, |word| {
+            debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
+            let completed = Completed { outcome: word & INTEREST == 0, waker: word & WAKER != 0 };
+            ((word & !RUNNING) | COMPLETE, completed)
+        })
+    }
+
+    /// Sets WAKER; false: complete, the slot's waker stays the handle's.
+    #[must_use]
+    pub(crate) fn publish_waker(&self) -> bool {
+        self.update(Ordering::AcqRel, |word| {
+            debug_assert!(word & (INTEREST | WAKER) == INTEREST);
+            if word & COMPLETE != 0 && !BUG_PUBLISH_AFTER_COMPLETE {
+                (word, false)
+            } else {
+                (word | WAKER, true)
+            }
+        })
+    }
+
+    /// WAKER → none; false: complete, the slot is the completing thread's.
+    #[must_use]
+    pub(crate) fn withdraw_waker(&self) -> bool {
+        self.update(Ordering::AcqRel, |word| {
+            debug_assert!(word & (INTEREST | WAKER) == INTEREST | WAKER);
+            if word & COMPLETE != 0 { (word, false) } else { (word & !WAKER, true) }
+        })
+    }
+
+    /// INTEREST → none before COMPLETE. The handle's count is given up apart, by `release`.
+    pub(crate) fn drop_handle(&self) -> DropHandle {
+        self.update(Ordering::AcqRel, |word| {
+            if word & COMPLETE != 0 && !BUG_HANDLE_IGNORES_COMPLETE {
+                (word, DropHandle::Complete)
+            } else {
+                (word & !(INTEREST | WAKER), DropHandle::Detached { waker: word & WAKER != 0 })
+            }
+        })
+    }
+
+    fn one_more(word: usize) -> usize {
+        if word > MAX {
+            std::process::abort();
+        }
+        word + ONE
+    }
+
+    /// One count more; the caller holds one.
+    pub(crate) fn retain(&self) {
+        // ORDERING: Relaxed: the caller's own count keeps the fiber, and nothing is read because of this.
+        if self.0.fetch_add(ONE, Ordering::Relaxed) > MAX {
+            std::process::abort();
+        }
+    }
+
+    /// One count less; true: it was the last, free the memory.
+    #[must_use]
+    pub(crate) fn release(&self) -> bool {
+        // ORDERING: pairs with itself: the last one sees all that the others did.
+        self.0.fetch_sub(ONE, RELEASE) < 2 * ONE
+    }
+
+    /// Whether the outcome is stored.
+    pub(crate) fn is_complete(&self) -> bool {
+        // ORDERING: pairs with `complete`.
+        self.0.load(Ordering::Acquire) & COMPLETE != 0
+    }
+
+    /// Whether a cancel has been asked for.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        // ORDERING: pairs with `cancel`.
+        self.0.load(Ordering::Acquire) & CANCELLED != 0
+    }
+
+    /// Whether the join slot holds a waker. For the join handle, which alone sets and clears it before COMPLETE.
+    pub(crate) fn has_waker(&self) -> bool {
+        self.0.load(Ordering::Acquire) & WAKER != 0
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    fn count(state: &State) -> usize {
+        state.0.load(Ordering::Relaxed) / ONE
+    }
+
+    #[test]
+    fn many_wakes_make_one_poll() {
+        let state = State::prepared();
+        assert_eq!(state.wake_by_ref(), Wake::Schedule);
+        assert_eq!(count(&state), 3);
+        for _ in 0..1000 {
+            assert_eq!(state.wake_by_ref(), Wake::Nothing);
+        }
+        assert_eq!(state.start_poll(), Start::Poll);
+        assert_eq!(state.finish_poll(), Finish::Idle);
+        assert_eq!(count(&state), 2);
+    }
+
+    #[test]
+    fn a_wake_during_the_poll_queues_again() {
+        let state = State::spawned();
+        assert_eq!(state.start_poll(), Start::Poll);
+        assert_eq!(state.wake_by_ref(), Wake::Nothing);
+        assert_eq!(state.finish_poll(), Finish::Requeue);
+        assert_eq!(count(&state), 3);
+        assert_eq!(state.start_poll(), Start::Poll);
+        assert_eq!(state.complete(), Completed { outcome: false, waker: false });
+        assert_eq!(state.wake_by_ref(), Wake::Nothing);
+        assert_eq!(state.cancel(), Cancel::Nothing);
+        assert_eq!(state.seize(), Seize::Complete);
+        assert_eq!(state.start_poll(), Start::Stale);
+    }
+
+    #[test]
+    fn a_cancel_is_seen_wherever_the_fiber_is() {
+        let queued = State::spawned();
+        assert_eq!(queued.cancel(), Cancel::Marked);
+        assert_eq!(queued.cancel(), Cancel::Nothing);
+        assert_eq!(queued.start_poll(), Start::Cancelled);
+
+        let idle = State::prepared();
+        assert_eq!(idle.cancel(), Cancel::Schedule);
+        assert_eq!(idle.start_poll(), Start::Cancelled);
+
+        let running = State::spawned();
+        assert_eq!(running.start_poll(), Start::Poll);
+        assert_eq!(running.cancel(), Cancel::Marked);
+        assert_eq!(running.finish_poll(), Finish::Cancelled);
+
+        let main = State::main();
+        assert_eq!(main.cancel(), Cancel::Nothing);
+        assert_eq!(main.start_poll(), Start::Poll);
+    }
+
+    #[test]
+    fn tokens_do_not_add_up() {
+        let state = State::prepared();
+        assert_eq!(state.unpark(), Wake::Schedule);
+        assert_eq!(state.unpark(), Wake::Nothing);
+        assert!(state.take_token());
+        assert!(!state.take_token());
+    }
+}

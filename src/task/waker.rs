@@ -1,0 +1,65 @@
+//! The waker of a fiber: a counted pointer to its header, with one vtable for all fibers.
+//!
+//! Waking consumes the count into the run queue where the fiber was idle. A waker outlives its runtime without
+//! harm: the fiber is complete by then, and a wake of a complete fiber only gives up the count.
+
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+use crate::task::header::{Header, Task};
+use crate::task::state::WakeByValue;
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+/// # Safety
+///
+/// `data` is the pointer of a fiber's waker, whose count the caller owns (or borrows, in a `ManuallyDrop`).
+unsafe fn task(data: *const ()) -> Task {
+    // SAFETY: a waker's pointer is from `Task::into_raw` or `as_raw` and stands for one count.
+    unsafe { Task::from_raw(NonNull::new_unchecked(data.cast_mut().cast::<Header>())) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: the waker's count is borrowed for the call.
+    let task = ManuallyDrop::new(unsafe { task(data) });
+    RawWaker::new(Task::clone(&task).into_raw().as_ptr().cast_const().cast(), &VTABLE)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: the waker's count is ours now.
+    let task = ManuallyDrop::new(unsafe { task(data) });
+    match task.state.wake_by_value() {
+        WakeByValue::Nothing => {}
+        WakeByValue::Schedule => ManuallyDrop::into_inner(task).schedule(),
+        WakeByValue::Last => {
+            // SAFETY: that was the last count, so nobody frees the header before us; its vtable is static.
+            let free = unsafe { task.as_raw().as_ref() }.vtable.free;
+            // SAFETY: as in `Task`'s drop.
+            unsafe { free(task.as_raw()) };
+        }
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: the waker's count is borrowed for the call.
+    ManuallyDrop::new(unsafe { task(data) }).wake();
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: the waker's count is ours now.
+    drop(unsafe { task(data) });
+}
+
+/// A waker of `task` that stands for no count of its own: the caller's lends it one.
+pub(crate) fn borrowed(task: &Task) -> ManuallyDrop<Waker> {
+    let raw = RawWaker::new(task.as_raw().as_ptr().cast_const().cast(), &VTABLE);
+    // SAFETY: the vtable does what a waker's has to; the count is the caller's, which outlives the borrow that
+    // a `ManuallyDrop` is meant for, and is never given up by dropping this.
+    ManuallyDrop::new(unsafe { Waker::from_raw(raw) })
+}
+
+/// Whether `waker` is `task`'s own.
+pub(crate) fn is_own(waker: &Waker, task: &Task) -> bool {
+    waker.will_wake(&borrowed(task))
+}

@@ -1,0 +1,50 @@
+//! Warnings about a program's use of leno: each place once, through a hook.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::panic::Location;
+
+use crate::prim::{Mutex, OnceLock};
+
+struct Warnings {
+    hook: fn(&str),
+    seen: HashSet<&'static Location<'static>>,
+}
+
+static WARNINGS: OnceLock<Mutex<Warnings>> = OnceLock::new();
+
+fn warnings() -> &'static Mutex<Warnings> {
+    WARNINGS.get_or_init(|| Mutex::new(Warnings { hook: print, seen: HashSet::new() }))
+}
+
+fn print(message: &str) {
+    // Whoever closed stderr does not want to know.
+    let _ = writeln!(std::io::stderr(), "leno: {message}");
+}
+
+/// Sets who is told about questionable uses of leno, instead of stderr.
+///
+/// So far these are blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime: each
+/// stops one worker while it waits. They are reported once per place in the source, and in debug builds only.
+///
+/// ```
+/// leno::fiber::set_warning_hook(|message| println!("{message}"));
+/// ```
+pub fn set_warning_hook(hook: fn(&str)) {
+    warnings().lock().hook = hook;
+}
+
+/// Reports a blocking call in a fiber of a runtime.
+pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
+    let hook = {
+        let mut warnings = warnings().lock();
+        if !warnings.seen.insert(place) {
+            return;
+        }
+        warnings.hook
+    };
+    hook(&format!(
+        "`{what}` at {place} blocks a worker of the runtime; `.await` the async form instead, or move the \
+         blocking call into `leno::fiber::unblock(|| …).await`"
+    ));
+}

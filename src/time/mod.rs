@@ -1,0 +1,30 @@
+//! Time: clocks, sleeping, time limits.
+//!
+//! All of leno's time goes through the executor: a runtime or cord has a [`Clock`], real by default, and keeps
+//! the timers of its fibers itself. On a virtual clock time stands still while there is something to do and
+//! jumps to the next deadline when there is not, so that tests of timing take no time and always go the same
+//! way:
+//!
+//! ```
+//! use leno::fiber::Cord;
+//! use leno::time::Clock;
+//! use std::time::Duration;
+//!
+//! let cord = Cord::with_clock(Clock::virtual_time());
+//! let hour = Duration::from_secs(3600);
+//! let slept = cord.block_on(async {
+//!     let start = leno::fiber::now();
+//!     leno::sleep(hour).await;
+//!     leno::fiber::now() - start
+//! });
+//! assert_eq!(slept, hour);
+//! ```
+mod clock;
+mod sleep;
+mod timeout;
+pub(crate) mod timers;
+
+pub use crate::task::error::Elapsed;
+pub use clock::{Clock, now};
+pub use sleep::{Sleep, sleep, sleep_until};
+pub use timeout::{Timeout, timeout};

@@ -1,0 +1,152 @@
+//! Sleeping: a future that is ready once a deadline has come.
+//!
+//! The timer lives with the executor that the future was last polled on. A future that moves to another one
+//! takes its timer along; where the clocks differ, what was left of the sleep is what it sleeps there.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::fiber::default_home;
+use crate::prim::Arc;
+use crate::task::home::Home;
+use crate::task::seam::TimerKey;
+use crate::task::{context, thread};
+use crate::time::now;
+
+/// Sleeps for `duration`, counted from this call.
+///
+/// The time is that of the executor that polls it: a fiber's runtime or cord, and elsewhere (on another
+/// executor, on a plain thread) that of leno's default runtime. It never wakes early; zero is ready at once, and
+/// [`Duration::MAX`], like any end that an [`Instant`] cannot tell, never comes. Dropping the future takes the
+/// timer with it.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// let start = Instant::now();
+/// leno::block_on(leno::sleep(Duration::from_millis(2)));
+/// assert!(start.elapsed() >= Duration::from_millis(2));
+/// ```
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = now().checked_add(duration);
+    Sleep { deadline, span: Some(duration), clock: clock_here(), timer: None }
+}
+
+/// Sleeps until `deadline`, an instant of the clock of the executor that polls it. As [`sleep`]; a deadline in
+/// the past is ready at once.
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep { deadline: Some(deadline), span: None, clock: clock_here(), timer: None }
+}
+
+fn clock_here() -> usize {
+    context::home().map_or(0, |home| home.seam.clock_id())
+}
+
+/// See [`sleep`] and [`sleep_until`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Sleep {
+    /// `None`: never.
+    deadline: Option<Instant>,
+    /// What was asked for, until the first poll says on which clock.
+    span: Option<Duration>,
+    /// The clock that `deadline` is of.
+    clock: usize,
+    timer: Option<(Arc<Home>, TimerKey)>,
+}
+
+impl Sleep {
+    /// When it ends; `None`: never.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Whether the deadline has come, by the clock of the executor that the caller runs on.
+    pub fn is_elapsed(&self) -> bool {
+        self.deadline.is_some_and(|at| now() >= at)
+    }
+
+    /// Sleeps until `deadline` instead, whether that is earlier or later; also after it was ready. Takes effect
+    /// at the next poll, so poll it after a reset.
+    pub fn reset(&mut self, deadline: Instant) {
+        self.clear();
+        self.deadline = Some(deadline);
+        self.span = None;
+        self.clock = clock_here();
+    }
+
+    /// When a thread that waits for this should look, whether or not somebody has time to wake it.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.deadline.filter(|_| self.clock == 0)
+    }
+
+    fn clear(&mut self) {
+        if let Some((home, key)) = self.timer.take() {
+            home.seam.clear_timer(key);
+        }
+    }
+
+    /// Makes `deadline` one of `home`'s clock.
+    fn move_to(&mut self, home: &Arc<Home>) {
+        if self.timer.as_ref().is_some_and(|(owner, _)| Arc::ptr_eq(owner, home)) {
+            return;
+        }
+        let clock = home.seam.clock_id();
+        if clock != self.clock {
+            let now = home.seam.now();
+            self.deadline = match (self.span, &self.timer) {
+                (Some(span), None) => now.checked_add(span),
+                (_, Some((owner, _))) => self
+                    .deadline
+                    .and_then(|at| now.checked_add(at.saturating_duration_since(owner.seam.now()))),
+                (None, None) => self.deadline,
+            };
+            self.clock = clock;
+        }
+        self.clear();
+        self.span = None;
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut home = context::home().unwrap_or_else(default_home);
+        loop {
+            self.move_to(&home);
+            let Some(deadline) = self.deadline else { return Poll::Pending };
+            if home.seam.now() >= deadline {
+                self.clear();
+                return Poll::Ready(());
+            }
+            match &self.timer {
+                Some((_, key)) if home.seam.renew_timer(*key, cx.waker()) => return Poll::Pending,
+                _ => {}
+            }
+            if let Some(key) = home.seam.set_timer(deadline, cx.waker().clone()) {
+                self.timer = Some((home, key));
+                return Poll::Pending;
+            }
+            // The executor has ended; whoever polls goes on elsewhere.
+            self.timer = None;
+            home = default_home();
+        }
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [] Sleep, "Sleep", Sleep::due }

@@ -1,0 +1,67 @@
+//! Time limits on any future.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::task::error::Elapsed;
+use crate::time::{Sleep, sleep};
+
+/// Limits `future` to `limit`, counted from this call.
+///
+/// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the
+/// `Timeout`, not before. If both happen at one instant the future wins: it is polled first. So `timeout` of zero
+/// polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
+///
+/// ```
+/// use leno::fiber::Elapsed;
+/// use std::time::Duration;
+///
+/// leno::block_on(async {
+///     let never = std::future::pending::<()>();
+///     assert!(leno::timeout(Duration::from_millis(1), never).await.is_err());
+///     assert_eq!(leno::timeout(Duration::ZERO, async { 5 }).await, Ok::<_, Elapsed>(5));
+/// });
+/// ```
+pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout { future: future.into_future(), sleep: sleep(limit) }
+}
+
+/// See [`timeout`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Timeout<F> {
+    future: F,
+    sleep: Sleep,
+}
+
+impl<F> Timeout<F> {
+    /// The future, with its limit taken off.
+    pub fn into_inner(self) -> F {
+        self.future
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Timeout`, and it is
+        // `Unpin` only if `F` is.
+        let (future, sleep) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep))
+        };
+        if let Poll::Ready(output) = future.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        sleep.poll(cx).map(|()| Err(Elapsed::new()))
+    }
+}
+
+impl<F> fmt::Debug for Timeout<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeout").field("sleep", &self.sleep).finish_non_exhaustive()
+    }
+}
