@@ -17,6 +17,7 @@
 //! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
 //! | `random_below` | a random number, deterministic in models |
+//! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
 //! | `REUSE` | whether memory may be recycled; false in models, where reuse would hide a late touch |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]

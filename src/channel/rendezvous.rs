@@ -128,7 +128,8 @@ impl<T> Rendezvous<T> {
         // SAFETY: the caller's promise.
         unsafe {
             match own {
-                None => self.queue.enter(side, waiter.as_ref()),
+                None if waiter.rank() == 0 => self.queue.enter(side, waiter.as_ref()),
+                None => self.queue.enter_by_rank(side, waiter.as_ref()),
                 Some(_) => self.queue.enter_beside(side, waiter.as_ref()),
             }
         }

@@ -4,12 +4,15 @@
 
 #[path = "counter.rs"]
 mod counter;
+#[path = "quarantine.rs"]
+mod quarantine;
 
 pub(crate) use counter::Counter;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use quarantine::free;
 
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;

@@ -105,6 +105,11 @@ impl Life {
     pub(crate) fn end(&self) {}
 }
 
+/// Drops a value and frees its memory.
+pub(crate) fn free<T>(value: Box<T>) {
+    drop(value);
+}
+
 /// A number below `n`.
 pub(crate) fn random_below(n: usize) -> usize {
     rand::rng().random_range(0..n)

@@ -6,9 +6,12 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
+#[path = "quarantine.rs"]
+mod quarantine;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
+pub(crate) use quarantine::free;
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};

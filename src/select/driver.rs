@@ -24,7 +24,9 @@
 //! 3. Two selects that meet in BUSY each leave the mark with the other. One whose opening was refused
 //!    [`REFUSALS`] times in one poll opens without looking, wakes itself and returns: the other finds it OPEN. No
 //!    select waits for another.
-//! 4. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see
+//! 4. A node that a peer has taken out and not given back yet stays that branch's node: the peer may still claim
+//!    the select by it. The select looks again, once others have run.
+//! 5. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see
 //!    `wait::queue`).
 //!
 //! Progress: lock-free but for the queues' own locks; a poll makes a bounded number of rounds.
@@ -33,7 +35,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::arm::Arm;
 use crate::task::budget;
-use crate::wait::{Attempt, Busied, Enter, NodeRef, Nudged, State, Waiter};
+use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter};
 
 /// Branches of one select.
 pub(super) const MOST: usize = 8;
@@ -103,7 +105,7 @@ impl Driver {
                     if !foreign_too {
                         continue;
                     }
-                } else if !self.take_back(arms, index) {
+                } else if !self.take_back(arms, index, &mut again) {
                     continue;
                 }
                 let own = self.own(arms, index);
@@ -139,21 +141,23 @@ impl Driver {
         }
     }
 
-    /// Whether the branch is in no queue; its node, if it has one that a peer popped, is given up.
-    fn take_back(&mut self, arms: &mut [&mut dyn Arm], index: usize) -> bool {
-        match &self.branches[index] {
-            Registration::Out => true,
-            Registration::Entered(waiter) if !waiter.was_popped() => false,
-            Registration::Entered(_) => {
-                let Registration::Entered(waiter) = std::mem::take(&mut self.branches[index]) else {
-                    unreachable!("just matched")
-                };
-                arms[index].unstow(&waiter);
-                self.ranks[index] = waiter.rank();
-                waiter.part();
-                true
+    /// Whether the branch waits nowhere, and has to be looked at; a node that a peer gave back is freed.
+    fn take_back(&mut self, arms: &mut [&mut dyn Arm], index: usize, again: &mut bool) -> bool {
+        let Registration::Entered(waiter) = &self.branches[index] else { return true };
+        match waiter.hand() {
+            Hand::Queue => return false,
+            Hand::Peer => {
+                *again = true;
+                return false;
             }
+            Hand::Back => {}
         }
+        if let Registration::Entered(waiter) = std::mem::take(&mut self.branches[index]) {
+            arms[index].unstow(&waiter);
+            self.ranks[index] = waiter.rank();
+            waiter.free();
+        }
+        true
     }
 
     /// Enters every queue that is not entered.

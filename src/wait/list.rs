@@ -33,19 +33,20 @@ impl List {
         unsafe { self.link(self.tail, node, None) };
     }
 
-    /// Inserts by rank: behind all that began to wait earlier.
+    /// Inserts by rank: behind all that began to wait earlier. Rank 0 is none, and comes last.
     ///
     /// # Safety
     /// As for [`List::push_back`].
     pub(super) unsafe fn insert(&mut self, node: NodeRef) {
         // SAFETY: the caller's promise; listed nodes are alive.
         unsafe {
-            let rank = node.get().rank();
-            if self.tail.is_none_or(|tail| tail.get().rank() <= rank) {
+            let key = |node: NodeRef| node.get().rank().wrapping_sub(1);
+            let place = key(node);
+            if self.tail.is_none_or(|tail| key(tail) <= place) {
                 return self.push_back(node);
             }
             let mut next = self.head;
-            while let Some(other) = next.filter(|other| other.get().rank() <= rank) {
+            while let Some(other) = next.filter(|other| key(*other) <= place) {
                 next = links(other, |links| links.next);
             }
             let prev = next.and_then(|next| links(next, |links| links.prev));

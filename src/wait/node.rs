@@ -20,7 +20,7 @@
 //!    before entering only. `links` belong to the queue's lock.
 //! 5. A node is freed with no waker and no value in it.
 
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::{RawWakerVTable, Waker};
 
@@ -33,6 +33,8 @@ const INLINE: usize = 4;
 /// Free nodes that a thread keeps.
 const CACHED: usize = 64;
 
+/// Of a branch node's `shared`: nobody has touched it yet; the mark of a peer that took it out; one for each party
+/// that is through with it.
 const IN_QUEUE: usize = 0;
 const POPPED: usize = 1;
 const PARTED: usize = 2;
@@ -165,6 +167,18 @@ const fn fits<T>() -> bool {
     size_of::<T>() <= size_of::<[usize; INLINE]>() && align_of::<T>() <= align_of::<usize>()
 }
 
+/// Who has a branch node that has entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hand {
+    /// Its queue, as far as the owner knows.
+    Queue,
+    /// A peer, which has yet to claim the operation or has just failed to: it may not be taken from it, since a
+    /// claim by it would be valid.
+    Peer,
+    /// Nobody but the owner: a peer took it and gave it back.
+    Back,
+}
+
 /// The owner's right to a node.
 #[derive(Debug)]
 pub(crate) struct Waiter(NodeRef);
@@ -218,6 +232,13 @@ impl Waiter {
         self.node().rank()
     }
 
+    /// Has a node that was first in line, and was missed there, enter in front of those that never had a rank.
+    pub(crate) fn keep_place(&self) {
+        if self.rank() == 0 {
+            self.set_rank(1);
+        }
+    }
+
     /// Sets the rank of a node that stands in no queue.
     pub(crate) fn set_rank(&self, rank: u64) {
         // SAFETY: before entering, the place is the owner's (invariant 4).
@@ -256,10 +277,14 @@ impl Waiter {
         unsafe { self.node().take() }
     }
 
-    /// Whether a peer has taken this branch node out of its queue. True only after the owner has seen the mark,
-    /// a notification or an end in the anchor's word that this peer set, or by luck.
-    pub(crate) fn was_popped(&self) -> bool {
-        self.node().shared.load(Ordering::Acquire) != IN_QUEUE
+    /// Where this branch node is.
+    pub(crate) fn hand(&self) -> Hand {
+        // ORDERING: Acquire pairs with `part`.
+        match self.node().shared.load(Ordering::Acquire) {
+            IN_QUEUE => Hand::Queue,
+            POPPED => Hand::Peer,
+            _parted => Hand::Back,
+        }
     }
 
     /// Gives up a branch node that a peer has popped: whoever parts last frees it.
@@ -348,7 +373,8 @@ impl Popped {
                 }
             };
         };
-        node.shared.swap(POPPED, Ordering::AcqRel);
+        // ORDERING: Release: an owner that later sees the mark in the word sees this too.
+        node.shared.fetch_or(POPPED, Ordering::AcqRel);
         match anchor.word.claim(node.branch()) {
             Claimed::Yes => Some(Claim(self.0)),
             Claimed::Missed | Claimed::Over => {
@@ -500,7 +526,7 @@ unsafe fn part(node: NodeRef) {
     // SAFETY: by the right that is consumed.
     let hand = &unsafe { node.get() }.shared;
     // ORDERING: AcqRel: whoever comes second sees all that the first did with the node.
-    if hand.swap(PARTED, Ordering::AcqRel) == PARTED {
+    if hand.fetch_add(PARTED, Ordering::AcqRel) >= PARTED {
         // SAFETY: both rights are gone.
         unsafe { free(node) };
     }
@@ -542,7 +568,7 @@ mod cache {
 
     use super::{
         AtomicUsize, CACHED, IN_QUEUE, INLINE, Life, Links, Listed, MaybeUninit, Node, NonNull, Ordering,
-        Payload, Place, UnsafeCell, Word, mem, prim, ptr,
+        Payload, Place, UnsafeCell, Word, prim, ptr,
     };
 
     /// A stack of free nodes, linked through `place.anchor`.
@@ -574,12 +600,13 @@ mod cache {
     /// # Safety
     /// The node is nobody's, with no waker and no value in it.
     pub(super) unsafe fn free(node: NonNull<Node>) {
-        if !prim::REUSE || !FREE.try_with(|free| free.push(node)).unwrap_or(false) {
-            // SAFETY: it was leaked from a box by `alloc`.
-            let node = unsafe { Box::from_raw(node.as_ptr()) };
-            node.life.end();
-            mem::drop(node);
+        if prim::REUSE && FREE.try_with(|free| free.push(node)).unwrap_or(false) {
+            return;
         }
+        // SAFETY: the node is nobody's.
+        unsafe { node.as_ref() }.life.end();
+        // SAFETY: it was leaked from a box by `alloc`.
+        prim::free(unsafe { Box::from_raw(node.as_ptr()) });
     }
 
     impl Free {

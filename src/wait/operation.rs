@@ -300,6 +300,7 @@ impl<B: Branch> Operation<B> {
             Attempt::Again => true,
         };
         if !waiter.word().open() {
+            waiter.keep_place();
             self.branch.unstow(waiter);
             return Step::Reenter;
         }
@@ -328,6 +329,7 @@ impl<B: Branch> Operation<B> {
         let old = unsafe { waiter.park(parker) };
         let opened = waiter.word().open();
         if !opened {
+            waiter.keep_place();
             self.branch.unstow(waiter);
         }
         drop(old);

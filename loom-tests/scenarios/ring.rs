@@ -1,0 +1,206 @@
+//! Bounded channels: publishers and receivers, room and senders, the mover, the end.
+
+use std::task::Poll;
+
+use leno::bounded;
+use leno::channel::RecvError;
+
+use super::scenarios::harness::thread;
+use super::scenarios::support::{Values, poll, settle};
+
+/// A receiver registers and looks again while a value is published.
+pub fn publish_against_register() {
+    let (tx, rx) = bounded(1);
+    let sender = thread::spawn(move || tx.try_send(7).expect("the channel is empty"));
+    assert_eq!(rx.recv_blocking(), Ok(7));
+    sender.join().unwrap();
+}
+
+/// A sender registers and looks again while a receiver makes room.
+pub fn room_against_register() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.recv_blocking(), Ok(1));
+        rx
+    });
+    tx.send_blocking(2).unwrap();
+    let rx = receiver.join().unwrap();
+    assert_eq!(rx.try_recv(), Ok(2));
+    rx.assert_valid();
+}
+
+/// Two values through one place: both sides wait in turn.
+pub fn two_values_through_one_place() {
+    let (tx, rx) = bounded(1);
+    let sender = thread::spawn(move || {
+        for number in 1..=2 {
+            tx.send_blocking(number).unwrap();
+        }
+    });
+    assert_eq!(rx.recv_blocking(), Ok(1));
+    assert_eq!(rx.recv_blocking(), Ok(2));
+    sender.join().unwrap();
+    assert_eq!(rx.recv_blocking(), Err(RecvError));
+}
+
+/// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
+pub fn notified_and_dropped() {
+    let (tx, rx) = bounded(1);
+    let mut first = rx.recv();
+    assert!(poll(&mut first).is_pending());
+    let other = rx.clone();
+    let second = thread::spawn(move || other.recv_blocking());
+    tx.try_send(1).unwrap();
+    drop(first);
+    assert_eq!(second.join().unwrap(), Ok(1));
+    rx.assert_valid();
+}
+
+/// A receiver that was notified finds the value taken, waits on, and gets the next.
+pub fn notified_in_vain() {
+    let (tx, rx) = bounded(1);
+    let other = rx.clone();
+    let waiting = thread::spawn(move || other.recv_blocking());
+    tx.send_blocking(1).unwrap();
+    let barged = rx.try_recv();
+    match barged {
+        Ok(1) => {
+            tx.send_blocking(2).unwrap();
+            assert_eq!(waiting.join().unwrap(), Ok(2));
+        }
+        _ => assert_eq!(waiting.join().unwrap(), Ok(1)),
+    }
+}
+
+/// Of two waiting senders the first leaves while room is made: the second proceeds, or the first had sent.
+pub fn cancelled_sender_against_room() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let mut first = tx.send(2);
+    assert!(poll(&mut first).is_pending());
+    let mut second = tx.send(3);
+    assert!(poll(&mut second).is_pending());
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv(), Ok(1));
+        rx
+    });
+    let kept = first.into_inner();
+    let rx = receiver.join().unwrap();
+    match kept {
+        Some(2) => assert_eq!(rx.try_recv(), Ok(3)),
+        None => assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(2), Ok(3))),
+        other => panic!("a send kept {other:?}"),
+    }
+    assert_eq!(settle(&mut second), Poll::Ready(Ok(())));
+    rx.assert_valid();
+}
+
+/// Two receivers make room at once, for two senders that wait: both are moved.
+pub fn two_movers() {
+    let (tx, rx) = bounded(2);
+    tx.try_send(1).unwrap();
+    tx.try_send(2).unwrap();
+    let mut third = tx.send(3);
+    assert!(poll(&mut third).is_pending());
+    let mut fourth = tx.send(4);
+    assert!(poll(&mut fourth).is_pending());
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap());
+    let here = rx.try_recv().unwrap();
+    assert_eq!(here + receiver.join().unwrap(), 3);
+    assert_eq!(rx.len(), 2, "room that is made is filled at once");
+    assert_eq!(poll(&mut third), Poll::Ready(Ok(())));
+    assert_eq!(poll(&mut fourth), Poll::Ready(Ok(())));
+    assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(3), Ok(4)));
+    rx.assert_valid();
+}
+
+/// A sender registers while the mover lifts the gate behind another one.
+pub fn register_against_lifted_gate() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let mut gone = tx.send(9);
+    assert!(poll(&mut gone).is_pending());
+    drop(gone);
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.recv_blocking(), Ok(1));
+        assert_eq!(rx.recv_blocking(), Ok(2));
+    });
+    tx.send_blocking(2).unwrap();
+    receiver.join().unwrap();
+}
+
+/// A stale bell is lowered while a receiver joins whose value is taken by another one: the next value wakes it.
+pub fn join_against_lowered_bell() {
+    let (tx, rx) = bounded(2);
+    let mut gone = rx.recv();
+    assert!(poll(&mut gone).is_pending());
+    drop(gone);
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.recv_blocking().unwrap());
+    tx.try_send(1).unwrap();
+    let here = rx.try_recv();
+    tx.try_send(2).unwrap();
+    assert_eq!(receiver.join().unwrap(), if here == Ok(1) { 2 } else { 1 });
+}
+
+/// A close meets a receiver that is about to wait; a value sent before it is not lost.
+pub fn close_after_send() {
+    let (tx, rx) = bounded(1);
+    let sender = thread::spawn(move || {
+        tx.try_send(1).unwrap();
+        drop(tx);
+    });
+    assert_eq!(rx.recv_blocking(), Ok(1));
+    assert_eq!(rx.recv_blocking(), Err(RecvError));
+    sender.join().unwrap();
+}
+
+/// A close meets a sender that is about to wait, or waits.
+pub fn close_against_waiting_sender() {
+    let (tx, rx) = bounded(1);
+    let values = Values::default();
+    tx.try_send(values.make(1)).unwrap();
+    let value = values.make(2);
+    let sender = thread::spawn(move || tx.send_blocking(value).is_ok());
+    rx.close();
+    let mut received = 0;
+    while rx.recv_blocking().is_ok() {
+        received += 1;
+    }
+    let sent = sender.join().unwrap();
+    assert_eq!(received, 1 + usize::from(sent));
+    assert_eq!(values.alive(), 0);
+}
+
+/// The mover has claimed a sender when the channel closes: the value is sent, or comes back.
+pub fn close_against_mover() {
+    let (tx, rx) = bounded(1);
+    let values = Values::default();
+    tx.try_send(values.make(1)).unwrap();
+    let mut sending = tx.send(values.make(2));
+    assert!(poll(&mut sending).is_pending());
+    let closer = tx.clone();
+    let closing = thread::spawn(move || closer.close());
+    let first = rx.try_recv().unwrap().number;
+    assert!(closing.join().unwrap());
+    let second = rx.try_recv().is_ok();
+    match settle(&mut sending) {
+        Poll::Ready(sent) => assert_eq!((first, sent.is_ok()), (1, second)),
+        Poll::Pending => panic!("nobody waits in a closed channel"),
+    }
+    drop(sending);
+    assert_eq!(values.alive(), 0);
+}
+
+/// A value is published while the last receiver goes: it is dropped, once.
+pub fn publish_against_discard() {
+    let values = Values::default();
+    let (tx, rx) = bounded(1);
+    let value = values.make(1);
+    let sender = thread::spawn(move || drop(tx.try_send(value)));
+    drop(rx);
+    sender.join().unwrap();
+    assert_eq!(values.alive(), 0);
+}

@@ -1,0 +1,81 @@
+//! What the scenarios share: values that are counted, wakers that are seen, polls by hand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc as StdArc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::harness::thread;
+
+/// A number that knows how many of its kind are alive. (std's counts: they add no switch points.)
+#[derive(Debug)]
+pub struct Value {
+    pub number: usize,
+    alive: StdArc<AtomicUsize>,
+}
+
+/// Makes values and checks in the end that each is gone.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    alive: StdArc<AtomicUsize>,
+}
+
+impl Values {
+    pub fn make(&self, number: usize) -> Value {
+        self.alive.fetch_add(1, Ordering::Relaxed);
+        Value { number, alive: StdArc::clone(&self.alive) }
+    }
+
+    /// How many are alive.
+    pub fn alive(&self) -> usize {
+        self.alive.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        assert_ne!(self.alive.fetch_sub(1, Ordering::Relaxed), 0, "a value was dropped twice");
+    }
+}
+
+/// A waker that counts.
+#[derive(Debug, Default)]
+pub struct Woken(AtomicUsize);
+
+impl Woken {
+    pub fn new() -> StdArc<Woken> {
+        StdArc::default()
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: StdArc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub fn poll_with<F: Future + Unpin>(future: &mut F, woken: &StdArc<Woken>) -> Poll<F::Output> {
+    let waker = Waker::from(StdArc::clone(woken));
+    Pin::new(future).poll(&mut Context::from_waker(&waker))
+}
+
+/// Polls once, with a waker that nobody looks at.
+pub fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    poll_with(future, &Woken::new())
+}
+
+/// Polls until a peer that was in the middle of its work is through: such a poll has woken itself.
+pub fn settle<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    loop {
+        let woken = Woken::new();
+        match poll_with(future, &woken) {
+            Poll::Pending if woken.count() > 0 => thread::yield_now(),
+            polled => return polled,
+        }
+    }
+}

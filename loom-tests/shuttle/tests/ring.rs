@@ -1,0 +1,22 @@
+//! The scenarios of `ring`, under shuttle.
+
+#[path = "../../scenarios/ring.rs"]
+mod ring;
+#[path = "../../scenarios/mod.rs"]
+mod scenarios;
+
+models! { ring:
+    publish_against_register
+    room_against_register
+    two_values_through_one_place
+    notified_and_dropped
+    notified_in_vain
+    cancelled_sender_against_room
+    two_movers
+    register_against_lifted_gate
+    join_against_lowered_bell
+    close_after_send
+    close_against_waiting_sender
+    close_against_mover
+    publish_against_discard
+}

@@ -1,0 +1,16 @@
+//! The scenarios of `mutex`, under loom.
+
+#[path = "../scenarios/mutex.rs"]
+mod mutex;
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
+
+models! { mutex:
+    exclusion
+    fair_exclusion
+    notified_and_dropped
+    fair_granted_and_dropped
+    unlock_against_cancel
+    fair_unlock_against_cancel
+    unlock_fair_against_barging
+}
