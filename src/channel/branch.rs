@@ -82,7 +82,9 @@ impl<T> Branch for Send<T> {
 
     fn unstow(&mut self, waiter: &Waiter) {
         // SAFETY: the node is the owner's, and holds what `stow` put.
-        self.value = unsafe { waiter.take() };
+        if let Some(value) = unsafe { waiter.take() } {
+            self.value = Some(value);
+        }
     }
 
     unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output> {
@@ -90,8 +92,12 @@ impl<T> Branch for Send<T> {
         unsafe { self.shared().enter_send(waiter, own) }
     }
 
+    fn is_worth_a_look(&self) -> bool {
+        self.shared().is_closed_to_senders()
+    }
+
     fn nudge(&mut self) -> Nudged {
-        self.shared().nudge_send()
+        if self.shared().is_closed_to_senders() { Nudged::Attempt } else { self.shared().nudge_send() }
     }
 
     unsafe fn remove(&self, waiter: &Waiter) -> bool {
@@ -105,6 +111,10 @@ impl<T> Branch for Send<T> {
 
     fn pass_on(&mut self) {
         self.shared().pass_on(End::Sender);
+    }
+
+    fn is_spent(&self) -> bool {
+        self.value.is_none()
     }
 
     fn discard(&mut self, _sent: Self::Output, _rank: u64) {}
@@ -125,6 +135,10 @@ impl<T> Branch for Recv<T> {
     unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output> {
         // SAFETY: the caller's promise.
         unsafe { self.shared().enter_recv(waiter, own) }
+    }
+
+    fn is_worth_a_look(&self) -> bool {
+        self.shared().is_closed_to_senders()
     }
 
     fn nudge(&mut self) -> Nudged {
@@ -166,6 +180,14 @@ impl<T> Branch for Watch<T> {
     unsafe fn enter(&mut self, waiter: &Waiter, _own: Option<NodeRef>) -> Enter<()> {
         // SAFETY: the caller's promise.
         unsafe { self.shared().watch(waiter) }
+    }
+
+    fn is_worth_a_look(&self) -> bool {
+        self.shared().is_closed_to_senders()
+    }
+
+    fn nudge(&mut self) -> Nudged {
+        Nudged::Attempt
     }
 
     unsafe fn remove(&self, waiter: &Waiter) -> bool {

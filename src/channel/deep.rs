@@ -89,8 +89,9 @@ impl<T> Deep<T> {
             // SAFETY: senders of this channel send a `T`.
             buffer.values.push_back(unsafe { claim.take() });
             moved += 1;
-            if let Ok(waker) = claim.complete() {
-                wakes.push(waker);
+            match claim.complete() {
+                Ok(waker) => wakes.push(waker),
+                Err(abandoned) => wakes.keep(abandoned),
             }
         }
         drop(buffer);
@@ -146,11 +147,14 @@ impl<T> Deep<T> {
         self.move_waiting(self.buffer.lock());
     }
 
-    pub(super) fn close(&self) -> Option<[Detached; 2]> {
-        if std::mem::replace(&mut self.buffer.lock().closed, true) {
-            return None;
-        }
-        Some([self.receivers.close()?, self.senders.close()?])
+    /// Whether this call was the first to close it.
+    pub(super) fn close(&self) -> bool {
+        !std::mem::replace(&mut self.buffer.lock().closed, true)
+    }
+
+    /// Takes everybody out of both lines.
+    pub(super) fn detach(&self) -> [Option<Detached>; 2] {
+        [self.receivers.close(), self.senders.close()]
     }
 
     pub(super) fn discard(&self) {

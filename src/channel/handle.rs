@@ -230,9 +230,7 @@ macro_rules! handle {
 
             /// Closes the channel and drops what is in it; true if it was not closed before.
             pub fn close_now(&self) -> bool {
-                let closed = self.get().close();
-                self.get().discard();
-                closed
+                self.get().close_now()
             }
 
             /// Whether sends can only fail: the channel was closed, or all handles of a side are gone.

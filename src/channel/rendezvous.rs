@@ -43,7 +43,7 @@ impl<T> Rendezvous<T> {
         own: Option<NodeRef>,
     ) -> Attempt<Result<(), SendError<T>>> {
         while let Some(receiver) = self.take(Side::Recv, own) {
-            match self.hand_over(receiver, value.take().expect("a send has a value until it is done")) {
+            match self.hand_over(receiver, value.take().expect("a send has a value until it is done"), None) {
                 Ok(()) => return Attempt::Ready(Ok(())),
                 Err(back) => *value = Some(back),
             }
@@ -65,9 +65,9 @@ impl<T> Rendezvous<T> {
                 if let Some(value) = self.take_from(sender) {
                     return Attempt::Ready(Ok(value));
                 }
-            } else if self.queue.is_closed() {
+            } else if self.queue.is_ended() {
                 return Attempt::Ready(Err(RecvError));
-            } else {
+            } else if !self.queue.is_held() {
                 return Attempt::Wait;
             }
         }
@@ -93,7 +93,7 @@ impl<T> Rendezvous<T> {
                 Entered::Met(receiver) => {
                     // SAFETY: the node is in no queue, and holds the value.
                     let value = unsafe { waiter.take() }.expect("a sender's node holds its value");
-                    match self.hand_over(receiver, value) {
+                    match self.hand_over(receiver, value, None) {
                         Ok(()) => return Enter::Ready(Ok(())),
                         // SAFETY: as above.
                         Err(back) => unsafe { waiter.put(back) },
@@ -154,10 +154,10 @@ impl<T> Rendezvous<T> {
         unsafe { self.queue.remove(waiter.as_ref()) }
     }
 
-    /// Gives the value to a waiting receiver, or back if that one is gone.
-    fn hand_over(&self, receiver: Popped, value: T) -> Result<(), T> {
+    /// Gives the value to a waiting receiver, or back if that one is gone. `rank`: of its first hand-over.
+    fn hand_over(&self, receiver: Popped, value: T, rank: Option<u64>) -> Result<(), T> {
         let Some(mut claim) = receiver.claim() else { return Err(value) };
-        claim.stamp(self.queue.next_rank());
+        claim.stamp(rank.unwrap_or_else(|| self.queue.next_rank()));
         // SAFETY: a receiver's payload is empty.
         unsafe { claim.put(value) };
         match claim.complete() {
@@ -188,7 +188,7 @@ impl<T> Rendezvous<T> {
     pub(super) fn give_back(&self, mut value: T, rank: u64) {
         loop {
             while let Some(receiver) = self.queue.take(Side::Recv) {
-                match self.hand_over(receiver, value) {
+                match self.hand_over(receiver, value, Some(rank)) {
                     Ok(()) => return,
                     Err(back) => value = back,
                 }
@@ -216,6 +216,7 @@ impl<T> Rendezvous<T> {
         value.map(|(_, value)| value)
     }
 
+    /// Takes everybody out. `None`: it was closed before.
     pub(super) fn close(&self) -> Option<Detached> {
         self.queue.close()
     }

@@ -15,25 +15,34 @@
 //! | bit | word | set by | means |
 //! |---|---|---|---|
 //! | `CLOSED` | tail | `close` | no value enters any more |
-//! | `DISCARD` | tail | `discard` | nor is one received: who publishes drops |
+//! | `DISCARD` | tail | `discard` | nobody wants what is in flight: who publishes drops what there is |
 //! | `RECEIVERS` | tail | a receiver that has joined its line | publishers have to notify (the [`Bell`]) |
 //! | `GATE` | tail | a sender that has joined its line | newcomers may not overtake: only the mover pushes |
 //! | `SENDERS` | head | the same | receivers have made room for somebody: call the mover |
+//! | `KNOCK` | both | the same | somebody has joined since the mover cleared it: it may not lift the gate |
 //!
 //! # The mover
 //!
 //! Whoever makes room while senders wait moves their values into it, first come first served. One party at a
 //! time does so, under the count `moving`: a party that finds it above zero has only to add itself, and the one
 //! inside goes round once more. This is not lock-free: a mover that is preempted keeps the waiting senders
-//! waiting (receivers and, once the gate is lifted, newcomers go on).
+//! waiting, and newcomers with them; receivers go on.
+//!
+//! When it finds nobody in the line the mover lifts the gate: it clears `KNOCK` in both words, looks into the line
+//! again, and then clears `GATE` and `SENDERS` only if nobody has knocked. So from the moment at which a sender
+//! has knocked at both until it is served, both flags are up.
 //!
 //! # Invariants
 //! 1. The slots from `head` to `tail` hold values, except those claimed and not yet published.
 //! 2. With `GATE` set only the mover changes `tail`'s position, so a slot that it found free stays free.
 //! 3. A receiver in the line with its word OPEN implies `RECEIVERS`, or a publisher inside `Line::notify`, or
 //!    that the receiver is about to raise the bell and to look again.
-//! 4. A sender in the line implies `GATE` and `SENDERS`, or a mover at work, or that the sender is about to set them
-//!    and to call the mover.
+//! 4. A sender in the line implies `GATE` and `SENDERS`, or that it is about to set them and to call the mover.
+//! 5. Room that a receiver has claimed without having seen `SENDERS`, and not freed yet, is looked after by every
+//!    sender that has joined since: it saw that the ring was not full, and calls the mover until it is.
+//!
+//! On 32-bit machines a position comes back after some 2^26 operations; an operation that is suspended for exactly
+//! as long, between its look at a stamp and its compare-exchange, would take the one for the other.
 //!
 //! # Orderings
 //!
@@ -54,16 +63,18 @@ use crate::task::thread;
 use crate::wait::{Attempt, Batch, Bell, Closed, Detached, Enter, Line, Nudged, Popped, Waiter};
 
 /// Flags of `tail`.
-const CLOSED: usize = 0b0001;
-const RECEIVERS: usize = 0b0010;
-const GATE: usize = 0b0100;
-const DISCARD: usize = 0b1000;
+const CLOSED: usize = 0b0_0001;
+const RECEIVERS: usize = 0b0_0010;
+const GATE: usize = 0b0_0100;
+const DISCARD: usize = 0b0_1000;
 /// Flag of `head`.
-const SENDERS: usize = 0b0001;
+const SENDERS: usize = 0b0_0001;
+/// Flag of both.
+const KNOCK: usize = 0b1_0000;
 
-const FLAGS: usize = 0b1111;
+const FLAGS: usize = 0b1_1111;
 /// One position further; also the distance from a sender's turn to the receiver's.
-const ONE: usize = 0b1_0000;
+const ONE: usize = 0b10_0000;
 
 /// Waiting senders that one round of the mover serves before their wakers are called.
 const ROUND: usize = 8;
@@ -109,10 +120,18 @@ enum Look {
 
 impl<T> Ring<T> {
     /// The largest capacity that a ring can have.
-    pub(super) const MAX: usize = 1024;
+    const MAX: usize = 1024;
+
+    /// The most memory that is taken at once.
+    const MAX_BYTES: usize = 256 << 10;
+
+    /// Whether a ring is the right buffer for this capacity.
+    pub(super) fn suits(capacity: usize) -> bool {
+        (1..=Self::MAX).contains(&capacity) && capacity * size_of::<T>() <= Self::MAX_BYTES
+    }
 
     pub(super) fn new(capacity: usize) -> Self {
-        debug_assert!((1..=Self::MAX).contains(&capacity));
+        debug_assert!(Self::suits(capacity));
         let slot = |index: usize| Slot {
             stamp: AtomicUsize::new(index * ONE),
             value: UnsafeCell::new(MaybeUninit::uninit()),
@@ -217,6 +236,10 @@ impl<T> Ring<T> {
         if tail & RECEIVERS != 0 {
             self.notify_receivers();
         }
+        self.drain_if_discarded();
+    }
+
+    fn drain_if_discarded(&self) {
         if self.tail.load(Ordering::Acquire) & DISCARD != 0 {
             self.drain();
         }
@@ -303,10 +326,10 @@ impl<T> Ring<T> {
         if let Err(Closed) = unsafe { self.senders.join(waiter) } {
             return Enter::Refused;
         }
-        let tail = self.tail.fetch_or(GATE, Ordering::AcqRel);
+        let tail = self.tail.fetch_or(GATE | KNOCK, Ordering::AcqRel);
         // ORDERING: one location: a receiver's compare-exchange of `head` comes before this, and its room is seen
         // here, or after it, and then it sees `SENDERS` and calls the mover.
-        let head = self.head.fetch_or(SENDERS, Ordering::AcqRel);
+        let head = self.head.fetch_or(SENDERS | KNOCK, Ordering::AcqRel);
         if self.is_full_at(head, tail) || cfg!(leno_bug = "no_recheck_send") {
             Enter::Waits
         } else {
@@ -319,11 +342,11 @@ impl<T> Ring<T> {
     }
 
     /// Moves waiting senders' values into free slots. `Again`: there is room by position, which a receiver has
-    /// claimed and not freed yet.
+    /// claimed and not freed yet (or the caller's value was moved).
     pub(super) fn nudge_send(&self) -> Nudged {
         self.move_waiting();
         let tail = self.tail.load(Ordering::Acquire);
-        if tail & (GATE | CLOSED) != GATE || self.is_full_at(self.head.load(Ordering::Acquire), tail) {
+        if tail & CLOSED != 0 || self.is_full_at(self.head.load(Ordering::Acquire), tail) {
             Nudged::Settled
         } else {
             Nudged::Again
@@ -333,6 +356,16 @@ impl<T> Ring<T> {
     #[cold]
     #[inline(never)]
     fn move_waiting(&self) {
+        /// Goes on also when a waker panics.
+        struct Rest<'a, T>(&'a Ring<T>);
+        impl<T> Drop for Rest<'_, T> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.move_waiting();
+                    self.0.drain_if_discarded();
+                }
+            }
+        }
         loop {
             // ORDERING: one location: whoever adds itself to a mover's count is seen when that one leaves.
             if self.moving.fetch_add(1, Ordering::AcqRel) != 0 {
@@ -342,57 +375,28 @@ impl<T> Ring<T> {
             let moved = self.move_round(&mut wakes);
             let parties = self.moving.swap(0, Ordering::AcqRel);
             // Foreign code runs from here on only.
+            let rest = Rest(self);
+            let more = matches!(moved, Moved::More);
+            drop(moved);
             drop(wakes);
-            if self.tail.load(Ordering::Acquire) & DISCARD != 0 {
-                self.drain();
-            }
-            let again =
-                matches!(moved, Moved::More) || (parties != 1 && !cfg!(leno_bug = "mover_leaves_early"));
-            if !again {
+            drop(rest);
+            self.drain_if_discarded();
+            if !more && (parties == 1 || cfg!(leno_bug = "mover_leaves_early")) {
                 return;
             }
         }
     }
 
-    /// Moves values, about [`ROUND`] at most.
+    /// Moves values, [`ROUND`] at most. No foreign code runs here.
     fn move_round(&self, wakes: &mut Batch) -> Moved<T> {
-        // Whether receivers came by while `SENDERS` was down: they will not call the mover.
-        let mut passed_by = false;
-        let mut pauses = 0;
-        let mut moved = 0;
-        while moved < ROUND || passed_by {
-            if self.senders.is_empty() {
-                // Lift the gate, and look once more for one that joined in between.
-                self.tail.fetch_and(!GATE, Ordering::AcqRel);
-                let lowered = self.head.fetch_and(!SENDERS, Ordering::AcqRel);
-                if self.senders.is_empty() {
-                    return Moved::All;
-                }
-                let raised = self.head.fetch_or(SENDERS, Ordering::AcqRel);
-                passed_by |= raised & !FLAGS != lowered & !FLAGS;
-            }
-            let tail = self.tail.fetch_or(GATE, Ordering::AcqRel) | GATE;
-            if tail & CLOSED != 0 {
+        for _ in 0..ROUND {
+            if self.senders.is_empty() && self.lift_gate() {
                 return Moved::All;
             }
-            match self.look_at_tail(tail) {
-                Look::Turn => {}
-                Look::Again if passed_by && pauses < PATIENCE => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                    continue;
-                }
-                Look::Again if passed_by => {
-                    // That receiver was preempted: the first sender looks for itself, at the price of its place.
-                    // SAFETY: senders of this channel send a `T`.
-                    if let Some(Ok(waker)) = self.senders.pop().map(|sender| unsafe { sender.notify::<T>() })
-                    {
-                        wakes.push(waker);
-                        return Moved::All;
-                    }
-                    continue;
-                }
-                _ => return Moved::All,
+            let tail = self.tail.fetch_or(GATE, Ordering::AcqRel) | GATE;
+            if tail & CLOSED != 0 || !matches!(self.look_at_tail(tail), Look::Turn) {
+                // Whoever made the room that is not free yet comes by later, or the senders look (invariant 5).
+                return Moved::All;
             }
             let Some(mut claim) = self.senders.pop().and_then(Popped::claim) else { continue };
             // SAFETY: senders of this channel send a `T`.
@@ -406,20 +410,48 @@ impl<T> Ring<T> {
                         wakes.push(waker);
                         Moved::All
                     }
-                    // SAFETY: it was just put.
-                    Err(mut abandoned) => Moved::Left { _value: unsafe { abandoned.take() } },
+                    Err(mut abandoned) => {
+                        // SAFETY: it was just put.
+                        let left = unsafe { abandoned.take() };
+                        wakes.keep(abandoned);
+                        Moved::Left { _value: left }
+                    }
                 };
             };
             self.fill(tail, value);
             if tail & RECEIVERS != 0 {
                 self.receivers.notify(self, wakes);
             }
-            if let Ok(waker) = claim.complete() {
-                wakes.push(waker);
+            match claim.complete() {
+                Ok(waker) => wakes.push(waker),
+                Err(abandoned) => wakes.keep(abandoned),
             }
-            moved += 1;
         }
         Moved::More
+    }
+
+    /// Lifts the gate, as nobody waits. False: somebody has joined.
+    fn lift_gate(&self) -> bool {
+        let mut tail = self.tail.fetch_and(!KNOCK, Ordering::AcqRel) & !KNOCK;
+        let mut head = self.head.fetch_and(!KNOCK, Ordering::AcqRel) & !KNOCK;
+        // ORDERING: a sender joins before it knocks: one that knocked before the clearing is in the line now.
+        if !self.senders.is_empty() && !cfg!(leno_bug = "lift_without_look") {
+            return false;
+        }
+        while tail & KNOCK == 0 {
+            match self.tail.compare_exchange_weak(tail, tail & !GATE, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(now) => tail = now,
+            }
+        }
+        while tail & KNOCK == 0 && head & KNOCK == 0 {
+            match self.head.compare_exchange_weak(head, head & !SENDERS, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return true,
+                Err(now) => head = now,
+            }
+        }
+        false
     }
 
     /// Claims the slot at `tail` for the mover: only flags can change meanwhile (invariant 2). `Err`: closed.
@@ -459,12 +491,14 @@ impl<T> Ring<T> {
         self.move_waiting();
     }
 
-    /// Takes everybody out of both lines. `None`: it was closed before.
-    pub(super) fn close(&self) -> Option<[Detached; 2]> {
-        if self.tail.fetch_or(CLOSED, Ordering::AcqRel) & CLOSED != 0 {
-            return None;
-        }
-        Some([self.receivers.close()?, self.senders.close()?])
+    /// Whether this call was the first to close it.
+    pub(super) fn close(&self) -> bool {
+        self.tail.fetch_or(CLOSED, Ordering::AcqRel) & CLOSED == 0
+    }
+
+    /// Takes everybody out of both lines.
+    pub(super) fn detach(&self) -> [Option<Detached>; 2] {
+        [self.receivers.close(), self.senders.close()]
     }
 
     /// Drops all values, now and as they are published; the ring is closed.

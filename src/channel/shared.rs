@@ -57,7 +57,7 @@ impl<T> Shared<T> {
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
         let kind = match capacity {
             Some(0) => Kind::Rendezvous(Rendezvous::new()),
-            Some(capacity) if capacity <= Ring::<T>::MAX => Kind::Ring(Ring::new(capacity)),
+            Some(capacity) if Ring::<T>::suits(capacity) => Kind::Ring(Ring::new(capacity)),
             capacity => Kind::Deep(Deep::new(capacity.unwrap_or(usize::MAX))),
         };
         let shared = Shared {
@@ -112,9 +112,9 @@ impl<T> Shared<T> {
             return;
         }
         let _release = Release(shared);
-        this.close();
-        if end == End::Receiver {
-            this.discard();
+        match end {
+            End::Sender => drop(this.close()),
+            End::Receiver => drop(this.close_now()),
         }
     }
 
@@ -124,12 +124,20 @@ impl<T> Shared<T> {
         value: &mut Option<T>,
         own: Option<NodeRef>,
     ) -> Attempt<Result<(), SendError<T>>> {
-        each!(self, kind => kind.try_send(value, own), kind.try_send(value))
+        let sent = each!(self, kind => kind.try_send(value, own), kind.try_send(value));
+        if let Attempt::Ready(Err(_)) = sent {
+            self.finish_close(None);
+        }
+        sent
     }
 
     #[inline]
     pub(super) fn try_recv(&self, own: Option<NodeRef>) -> Attempt<Result<T, RecvError>> {
-        each!(self, kind => kind.try_recv(own), kind.try_recv())
+        let received = each!(self, kind => kind.try_recv(own), kind.try_recv());
+        if let Attempt::Ready(Err(_)) = received {
+            self.finish_close(None);
+        }
+        received
     }
 
     /// # Safety
@@ -203,31 +211,70 @@ impl<T> Shared<T> {
         unsafe { self.watchers.remove(waiter.as_ref()) }
     }
 
-    /// Whether this call closed the channel. Everybody is taken out of the queues before the first is woken; all
-    /// then find out by looking that the channel is closed, and senders keep their values.
+    /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        match &self.kind {
-            Kind::Rendezvous(kind) => self.wake_detached(kind.close()),
-            Kind::Ring(kind) => self.wake_detached(kind.close().into_iter().flatten()),
-            Kind::Deep(kind) => self.wake_detached(kind.close().into_iter().flatten()),
-        }
+        let (first, detached) = match &self.kind {
+            Kind::Rendezvous(kind) => {
+                let detached = kind.close();
+                (detached.is_some(), detached)
+            }
+            Kind::Ring(kind) => (kind.close(), None),
+            Kind::Deep(kind) => (kind.close(), None),
+        };
+        self.finish_close(detached);
+        first
     }
 
-    fn wake_detached(&self, waiting: impl IntoIterator<Item = Detached>) -> bool {
-        let watching = self.watchers.close();
-        let closed = watching.is_some();
-        let all = waiting.into_iter().chain(watching).flatten();
-        // SAFETY: all that is sent here is a `T`.
-        wake_all(all.filter_map(|waiting| unsafe { waiting.notify::<T>() }.ok().flatten()));
-        closed
+    /// Takes everybody out of the queues, then wakes them, in order: all find out by looking that the channel is
+    /// closed, and senders keep their values. Whoever sees that the channel is closed calls this, so that the
+    /// closing is complete for everybody who knows of it.
+    fn finish_close(&self, detached: Option<Detached>) {
+        if self.watchers.is_closed() {
+            return;
+        }
+        let [receivers, senders] = match &self.kind {
+            Kind::Rendezvous(_) => [detached, None],
+            Kind::Ring(kind) => kind.detach(),
+            Kind::Deep(kind) => kind.detach(),
+        };
+        let all = [receivers, senders, self.watchers.close()].into_iter().flatten().flatten();
+        wake_all(all.filter_map(|waiting| match waiting.notify() {
+            Ok(waker) => waker,
+            Err(left) => {
+                // SAFETY: all that is sent here is a `T`.
+                drop(left.map(|mut left| unsafe { left.take::<T>() }));
+                None
+            }
+        }));
+    }
+
+    /// Closes the channel and drops what is in it, also when a waker panics.
+    pub(super) fn close_now(&self) -> bool {
+        struct Discard<'a, T>(&'a Shared<T>);
+        impl<T> Drop for Discard<'_, T> {
+            fn drop(&mut self) {
+                self.0.discard();
+            }
+        }
+        let _discard = Discard(self);
+        self.close()
     }
 
     /// Drops what is in the channel, and what arrives there; the channel is closed.
-    pub(super) fn discard(&self) {
+    fn discard(&self) {
         each!(self, kind => kind.discard());
     }
 
     pub(super) fn is_closed(&self) -> bool {
+        let closed = self.is_closed_to_senders();
+        if closed {
+            self.finish_close(None);
+        }
+        closed
+    }
+
+    /// Whether no value can enter any more; the closing need not be complete.
+    pub(super) fn is_closed_to_senders(&self) -> bool {
         each!(self, kind => kind.is_closed())
     }
 

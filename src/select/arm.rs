@@ -31,8 +31,12 @@ pub trait Arm {
     /// Whether it can only be polled.
     fn is_foreign(&self) -> bool;
 
-    /// Ends a wait that the operation began as a future of its own. True: it had completed.
+    /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
+    /// completed.
     fn start(&mut self) -> bool;
+
+    /// Gives a started operation back to its owner: it can be polled again, unless it has completed.
+    fn end(&mut self);
 
     /// `Ready`: the outcome is in the arm.
     fn attempt(&mut self, own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()>;
@@ -43,7 +47,11 @@ pub trait Arm {
     /// The node stands in no queue.
     unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<()>;
 
+    fn is_worth_a_look(&mut self) -> bool;
+
     fn nudge(&mut self) -> Nudged;
+
+    fn stow(&mut self, waiter: &Waiter);
 
     fn unstow(&mut self, waiter: &Waiter);
 
@@ -55,7 +63,7 @@ pub trait Arm {
     /// As for [`Branch::finish`].
     unsafe fn finish(&mut self, waiter: &Waiter);
 
-    /// Disposes of the outcome of a select that was dropped.
+    /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed.
     fn discard(&mut self, rank: u64);
 
     fn pass_on(&mut self);
@@ -66,6 +74,7 @@ pub trait Arm {
 /// An operation with a place for its outcome.
 pub struct Claimed<O: Operated> {
     future: O,
+    started: bool,
     output: Option<<O::Branch as Branch>::Output>,
 }
 
@@ -77,16 +86,11 @@ pub struct Polled<F: Future> {
 
 impl<O: Operated> Claimed<O> {
     pub(super) fn new(future: O) -> Self {
-        Claimed { future, output: None }
+        Claimed { future, started: false, output: None }
     }
 
     fn branch(&mut self) -> &mut O::Branch {
         self.future.operation().branch_mut()
-    }
-
-    fn set(&mut self, output: <O::Branch as Branch>::Output) {
-        self.future.operation().set_over();
-        self.output = Some(output);
     }
 
     pub(super) fn take(&mut self) -> O::Output {
@@ -112,19 +116,25 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn start(&mut self) -> bool {
         assert!(!self.future.operation().is_over(), "a leno operation was selected after it had completed");
-        match self.future.operation().cancel(true) {
-            Cancelled::Done(output, _) => {
-                self.set(output);
-                true
-            }
-            Cancelled::Undone | Cancelled::Taken => false,
+        self.output = match self.future.operation().cancel(true) {
+            Cancelled::Done(output, _) => Some(output),
+            Cancelled::Undone | Cancelled::Taken => None,
+        };
+        self.future.operation().set_lent(true);
+        self.started = true;
+        self.output.is_some()
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.started) && self.output.is_none() && !self.branch().is_spent() {
+            self.future.operation().set_lent(false);
         }
     }
 
     fn attempt(&mut self, own: Option<NodeRef>, _cx: &mut Context<'_>) -> Attempt<()> {
         match self.branch().attempt(own) {
             Attempt::Ready(output) => {
-                self.set(output);
+                self.output = Some(output);
                 Attempt::Ready(())
             }
             Attempt::Wait => Attempt::Wait,
@@ -137,7 +147,7 @@ impl<O: Operated> Arm for Claimed<O> {
         // SAFETY: the caller's promise.
         match unsafe { self.branch().enter(waiter, own) } {
             Enter::Ready(output) => {
-                self.set(output);
+                self.output = Some(output);
                 Enter::Ready(())
             }
             Enter::Refused => {
@@ -149,8 +159,16 @@ impl<O: Operated> Arm for Claimed<O> {
         }
     }
 
+    fn is_worth_a_look(&mut self) -> bool {
+        self.branch().is_worth_a_look()
+    }
+
     fn nudge(&mut self) -> Nudged {
         self.branch().nudge()
+    }
+
+    fn stow(&mut self, waiter: &Waiter) {
+        self.branch().stow(waiter);
     }
 
     fn unstow(&mut self, waiter: &Waiter) {
@@ -164,8 +182,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     unsafe fn finish(&mut self, waiter: &Waiter) {
         // SAFETY: the caller's promise.
-        let output = unsafe { self.branch().finish(waiter) };
-        self.set(output);
+        self.output = Some(unsafe { self.branch().finish(waiter) });
     }
 
     fn discard(&mut self, rank: u64) {
@@ -192,6 +209,8 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         false
     }
 
+    fn end(&mut self) {}
+
     fn attempt(&mut self, _own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()> {
         match Pin::new(&mut self.future).poll(cx) {
             Poll::Ready(output) => {
@@ -206,9 +225,15 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         unreachable!("a foreign future enters no queue")
     }
 
+    fn is_worth_a_look(&mut self) -> bool {
+        false
+    }
+
     fn nudge(&mut self) -> Nudged {
         Nudged::Settled
     }
+
+    fn stow(&mut self, _waiter: &Waiter) {}
 
     fn unstow(&mut self, _waiter: &Waiter) {}
 

@@ -22,19 +22,19 @@
 //!    select itself in BUSY. The other branches leave their queues one by one (phase two); a peer that meets one
 //!    of them meanwhile finds the word DONE or GONE.
 //! 3. Two selects that meet in BUSY each leave the mark with the other. One whose opening was refused
-//!    [`REFUSALS`] times in one poll opens without looking, wakes itself and returns: the other finds it OPEN. No
-//!    select waits for another.
+//!    [`REFUSALS`] times in one poll opens all the same, wakes itself and looks again in its next poll. No select
+//!    waits for another; two that were polled in lockstep for ever could miss each other for ever.
 //! 4. A node that a peer has taken out and not given back yet stays that branch's node: the peer may still claim
 //!    the select by it. The select looks again, once others have run.
 //! 5. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see
 //!    `wait::queue`).
 //!
-//! Progress: lock-free but for the queues' own locks; a poll makes a bounded number of rounds.
+//! Progress: obstruction-free, but for the queues' own locks; a poll makes a bounded number of rounds.
 
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use super::arm::Arm;
-use crate::task::budget;
+use crate::task::{budget, thread};
 use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter};
 
 /// Branches of one select.
@@ -47,24 +47,35 @@ const REFUSALS: u32 = 3;
 pub(super) struct Driver {
     anchor: Option<Waiter>,
     branches: [Registration; MOST],
-    /// The place of each branch in its line; kept when it has to enter again.
-    ranks: [u64; MOST],
     started: bool,
 }
 
 /// How one branch stands.
 #[derive(Debug, Default)]
-enum Registration {
-    /// It has no node.
-    #[default]
-    Out,
-    /// Its node has entered its queue; a peer may have popped it since.
-    Entered(Waiter),
+struct Registration {
+    /// Its node, once it has entered; a peer may have popped it since.
+    waiter: Option<Waiter>,
+    /// Its place in its line, kept when it has to enter again.
+    rank: u64,
+    /// There was something when it entered, perhaps claimed but not yet published: it has to be looked at.
+    looks: bool,
+    /// Whether it ever did: then what it takes need not be what it was notified of.
+    looked: bool,
+    /// It may have been notified, and owes the next in line to look.
+    owes: bool,
 }
 
 /// Looks, in this order: from `first` on, and round.
 fn order(first: usize, count: usize) -> impl Iterator<Item = usize> {
     (first..count).chain(0..first)
+}
+
+/// What a look at one branch, or at all of them, came to.
+enum Looked<W = usize> {
+    Won(W),
+    /// Somebody is in the middle of something: look again once others have run.
+    Again,
+    Nothing,
 }
 
 impl Driver {
@@ -80,128 +91,127 @@ impl Driver {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
+        match self.poll_branches(arms, first, cx) {
+            Looked::Won(winner) => Poll::Ready(winner),
+            Looked::Nothing => Poll::Pending,
+            Looked::Again => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
+    fn poll_branches(&mut self, arms: &mut [&mut dyn Arm], first: usize, cx: &mut Context<'_>) -> Looked {
         if let Some(anchor) = &self.anchor {
             match anchor.word().busy_all() {
                 Busied::Yes => {}
-                Busied::Done(winner) => return Poll::Ready(self.win_done(arms, winner)),
-                Busied::Claimed | Busied::Notified => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
+                Busied::Done(winner) => return Looked::Won(self.win_done(arms, winner)),
+                Busied::Claimed | Busied::Notified => return Looked::Again,
             }
         } else if !self.started {
             self.started = true;
             if let Some(winner) = order(first, arms.len()).find(|&index| arms[index].start()) {
-                return Poll::Ready(winner);
+                return Looked::Won(self.win(arms, winner));
             }
         }
-        // A panic of foreign code from here on leaves the word BUSY, which `cancel` copes with.
-        let mut again = false;
+        // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
         let mut foreign_too = true;
-        let mut refusals = 0;
-        loop {
+        for _ in 0..REFUSALS {
+            let mut again = false;
+            // Everything that is ready is found before anything is registered.
+            let mut to_enter = [false; MOST];
             for index in order(first, arms.len()) {
-                if arms[index].is_foreign() {
-                    if !foreign_too {
-                        continue;
-                    }
-                } else if !self.take_back(arms, index, &mut again) {
+                if arms[index].is_foreign() && !foreign_too {
                     continue;
                 }
-                let own = self.own(arms, index);
-                match arms[index].attempt(own, cx) {
-                    Attempt::Ready(()) => return Poll::Ready(self.win(arms, index)),
-                    Attempt::Wait => {}
-                    Attempt::Again => again = true,
+                match self.look(arms, index, cx) {
+                    Looked::Won(()) => return Looked::Won(self.win(arms, index)),
+                    Looked::Again => again = true,
+                    Looked::Nothing => to_enter[index] = self.is_out(arms, index),
                 }
             }
             foreign_too = false;
-            match self.register(arms, first, cx, &mut again) {
-                Some(Registered::Won(winner)) => return Poll::Ready(self.win(arms, winner)),
-                Some(Registered::LookAgain) => continue,
-                None => {}
-            }
-            let Some(anchor) = &self.anchor else { return Poll::Pending };
-            let old = park(anchor, cx.waker());
-            let mut opened = anchor.word().open();
-            if !opened {
-                refusals += 1;
-                if refusals == REFUSALS {
-                    anchor.word().open_anyway();
-                    (opened, again) = (true, true);
+            for index in order(first, arms.len()).filter(|&index| to_enter[index]) {
+                match self.enter(arms, index, cx) {
+                    Looked::Won(()) => return Looked::Won(self.win(arms, index)),
+                    Looked::Again => again = true,
+                    Looked::Nothing => {}
                 }
             }
+            let Some(anchor) = &self.anchor else {
+                return if again { Looked::Again } else { Looked::Nothing };
+            };
+            // SAFETY: BUSY.
+            let old = unsafe { anchor.park(cx.waker().clone()) };
+            let opened = anchor.word().open();
             drop(old);
             if opened {
-                if again {
-                    cx.waker().wake_by_ref();
-                }
-                return Poll::Pending;
+                return if again { Looked::Again } else { Looked::Nothing };
             }
         }
+        if let Some(anchor) = &self.anchor {
+            anchor.word().open_anyway();
+        }
+        Looked::Again
     }
 
-    /// Whether the branch waits nowhere, and has to be looked at; a node that a peer gave back is freed.
-    fn take_back(&mut self, arms: &mut [&mut dyn Arm], index: usize, again: &mut bool) -> bool {
-        let Registration::Entered(waiter) = &self.branches[index] else { return true };
-        match waiter.hand() {
-            Hand::Queue => return false,
-            Hand::Peer => {
-                *again = true;
-                return false;
+    /// Looks at one branch, if it has to be looked at.
+    fn look(&mut self, arms: &mut [&mut dyn Arm], index: usize, cx: &mut Context<'_>) -> Looked<()> {
+        let own = self.own(arms, index);
+        let branch = &mut self.branches[index];
+        match branch.waiter.as_ref().map(Waiter::hand) {
+            Some(Hand::Queue) if branch.looks || arms[index].is_worth_a_look() => {
+                return branch.look_while_waiting(arms[index], own, cx);
             }
-            Hand::Back => {}
+            Some(Hand::Queue) => return Looked::Nothing,
+            Some(Hand::Peer) => return Looked::Again,
+            Some(Hand::Back) | None => {}
         }
-        if let Registration::Entered(waiter) = std::mem::take(&mut self.branches[index]) {
+        if let Some(waiter) = branch.waiter.take() {
             arms[index].unstow(&waiter);
-            self.ranks[index] = waiter.rank();
+            (branch.rank, branch.looks, branch.owes) = (waiter.rank(), false, true);
             waiter.free();
         }
-        true
+        let looked = attempted(arms[index].attempt(own, cx));
+        if let Looked::Nothing = looked {
+            // What it was notified of is gone.
+            branch.owes = false;
+        }
+        looked
     }
 
-    /// Enters every queue that is not entered.
-    fn register(
-        &mut self,
-        arms: &mut [&mut dyn Arm],
-        first: usize,
-        cx: &mut Context<'_>,
-        again: &mut bool,
-    ) -> Option<Registered> {
-        for index in order(first, arms.len()) {
-            if arms[index].is_foreign() || matches!(self.branches[index], Registration::Entered(_)) {
-                continue;
+    /// Whether the branch has a queue to enter, and stands in none.
+    fn is_out(&self, arms: &[&mut dyn Arm], index: usize) -> bool {
+        self.branches[index].waiter.is_none() && !arms[index].is_foreign()
+    }
+
+    /// Has one branch enter its queue.
+    fn enter(&mut self, arms: &mut [&mut dyn Arm], index: usize, cx: &mut Context<'_>) -> Looked<()> {
+        let waiter = Waiter::branch(self.anchor.get_or_insert_with(Waiter::anchor), index);
+        let own = self.own(arms, index);
+        let branch = &mut self.branches[index];
+        waiter.set_rank(branch.rank);
+        // SAFETY: a new node.
+        match unsafe { arms[index].enter(&waiter, own) } {
+            Enter::Ready(()) => {
+                waiter.free();
+                Looked::Won(())
             }
-            let anchor = self.anchor.get_or_insert_with(Waiter::anchor);
-            let waiter = Waiter::branch(anchor, index);
-            waiter.set_rank(self.ranks[index]);
-            let own = self.own(arms, index);
-            // SAFETY: a new node.
-            match unsafe { arms[index].enter(&waiter, own) } {
-                Enter::Ready(()) => {
-                    waiter.free();
-                    return Some(Registered::Won(index));
-                }
-                Enter::Refused => {
-                    waiter.free();
-                    return Some(Registered::LookAgain);
-                }
-                Enter::Waits => self.branches[index] = Registration::Entered(waiter),
-                Enter::Look => {
-                    self.branches[index] = Registration::Entered(waiter);
-                    match arms[index].nudge() {
-                        Nudged::Settled => {}
-                        Nudged::Again => *again = true,
-                        Nudged::Attempt => match arms[index].attempt(own, cx) {
-                            Attempt::Ready(()) => return Some(Registered::Won(index)),
-                            Attempt::Wait => {}
-                            Attempt::Again => *again = true,
-                        },
-                    }
-                }
+            Enter::Refused => {
+                // Closed, or values are held: the next look says which.
+                waiter.free();
+                Looked::Again
+            }
+            Enter::Waits => {
+                branch.waiter = Some(waiter);
+                Looked::Nothing
+            }
+            Enter::Look => {
+                branch.waiter = Some(waiter);
+                branch.looks = true;
+                branch.look_while_waiting(arms[index], own, cx)
             }
         }
-        None
     }
 
     /// The anchor, if branch `index` has another one on the other side of its queue.
@@ -214,12 +224,13 @@ impl Driver {
 
     /// The select itself has completed `winner`; the word is BUSY, if there is one.
     fn win(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> usize {
-        if let Some(anchor) = self.anchor.take() {
-            let parker = anchor.leave_anchor();
-            self.retire(arms, None);
-            anchor.release_anchor();
-            drop(parker);
+        let parker = self.anchor.as_ref().and_then(Waiter::leave_anchor);
+        if !self.branches[winner].looked {
+            // It took what it was notified of.
+            self.branches[winner].owes = false;
         }
+        self.retire(arms, None);
+        drop(parker);
         winner
     }
 
@@ -227,17 +238,12 @@ impl Driver {
     fn win_done(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> usize {
         self.take_outcome(arms, winner);
         self.retire(arms, None);
-        if let Some(anchor) = self.anchor.take() {
-            anchor.release_anchor();
-        }
         winner
     }
 
     /// Takes the outcome of the branch that is DONE; gives the hand-over's rank.
     fn take_outcome(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> u64 {
-        let Registration::Entered(waiter) = std::mem::take(&mut self.branches[winner]) else {
-            unreachable!("a branch that is done had entered")
-        };
+        let waiter = self.branches[winner].waiter.take().expect("a branch that is done had entered");
         // SAFETY: DONE.
         unsafe { arms[winner].finish(&waiter) };
         let rank = waiter.rank();
@@ -246,11 +252,11 @@ impl Driver {
         rank
     }
 
-    /// Takes all branches out of their queues. A branch that a peer has claimed, and not completed before the
-    /// select left, is the peer's with all that is in its node.
+    /// Takes all branches out of their queues, and gives the arms back. A branch that a peer has claimed, and not
+    /// completed before the select left, is the peer's with all that is in its node.
     fn retire(&mut self, arms: &mut [&mut dyn Arm], claimed: Option<usize>) {
         for (index, branch) in self.branches.iter_mut().enumerate() {
-            let Registration::Entered(waiter) = std::mem::take(branch) else { continue };
+            let Some(waiter) = branch.waiter.take() else { continue };
             if claimed == Some(index) {
                 waiter.part();
                 continue;
@@ -261,45 +267,89 @@ impl Driver {
             if removed {
                 waiter.free();
             } else {
+                branch.owes = true;
                 waiter.part();
-                // Perhaps it was notified.
-                arms[index].pass_on();
+            }
+        }
+        if let Some(anchor) = self.anchor.take() {
+            anchor.release_anchor();
+        }
+        for arm in &mut *arms {
+            arm.end();
+        }
+        // Foreign code runs from here on only.
+        for (branch, arm) in self.branches.iter_mut().zip(arms) {
+            if std::mem::take(&mut branch.owes) {
+                arm.pass_on();
             }
         }
     }
 
-    /// The select is dropped.
-    pub(super) fn cancel(&mut self, arms: &mut [&mut dyn Arm]) {
-        let Some(anchor) = self.anchor.take() else { return };
-        if let State::Done(winner) = anchor.word().state() {
-            let rank = self.take_outcome(arms, winner);
-            self.retire(arms, None);
-            anchor.release_anchor();
-            return arms[winner].discard(rank);
+    /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
+    /// given; otherwise its outcome is passed on or freed.
+    pub(super) fn leave(&mut self, arms: &mut [&mut dyn Arm], patience: bool) -> Option<usize> {
+        let Some(anchor) = &self.anchor else {
+            if self.started {
+                self.retire(arms, None);
+            }
+            return None;
+        };
+        let mut pauses = 0;
+        while patience && matches!(anchor.word().state(), State::Claimed(_)) {
+            thread::pause(pauses);
+            pauses += 1;
         }
-        let (left, parker) = anchor.leave_anchor_from_any();
+        let mut left = anchor.word().state();
+        let mut parker = None;
+        if !matches!(left, State::Done(_)) {
+            (left, parker) = anchor.leave_anchor_from_any();
+        }
         match left {
-            State::Claimed(branch) => self.retire(arms, Some(branch)),
+            State::Done(winner) if patience => return Some(self.win_done(arms, winner)),
             State::Done(winner) => {
                 let rank = self.take_outcome(arms, winner);
-                self.retire(arms, None);
                 arms[winner].discard(rank);
+                self.retire(arms, None);
             }
+            State::Claimed(branch) => self.retire(arms, Some(branch)),
             _ => self.retire(arms, None),
         }
-        anchor.release_anchor();
         drop(parker);
+        None
     }
 }
 
-/// What registering came to, if not to waiting.
-enum Registered {
-    Won(usize),
-    LookAgain,
+impl Registration {
+    /// Looks at a branch that waits.
+    fn look_while_waiting(
+        &mut self,
+        arm: &mut dyn Arm,
+        own: Option<NodeRef>,
+        cx: &mut Context<'_>,
+    ) -> Looked<()> {
+        let looked = match arm.nudge() {
+            Nudged::Settled => Looked::Nothing,
+            Nudged::Again => Looked::Again,
+            Nudged::Attempt => {
+                let waiter = self.waiter.as_ref().expect("a branch that waits has a node");
+                arm.unstow(waiter);
+                let looked = attempted(arm.attempt(own, cx));
+                if !matches!(looked, Looked::Won(())) {
+                    arm.stow(waiter);
+                }
+                looked
+            }
+        };
+        self.looks = matches!(looked, Looked::Again);
+        self.looked = true;
+        looked
+    }
 }
 
-/// Parks the select, whose word is BUSY; gives the previous parker back.
-fn park(anchor: &Waiter, waker: &Waker) -> Option<Waker> {
-    // SAFETY: BUSY.
-    unsafe { anchor.park(waker.clone()) }
+fn attempted(attempt: Attempt<()>) -> Looked<()> {
+    match attempt {
+        Attempt::Ready(()) => Looked::Won(()),
+        Attempt::Wait => Looked::Nothing,
+        Attempt::Again => Looked::Again,
+    }
 }

@@ -171,7 +171,7 @@ impl<B: Branches> Selecting<B> {
     #[track_caller]
     pub fn wait_timeout(mut self, d: Duration) -> Result<B::Output, Elapsed> {
         may_block("select");
-        thread::block_on(Pin::new(&mut self), thread::deadline_after(d)).ok_or(Elapsed::new())
+        self.block_on(thread::deadline_after(d))
     }
 
     /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
@@ -184,7 +184,16 @@ impl<B: Branches> Selecting<B> {
     #[track_caller]
     pub fn wait_deadline(mut self, t: Instant) -> Result<B::Output, Elapsed> {
         may_block("select");
-        thread::block_on(Pin::new(&mut self), Some(t)).ok_or(Elapsed::new())
+        self.block_on(Some(t))
+    }
+
+    fn block_on(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
+        if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
+            return Ok(output);
+        }
+        let winner = B::with(&mut self.arms, |arms| self.driver.leave(arms, true)).ok_or(Elapsed::new())?;
+        self.done = true;
+        Ok(B::output(&mut self.arms, winner))
     }
 }
 
@@ -207,7 +216,9 @@ impl<B: Branches> Unpin for Selecting<B> {}
 
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
-        B::with(&mut self.arms, |arms| self.driver.cancel(arms));
+        if !self.done {
+            B::with(&mut self.arms, |arms| self.driver.leave(arms, false));
+        }
     }
 }
 

@@ -80,7 +80,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MappedMutexGuard { raw, value, _value: PhantomData }
     }
 
-    /// Unlocks by handing the lock to the first waiter, also in a mutex that is not fair.
+    /// Unlocks by handing the lock to the first waiter, also in a mutex that is not fair. (One that was woken by an
+    /// earlier unlock and has not run yet is not in the line: where nobody else waits the lock is freed for it,
+    /// otherwise the next in line gets the lock.)
     ///
     /// If that waiter's future is never polled again, it holds the lock until it is dropped.
     pub fn unlock_fair(guard: Self) {

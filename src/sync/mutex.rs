@@ -103,7 +103,7 @@ impl RawMutex {
     fn try_lock(&self) -> bool {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            if state & LOCKED != 0 || (self.fair && state & WAITERS != 0) {
+            if state & LOCKED != 0 || (self.fair && state & WAITERS != 0 && !self.line.is_empty()) {
                 return false;
             }
             // ORDERING: Acquire pairs with the Release of `unlock`: what was done under the lock is seen.
@@ -335,6 +335,11 @@ unsafe impl Sync for Acquire {}
 /// The lock, held, before it becomes a guard.
 pub(crate) struct Locked(*const RawMutex);
 
+// SAFETY: it is a reference to a lock, which is Sync, and may unlock it from anywhere.
+unsafe impl Send for Locked {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl Sync for Locked {}
+
 impl Acquire {
     /// # Safety
     /// The lock outlives this.
@@ -368,6 +373,7 @@ impl Branch for Acquire {
             return Attempt::Again;
         }
         if self.raw().try_lock() {
+            self.set_starves(false);
             return Attempt::Ready(Locked(self.raw));
         }
         Attempt::Wait
@@ -391,6 +397,10 @@ impl Branch for Acquire {
         if state & LOCKED != 0 { Enter::Waits } else { Enter::Look }
     }
 
+    fn is_worth_a_look(&self) -> bool {
+        !self.raw().fair && !self.raw().is_locked()
+    }
+
     fn nudge(&mut self) -> Nudged {
         if !self.raw().fair {
             return Nudged::Attempt;
@@ -409,6 +419,7 @@ impl Branch for Acquire {
     }
 
     unsafe fn finish(&mut self, _waiter: &Waiter) -> Locked {
+        self.set_starves(false);
         Locked(self.raw)
     }
 

@@ -1,22 +1,32 @@
-//! Wakers collected while something is held, called when nothing is.
+//! Wakers collected while something is held, called when nothing is; and what operations left behind, to be dropped
+//! then.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
+use super::node::Abandoned;
+
 /// Wakers that a batch holds without allocating.
 const INLINE: usize = 8;
 
-/// Wakes all that it holds, in order, when it is dropped; a waker that panics does not keep the others asleep.
+/// Wakes all that it holds, in order, when it is dropped. A waker that panics does not keep the others asleep; a
+/// second one that does ends the process, as a panic during a panic does.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     inline: [Option<Waker>; INLINE],
     len: usize,
     more: VecDeque<Waker>,
+    left: Vec<Abandoned>,
 }
 
 impl Batch {
     pub(crate) fn new() -> Batch {
         Batch::default()
+    }
+
+    /// Keeps what the owner of an operation left behind.
+    pub(crate) fn keep(&mut self, abandoned: Abandoned) {
+        self.left.push(abandoned);
     }
 
     pub(crate) fn push(&mut self, waker: Option<Waker>) {
@@ -36,7 +46,7 @@ impl Drop for Batch {
         if self.len == 0 {
             return;
         }
-        let Batch { inline, len, more } = self;
+        let Batch { inline, len, more, left: _ } = self;
         wake_all(inline[..*len].iter_mut().filter_map(Option::take).chain(more.drain(..)));
     }
 }

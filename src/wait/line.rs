@@ -72,6 +72,10 @@ impl Line {
         self.0.is_empty()
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
     pub(crate) fn close(&self) -> Option<Detached> {
         self.0.close()
     }
@@ -83,10 +87,12 @@ impl Line {
         loop {
             while wanted > 0 {
                 let Some(first) = self.pop() else { break };
-                // SAFETY: what waits in a line that is notified sends nothing.
-                if let Ok(waker) = unsafe { first.notify::<()>() } {
-                    wakes.push(waker);
-                    wanted -= 1;
+                match first.notify() {
+                    Ok(waker) => {
+                        wakes.push(waker);
+                        wanted -= 1;
+                    }
+                    Err(left) => left.into_iter().for_each(|left| wakes.keep(left)),
                 }
             }
             if wanted == 0 {

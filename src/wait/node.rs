@@ -131,9 +131,13 @@ impl Node {
             // SAFETY: the caller owns the cell; size and alignment are checked, and a box fits always.
             unsafe {
                 debug_assert!(!(*payload).full);
-                (*payload).full = true;
                 let words = (&raw mut (*payload).words).cast::<T>();
-                if fits::<T>() { words.write(value) } else { words.cast::<Box<T>>().write(Box::new(value)) }
+                if fits::<T>() {
+                    words.write(value)
+                } else {
+                    words.cast::<Box<T>>().write(Box::new(value))
+                }
+                (*payload).full = true;
             }
         });
     }
@@ -385,17 +389,10 @@ impl Popped {
         }
     }
 
-    /// Tells the operation to look, and gives its waker. `Err`: as with [`Popped::claim`]. A value that it sends
-    /// stays its own; if its owner has left it behind, it is dropped.
-    ///
-    /// # Safety
-    /// What the operation sends, if anything, is a `T`.
-    pub(crate) unsafe fn notify<T>(self) -> Result<Option<Waker>, Unheard> {
-        self.claim().ok_or(Unheard)?.notify().map_err(|mut abandoned| {
-            // SAFETY: the caller's promise.
-            drop(unsafe { abandoned.take::<T>() });
-            Unheard
-        })
+    /// Tells the operation to look, and gives its waker. `Err`: nobody was told, since the operation was over or in
+    /// other hands; with what its owner has left behind, if it left just now.
+    pub(crate) fn notify(self) -> Result<Option<Waker>, Option<Abandoned>> {
+        self.claim().ok_or(None)?.notify().map_err(Some)
     }
 
     /// Ends a node that stands in a queue which is being dropped: its future was forgotten, so that no owner
@@ -406,6 +403,7 @@ impl Popped {
             let node = self.0.get();
             if node.anchor().is_none() {
                 let parker = node.take_parker();
+                node.payload.with_mut(|payload| (*payload).full = false);
                 free(self.0);
                 drop(parker);
             }
@@ -413,19 +411,22 @@ impl Popped {
     }
 }
 
-/// Nobody was told: the operation was over, or in other hands.
-#[derive(Debug)]
-pub(crate) struct Unheard;
-
 /// An operation that a peer has claimed.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Claim(NodeRef);
 
-/// A claimed operation whose owner has left: the peer disposes of the node, and of what is in it.
+/// A claimed operation whose owner has left: the peer disposes of the node, and of what is in it. It holds foreign
+/// things, so it must be dropped where foreign code may run.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Abandoned(NodeRef);
+pub(crate) struct Abandoned {
+    node: NodeRef,
+    _parker: Option<Waker>,
+}
+
+// SAFETY: it is a unique right, with a waker.
+unsafe impl Send for Abandoned {}
 
 impl Claim {
     fn node(&self) -> &Node {
@@ -468,7 +469,11 @@ impl Claim {
     /// Completes the operation; the waker is to be called where foreign code may run.
     pub(crate) fn complete(self) -> Result<Option<Waker>, Abandoned> {
         let parker = self.take_parker();
-        if self.word().done(self.node().branch()) { Ok(parker) } else { Err(Abandoned(self.0)) }
+        if self.word().done(self.node().branch()) {
+            Ok(parker)
+        } else {
+            Err(Abandoned { node: self.0, _parker: parker })
+        }
     }
 
     /// Tells the operation to look.
@@ -476,7 +481,7 @@ impl Claim {
         let parker = self.take_parker();
         let anchor = self.node().anchor();
         if !self.word().notified() {
-            return Err(Abandoned(self.0));
+            return Err(Abandoned { node: self.0, _parker: parker });
         }
         if anchor.is_some() {
             // SAFETY: this consumes the peer's right. (A plain node is the owner's again already.)
@@ -503,7 +508,7 @@ impl Abandoned {
     /// Whatever was put was a `T`.
     pub(crate) unsafe fn take<T>(&mut self) -> Option<T> {
         // SAFETY: the owner left while it was claimed: the payload is still the peer's.
-        unsafe { self.0.get().take() }
+        unsafe { self.node.get().take() }
     }
 }
 
@@ -511,10 +516,10 @@ impl Drop for Abandoned {
     fn drop(&mut self) {
         // SAFETY: this consumes the peer's right; a plain node's owner is gone.
         unsafe {
-            if self.0.get().anchor().is_some() {
-                part(self.0);
+            if self.node.get().anchor().is_some() {
+                part(self.node);
             } else {
-                free(self.0);
+                free(self.node);
             }
         }
     }

@@ -11,6 +11,9 @@
 //!    └──────────────────────────┘ NOTIFIED, or the mark was left: the node is ours again
 //! ```
 //!
+//! An operation that was notified and finds what it was notified of claimed but not yet published stays out of the
+//! line, with its place, until that is decided: in the line it could be notified once more, for something else.
+//!
 //! While it waits, the word is OPEN; a poll that wants to look (a buffered channel, a lock) or to change the
 //! waker goes through BUSY. A peer in the middle of its work (CLAIMED) is never waited for: the poll wakes
 //! itself and returns, to look again once others have run.
@@ -83,7 +86,13 @@ pub(crate) trait Branch {
     /// The node stands in no queue, is parked, and is stowed.
     unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output>;
 
-    /// Helps on an operation that waits and was told to look.
+    /// Whether an operation that waits should look although nobody told it to: the channel is closed, or the lock
+    /// is free, and whoever is first in line may be long in coming.
+    fn is_worth_a_look(&self) -> bool {
+        false
+    }
+
+    /// Helps on an operation that waits and looks.
     fn nudge(&mut self) -> Nudged {
         Nudged::Settled
     }
@@ -102,6 +111,11 @@ pub(crate) trait Branch {
 
     /// Tells the next in line: this operation was notified and leaves without having taken anything.
     fn pass_on(&mut self) {}
+
+    /// Whether it has nothing left to do: a send whose value is gone.
+    fn is_spent(&self) -> bool {
+        false
+    }
 
     /// Disposes of the outcome of an operation whose future was dropped before it could give it; `rank` is the
     /// hand-over's place in the order of hand-overs.
@@ -125,28 +139,35 @@ pub(crate) enum Cancelled<R> {
     Taken,
 }
 
+/// How long a thread pauses that is told to look again, in the terms of [`thread::pause`].
+const PAUSE: u32 = 8;
+
 /// A future over one [`Branch`].
 #[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
     branch: B,
     waiter: Option<Waiter>,
     stage: Stage,
+    /// Whether it has waited while there was something: a notification that it got meanwhile may have been for
+    /// something else than what it took.
+    looked: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// In no queue; a waiter, if any, is ours.
+    /// In no queue. A waiter, if any, is ours, and says that it was notified: it owes the next in line to look.
     Idle,
     /// In a queue, or in a peer's hands.
     Waits,
-    /// As `Waits`; something was claimed but not yet published at the last look.
+    /// As `Waits`; there was something at the last look, perhaps claimed but not yet published.
     Looks,
+    /// Completed, or lent to a select.
     Over,
 }
 
 impl<B: Branch> Operation<B> {
     pub(crate) fn new(branch: B) -> Self {
-        Operation { branch, waiter: None, stage: Stage::Idle }
+        Operation { branch, waiter: None, stage: Stage::Idle, looked: false }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -162,9 +183,9 @@ impl<B: Branch> Operation<B> {
         &mut self.branch
     }
 
-    /// Marks an operation that another driver has completed.
-    pub(crate) fn set_over(&mut self) {
-        self.stage = Stage::Over;
+    /// Lends the operation, which does not wait, to another driver, or takes it back.
+    pub(crate) fn set_lent(&mut self, lent: bool) {
+        self.stage = if lent { Stage::Over } else { Stage::Idle };
     }
 
     #[inline]
@@ -173,33 +194,39 @@ impl<B: Branch> Operation<B> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let mut again = false;
         if self.stage == Stage::Idle {
             match self.branch.attempt(None) {
                 Attempt::Ready(output) => return self.over(output),
                 Attempt::Wait => {}
-                Attempt::Again => again = true,
+                Attempt::Again => {
+                    // Not into the line: a notification for somebody else's value would be lost on it.
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
             }
         }
-        self.poll_waiting(cx, again)
+        self.poll_waiting(cx)
     }
 
     fn over(&mut self, output: B::Output) -> Poll<B::Output> {
         self.stage = Stage::Over;
         if let Some(waiter) = self.waiter.take() {
             waiter.free();
+            if self.looked {
+                self.branch.pass_on();
+            }
         }
         Poll::Ready(output)
     }
 
-    /// After an attempt that found nothing, or while it waits. `again`: the attempt said so.
+    /// After an attempt that found nothing, or while it waits.
     #[cold]
     #[inline(never)]
-    fn poll_waiting(&mut self, cx: &mut Context<'_>, mut again: bool) -> Poll<B::Output> {
+    fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
         loop {
             let step = match self.stage {
                 Stage::Over => panic!("a leno operation was polled after it had completed"),
-                Stage::Idle => self.enter(cx.waker(), again),
+                Stage::Idle => self.enter(cx.waker()),
                 Stage::Waits | Stage::Looks => self.look(cx.waker()),
             };
             match step {
@@ -211,20 +238,22 @@ impl<B: Branch> Operation<B> {
                 }
                 Step::Reenter => {
                     self.stage = Stage::Idle;
-                    again = match self.branch.attempt(None) {
+                    match self.branch.attempt(None) {
                         Attempt::Ready(output) => return self.over(output),
-                        Attempt::Wait => false,
-                        Attempt::Again => true,
-                    };
+                        Attempt::Wait => {}
+                        Attempt::Again => {
+                            cx.waker().wake_by_ref();
+                            return Poll::Pending;
+                        }
+                    }
                 }
                 Step::Continue => {}
             }
         }
     }
 
-    /// Idle → Waits, unless it completes on the way. `again`: the attempt just before said that it pays to look
-    /// again, but not at once.
-    fn enter(&mut self, waker: &Waker, again: bool) -> Step<B::Output> {
+    /// Idle → Waits, unless it completes on the way.
+    fn enter(&mut self, waker: &Waker) -> Step<B::Output> {
         let parker = waker.clone();
         let waiter = self.waiter.get_or_insert_with(Waiter::plain);
         waiter.word().reset(true);
@@ -244,7 +273,8 @@ impl<B: Branch> Operation<B> {
             Enter::Waits => Step::Pending,
             Enter::Look => {
                 self.stage = Stage::Looks;
-                if again { Step::Again } else { Step::Continue }
+                self.looked = true;
+                Step::Continue
             }
         };
         drop(old);
@@ -266,14 +296,20 @@ impl<B: Branch> Operation<B> {
             State::Claimed(_) => return Step::Again,
             state => unreachable!("a waiting operation is {state:?}"),
         }
-        if !waiter.parked_by(waker) {
-            return self.repark(waker);
+        if !waiter.parked_by(waker)
+            && let Some(step) = self.repark(waker)
+        {
+            return step;
         }
-        if self.stage == Stage::Waits {
+        if self.stage == Stage::Waits && !self.branch.is_worth_a_look() {
             return Step::Pending;
         }
+        let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
         match self.branch.nudge() {
+            // Perhaps that has served it.
+            Nudged::Again if waiter.word().state() != State::Open => Step::Continue,
             Nudged::Again => Step::Again,
+            Nudged::Settled if self.stage == Stage::Waits => Step::Pending,
             Nudged::Settled => {
                 self.stage = Stage::Waits;
                 Step::Continue
@@ -289,6 +325,7 @@ impl<B: Branch> Operation<B> {
             Busied::Yes => {}
             _ => return Step::Continue,
         }
+        self.branch.unstow(waiter);
         let again = match self.branch.attempt(None) {
             Attempt::Ready(output) => {
                 let waiter = self.waiter.take().expect("as above");
@@ -299,6 +336,7 @@ impl<B: Branch> Operation<B> {
             Attempt::Wait => false,
             Attempt::Again => true,
         };
+        self.branch.stow(waiter);
         if !waiter.word().open() {
             waiter.keep_place();
             self.branch.unstow(waiter);
@@ -317,13 +355,13 @@ impl<B: Branch> Operation<B> {
         if unsafe { self.branch.remove(&waiter) } { waiter.free() } else { waiter.abandon() }
     }
 
-    /// The future has moved to another task.
-    fn repark(&mut self, waker: &Waker) -> Step<B::Output> {
+    /// The future has moved to another task, as far as the waker tells. `None`: it is parked there now.
+    fn repark(&mut self, waker: &Waker) -> Option<Step<B::Output>> {
         let parker = waker.clone();
         let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
         match waiter.word().busy() {
             Busied::Yes => {}
-            _ => return Step::Continue,
+            _ => return Some(Step::Continue),
         }
         // SAFETY: BUSY.
         let old = unsafe { waiter.park(parker) };
@@ -333,7 +371,7 @@ impl<B: Branch> Operation<B> {
             self.branch.unstow(waiter);
         }
         drop(old);
-        if opened { Step::Continue } else { Step::Reenter }
+        if opened { None } else { Some(Step::Reenter) }
     }
 
     /// Leaves. With `patience`, a peer that is in the middle of its work is waited for: a few instructions,
@@ -343,7 +381,7 @@ impl<B: Branch> Operation<B> {
         let Some(waiter) = self.waiter.take() else { return Cancelled::Undone };
         self.stage = Stage::Idle;
         if !waits {
-            // It was notified, and the poll that followed came to nothing: a waker's clone has panicked.
+            // It was notified, and has not found what it was notified of.
             waiter.free();
             self.branch.pass_on();
             return Cancelled::Undone;
@@ -396,11 +434,15 @@ impl<B: Branch> Operation<B> {
     /// Drives the operation on the calling thread. `None`: the deadline passed and nothing has happened; what was
     /// to be sent is in the branch again.
     pub(crate) fn block_on(&mut self, deadline: Option<std::time::Instant>) -> Option<B::Output> {
-        if self.stage == Stage::Idle
-            && let Attempt::Ready(output) = self.branch.attempt(None)
-        {
-            self.stage = Stage::Over;
-            return Some(output);
+        if self.stage == Stage::Idle {
+            match self.branch.attempt(None) {
+                Attempt::Ready(output) => {
+                    self.stage = Stage::Over;
+                    return Some(output);
+                }
+                Attempt::Wait => {}
+                Attempt::Again => thread::pause(PAUSE),
+            }
         }
         match thread::block_on(Pin::new(&mut Polled(self)), deadline) {
             Some(output) => Some(output),

@@ -355,6 +355,11 @@ impl Queue {
         self.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
+    /// Whether it is closed and nothing is held.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.word.load(Ordering::Acquire) & (CLOSED | HELD) == CLOSED
+    }
+
     pub(crate) fn is_held(&self) -> bool {
         self.word.load(Ordering::Acquire) & HELD != 0
     }
