@@ -48,3 +48,11 @@ pub mod time;
 
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
 pub use fiber::{block_on, sleep, spawn, timeout, yield_now};
+
+/// What the models in `loom-tests` reach into.
+#[cfg(any(leno_loom, leno_shuttle))]
+#[doc(hidden)]
+pub mod model {
+    pub use crate::fiber::model as run_queue;
+    pub use crate::task::model as task;
+}

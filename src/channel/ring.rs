@@ -360,10 +360,8 @@ impl<T> Ring<T> {
         struct Rest<'a, T>(&'a Ring<T>);
         impl<T> Drop for Rest<'_, T> {
             fn drop(&mut self) {
-                if std::thread::panicking() {
-                    self.0.move_waiting();
-                    self.0.drain_if_discarded();
-                }
+                self.0.move_waiting();
+                self.0.drain_if_discarded();
             }
         }
         loop {
@@ -379,7 +377,7 @@ impl<T> Ring<T> {
             let more = matches!(moved, Moved::More);
             drop(moved);
             drop(wakes);
-            drop(rest);
+            std::mem::forget(rest);
             self.drain_if_discarded();
             if !more && (parties == 1 || cfg!(leno_bug = "mover_leaves_early")) {
                 return;

@@ -195,15 +195,15 @@ where
 {
     let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), home: None })));
     let job = Arc::clone(&slot);
-    Unblock { slot, job: Some(Box::new(move || job.run())) }
+    Unblock { slot, job: Mutex::new(Some(Box::new(move || job.run()))) }
 }
 
 /// See [`unblock`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Unblock<R> {
     slot: Arc<Slot<R>>,
-    /// To be submitted at the first poll.
-    job: Option<Job>,
+    /// To be submitted at the first poll. In a lock, so that the future is `Sync`.
+    job: Mutex<Option<Job>>,
 }
 
 impl<R> Unpin for Unblock<R> {}
@@ -211,7 +211,7 @@ impl<R> Unpin for Unblock<R> {}
 impl<R> Future for Unblock<R> {
     type Output = R;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let mut waker = cx.waker().clone();
         let mut shared = self.slot.0.lock();
         match shared.replace(State::Gone) {
@@ -222,7 +222,8 @@ impl<R> Future for Unblock<R> {
                     home.seam.busy();
                 }
                 drop(shared);
-                if let Some(job) = self.job.take() {
+                let job = self.job.lock().take();
+                if let Some(job) = job {
                     pool().submit(job);
                 }
                 Poll::Pending
@@ -266,7 +267,7 @@ impl<R> Drop for Unblock<R> {
 
 impl<R> fmt::Debug for Unblock<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unblock").field("submitted", &self.job.is_none()).finish_non_exhaustive()
+        f.debug_struct("Unblock").field("submitted", &self.job.lock().is_none()).finish_non_exhaustive()
     }
 }
 

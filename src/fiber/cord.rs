@@ -80,7 +80,8 @@ impl Cord {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _blocking = context::enter_block_on();
-        let _base = context::enter_home(&self.home);
+        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+        let _base = unsafe { context::enter_home(&self.home) };
         let _driving = Driving::new(&self.home);
         let main = Main::start(&self.home, &Place::Queue, Location::caller());
         let mut inside = pin!(Inside::new(&main, future));
@@ -146,7 +147,8 @@ impl Cord {
         let thread = Arc::clone(&home);
         let started = thread::Builder::new().name(name).spawn(move || {
             let cord = Cord { home: thread, _not_send: PhantomData };
-            let _base = context::enter_home(&cord.home);
+            // SAFETY: this is the cord's thread from now on.
+            let _base = unsafe { context::enter_home(&cord.home) };
             let _driving = Driving::new(&cord.home);
             let mut turns = 0;
             while !fiber.state.is_complete() {
@@ -198,7 +200,8 @@ impl Default for Cord {
 
 impl Drop for Cord {
     fn drop(&mut self) {
-        let _base = context::enter_home(&self.home);
+        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+        let _base = unsafe { context::enter_home(&self.home) };
         Core::stop(&self.home);
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         unsafe { Core::end_all(&self.home) };
@@ -240,5 +243,53 @@ impl CordBuilder {
 impl fmt::Debug for CordBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CordBuilder").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::fiber::{spawn_local, yield_now};
+    use rand::RngExt as _;
+
+    /// A random tree that grows, is cut and ends in parts, while the roster stays valid.
+    #[test]
+    fn the_roster_stays_valid() {
+        async fn node(depth: u32) {
+            let mut children = Vec::new();
+            for _ in 0..rand::rng().random_range(0..6) {
+                if depth > 0 {
+                    children.push(spawn_local(
+                        Box::pin(node(depth - 1)) as std::pin::Pin<Box<dyn Future<Output = ()>>>
+                    ));
+                }
+                yield_now().await;
+                match rand::rng().random_range(0..8) {
+                    0 => drop(children.pop()),
+                    1 => children.last().into_iter().for_each(JoinHandle::cancel),
+                    2 => return,
+                    _ => {}
+                }
+            }
+        }
+        for _ in 0..20 {
+            let cord = Cord::new();
+            let home = Arc::clone(&cord.home);
+            let roots: Vec<_> = (0..4).map(|_| cord.spawn_local(node(4))).collect();
+            cord.block_on(async {
+                for _ in 0..40 {
+                    home.roster.assert_valid();
+                    yield_now().await;
+                }
+            });
+            drop(roots);
+            cord.block_on(async {
+                while home.roster.len() > 1 {
+                    home.roster.assert_valid();
+                    yield_now().await;
+                }
+            });
+            home.roster.assert_valid();
+        }
     }
 }

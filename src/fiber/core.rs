@@ -25,7 +25,7 @@ const LOOK_EVERY: u32 = 61;
 
 /// See the module.
 pub(crate) struct Core {
-    queue: RunQueue,
+    queue: RunQueue<Task>,
     timers: Timers,
     clock: Clock,
     on_panic: Option<PanicHook>,

@@ -36,7 +36,7 @@ impl FiberRef {
         self.0.state.is_complete()
     }
 
-    /// Ends the fiber's [`park`](crate::fiber::park), the present one or the next: the token of
+    /// Ends the fiber's [`park`](crate::fiber::park()), the present one or the next: the token of
     /// [`std::thread::Thread::unpark`], of which a fiber has one at most.
     pub fn unpark(&self) {
         self.0.unpark();

@@ -34,7 +34,6 @@ use crate::time::{Sleep, sleep};
 /// # Panics
 ///
 /// When it is polled again after it was ready.
-#[must_use = "dropping a join handle detaches its fiber; use `drop` to say so"]
 pub struct JoinHandle<T> {
     task: Task,
     taken: bool,
@@ -74,7 +73,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     ///
-    /// [`Elapsed`] if the time was up. At one instant, the end of the fiber wins.
+    /// [`Elapsed`] if the time was up. If both have come by the time it is polled, the end of the fiber wins.
     pub fn join_timeout(&mut self, limit: Duration) -> JoinTimeout<'_, T> {
         JoinTimeout { handle: self, sleep: sleep(limit) }
     }

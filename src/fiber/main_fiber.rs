@@ -90,10 +90,12 @@ unsafe fn gate(task: &Task) -> &Gate {
 /// A main fiber, for as long as its `block_on` runs.
 pub(super) struct Main {
     task: Task,
+    /// Stays on its thread.
+    _not_send: PhantomData<*mut ()>,
 }
 
 impl Main {
-    /// Makes, lists and schedules it.
+    /// Makes, lists and schedules it. For a cord this is its thread.
     pub(super) fn start(home: &Arc<Home>, place: &Place, at: &'static Location<'static>) -> Main {
         let vtable = match place {
             Place::Gate => &GATED,
@@ -107,7 +109,7 @@ impl Main {
         // SAFETY: the three counts that `State::main` made.
         let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
         // SAFETY: the third.
-        let main = Main { task: unsafe { Task::from_raw(header) } };
+        let main = Main { task: unsafe { Task::from_raw(header) }, _not_send: PhantomData };
         let admission = admit(listing, true);
         debug_assert!(admission == Admission::Listed, "an executor that is borrowed has not ended");
         queued.schedule();
@@ -137,7 +139,8 @@ impl Main {
         let start = task.state.start_poll();
         debug_assert!(start == Start::Poll, "nobody else ends a main fiber");
         let waker = waker::borrowed(&task);
-        let frame = context::enter_fiber(&task);
+        // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
+        let frame = unsafe { context::enter_fiber(&task) };
         let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
         drop(frame);
         if polled.is_pending() {
@@ -156,7 +159,7 @@ impl Drop for Main {
     fn drop(&mut self) {
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize();
-        run::finish(&self.task, false, true);
+        run::finish(&self.task, true);
     }
 }
 
@@ -181,7 +184,8 @@ impl<'a, F: Future> Inside<'a, F> {
 
 impl<F> Drop for Inside<'_, F> {
     fn drop(&mut self) {
-        let _frame = context::enter_fiber(&self.task);
+        // SAFETY: as in `Main::poll`; this is pinned on the same stack.
+        let _frame = unsafe { context::enter_fiber(&self.task) };
         // SAFETY: dropped here only.
         unsafe { ManuallyDrop::drop(&mut self.future) };
     }

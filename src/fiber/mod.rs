@@ -1,8 +1,8 @@
 //! Fibers: independent strands of work, each a future that an executor of leno runs.
 //!
 //! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became
-//! ready; [`block_on`] and [`spawn`] outside of both use a default runtime. Fibers have ids and names, a park
-//! token, and children: what a fiber [`spawn`]s is cancelled with it. They end in one of three ways: with a value,
+//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime. Fibers have ids and names, a park
+//! token, and children: what a fiber [spawns](spawn()) is cancelled with it. They end in one of three ways: with a value,
 //! by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
 //! [`JoinHandle`] tells.
 //!
@@ -33,6 +33,8 @@ mod core;
 mod fiber_ref;
 mod join;
 mod main_fiber;
+#[cfg(any(leno_loom, leno_shuttle))]
+pub mod model;
 mod park;
 mod registry;
 mod run_queue;

@@ -34,8 +34,8 @@ pub fn park() -> Park {
     Park { _private: () }
 }
 
-/// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both happen at one
-/// instant), false if the time was up.
+/// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both have come by
+/// the time it is polled), false if the time was up.
 ///
 /// # Panics
 ///

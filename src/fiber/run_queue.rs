@@ -24,19 +24,18 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use crate::prim::{Condvar, Mutex};
-use crate::task::header::Task;
 use crate::time::Clock;
 use crate::time::timers::Timers;
 
 /// See the module.
-pub(crate) struct RunQueue {
-    inner: Mutex<Inner>,
+pub(crate) struct RunQueue<T> {
+    inner: Mutex<Inner<T>>,
     work: Condvar,
     watch: Condvar,
 }
 
-struct Inner {
-    ready: VecDeque<Task>,
+struct Inner<T> {
+    ready: VecDeque<T>,
     closed: bool,
     active: usize,
     idle: usize,
@@ -47,9 +46,9 @@ struct Inner {
 
 /// Why a thread stopped waiting.
 #[must_use]
-pub(crate) enum Woken {
+pub(crate) enum Woken<T> {
     /// There is work.
-    Task(Task),
+    Task(T),
     /// A deadline has come (or, on a virtual clock, nothing else is left to come).
     Timers,
     /// The executor has ended.
@@ -59,7 +58,12 @@ pub(crate) enum Woken {
 /// A queue that has grown beyond this gives its memory back when it is empty.
 const KEEP: usize = 1024;
 
-impl RunQueue {
+/// A planted bug, which a model in `loom-tests/tests/run_queue.rs` must catch: two pushes count on one thread.
+const BUG_COUNTS_TWICE: bool = cfg!(leno_bug = "run_queue_counts_twice");
+/// Another: a push while the watcher alone waits notifies nobody.
+const BUG_FORGETS_WATCHER: bool = cfg!(leno_bug = "run_queue_forgets_watcher");
+
+impl<T> RunQueue<T> {
     pub(crate) fn new() -> Self {
         let inner = Inner {
             ready: VecDeque::new(),
@@ -74,7 +78,7 @@ impl RunQueue {
     }
 
     /// Puts a fiber at the back. After the end: drops it.
-    pub(crate) fn push(&self, task: Task) {
+    pub(crate) fn push(&self, task: T) {
         let mut inner = self.inner.lock();
         if inner.closed {
             drop(inner);
@@ -82,21 +86,21 @@ impl RunQueue {
             return;
         }
         inner.ready.push_back(task);
-        if inner.idle > inner.signalled {
+        if inner.idle > inner.signalled || (BUG_COUNTS_TWICE && inner.idle > 0) {
             inner.signalled += 1;
             self.work.notify_one();
-        } else {
+        } else if !BUG_FORGETS_WATCHER {
             self.notify_watcher(&mut inner);
         }
     }
 
     /// Takes a fiber from the front.
-    pub(crate) fn try_pop(&self) -> Option<Task> {
+    pub(crate) fn try_pop(&self) -> Option<T> {
         self.inner.lock().pop()
     }
 
     /// Takes a fiber from the front, or waits for one, or for a deadline of `timers`.
-    pub(crate) fn wait(&self, clock: &Clock, timers: &Timers) -> Woken {
+    pub(crate) fn wait(&self, clock: &Clock, timers: &Timers) -> Woken<T> {
         let mut inner = self.inner.lock();
         inner.active -= 1;
         let woken = loop {
@@ -137,7 +141,7 @@ impl RunQueue {
         woken
     }
 
-    fn notify_watcher(&self, inner: &mut Inner) {
+    fn notify_watcher(&self, inner: &mut Inner<T>) {
         if inner.watched && !inner.watcher_signalled {
             inner.watcher_signalled = true;
             self.watch.notify_one();
@@ -166,7 +170,7 @@ impl RunQueue {
 
     /// Ends the queue: threads stop waiting, and what was ready is given back to be dropped.
     #[must_use]
-    pub(crate) fn close(&self) -> VecDeque<Task> {
+    pub(crate) fn close(&self) -> VecDeque<T> {
         let mut inner = self.inner.lock();
         inner.closed = true;
         self.work.notify_all();
@@ -175,8 +179,8 @@ impl RunQueue {
     }
 }
 
-impl Inner {
-    fn pop(&mut self) -> Option<Task> {
+impl<T> Inner<T> {
+    fn pop(&mut self) -> Option<T> {
         let task = self.ready.pop_front();
         if self.ready.is_empty() && self.ready.capacity() > KEEP {
             self.ready = VecDeque::new();

@@ -198,7 +198,8 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 
 /// A worker's life.
 fn work(home: &Arc<Home>) {
-    let _base = context::enter_home(home);
+    // SAFETY: not a cord.
+    let _base = unsafe { context::enter_home(home) };
     let core = Core::of(home);
     let mut turns = 0;
     while let Some(task) = core.next(&mut turns) {
@@ -210,7 +211,8 @@ fn work(home: &Arc<Home>) {
 #[track_caller]
 fn block_on_home<F: Future>(home: &Arc<Home>, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
-    let _base = context::enter_home(home);
+    // SAFETY: not a cord.
+    let _base = unsafe { context::enter_home(home) };
     let main = Main::start(home, &Place::Gate, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {

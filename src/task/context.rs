@@ -53,13 +53,21 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// The calling thread runs `task` from now on. For a cord's fiber this must be the cord's thread.
-pub(crate) fn enter_fiber(task: &Task) -> Entered<'_> {
+/// The calling thread runs `task` from now on.
+///
+/// # Safety
+///
+/// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
+pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
     Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&task.home)) })
 }
 
-/// The calling thread works for `home`, in none of its fibers. For a cord this must be the cord's thread.
-pub(crate) fn enter_home(home: &Arc<Home>) -> Entered<'_> {
+/// The calling thread works for `home`, in none of its fibers.
+///
+/// # Safety
+///
+/// For a cord, this is its thread: what it spawns there need not be `Send`.
+pub(crate) unsafe fn enter_home(home: &Arc<Home>) -> Entered<'_> {
     Entered::new(Frame { fiber: None, home: Some(NonNull::from(home)) })
 }
 

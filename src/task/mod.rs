@@ -27,6 +27,8 @@ pub(crate) mod error;
 pub(crate) mod header;
 pub(crate) mod home;
 pub(crate) mod join;
+#[cfg(any(leno_loom, leno_shuttle))]
+pub mod model;
 pub(crate) mod roster;
 pub(crate) mod run;
 pub(crate) mod seam;

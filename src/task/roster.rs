@@ -15,7 +15,8 @@
 //! 1. A listed fiber is in the chain of its id's bucket, and the roster owns one count of it.
 //! 2. A child's parent is listed. A fiber that is retired has neither children nor place in the tree.
 //! 3. If a listed fiber is cancelled, so are all listed fibers below it: `cancel` marks a whole subtree in one
-//!    critical section, and `admit` looks at the parent after it has linked the child.
+//!    critical section, and `admit` looks at the parent after it has linked the child. (Fibers that are seized
+//!    at the end of their executor are excepted: all of them end.)
 //! 4. Once closed, the roster only shrinks.
 //!
 //! Foreign code (drops, wakers) never runs under the lock; cancelling collects what has to be scheduled. Walks
@@ -105,28 +106,24 @@ impl Roster {
         Admission::Listed
     }
 
-    /// Takes an ended fiber out. Its children are cancelled with it or else become nobody's. Gives back the
-    /// roster's count (`None`: it was never listed), and those to be scheduled.
+    /// Takes an ended fiber out; gives back the roster's count (`None`: it was never listed). Its children become
+    /// nobody's: if it was cancelled, they are so by invariant 3.
     #[must_use]
-    pub(crate) fn retire(&self, task: &Task, cancelled: bool) -> (Option<Task>, Vec<Task>) {
-        let mut ready = Vec::new();
+    pub(crate) fn retire(&self, task: &Task) -> Option<Task> {
         let mut inner = self.inner.lock();
         if !inner.remove(task.as_raw(), task.id) {
-            return (None, ready);
+            return None;
         }
         inner.unlink(task.as_raw());
         while let Some(child) = links(task.as_raw(), |links| links.first_child) {
             inner.unlink(child);
-            if cancelled {
-                inner.cancel(child, &mut ready);
-            }
         }
         if inner.len == 0 {
             self.emptied.notify_all();
         }
         drop(inner);
         // SAFETY: the count that `admit` took.
-        (Some(unsafe { Task::from_raw(task.as_raw()) }), ready)
+        Some(unsafe { Task::from_raw(task.as_raw()) })
     }
 
     /// Cancels `task` and all below it; gives back those to be scheduled for it.

@@ -20,14 +20,15 @@ pub(crate) unsafe fn run(task: Task) {
         Start::Cancelled => return unsafe { end_running(&task) },
         Start::Poll => {}
     }
-    let frame = context::enter_fiber(&task);
+    // SAFETY: by contract.
+    let frame = unsafe { context::enter_fiber(&task) };
     let waker = waker::borrowed(&task);
     let poll = task.vtable.poll;
     // SAFETY: running, on the right thread by contract. The header outlives the poll: we hold a count.
     let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
     drop(frame);
     match polled {
-        Poll::Ready(()) => finish(&task, false, true),
+        Poll::Ready(()) => finish(&task, true),
         Poll::Pending => match task.state.finish_poll() {
             // The count went with the transition.
             Finish::Idle => drop(task.into_raw()),
@@ -44,12 +45,13 @@ pub(crate) unsafe fn run(task: Task) {
 ///
 /// The caller is the running thread, and for a cord's fiber the cord's.
 unsafe fn end_running(task: &Task) {
-    let frame = context::enter_fiber(task);
+    // SAFETY: by contract.
+    let frame = unsafe { context::enter_fiber(task) };
     let cancel = task.vtable.cancel;
     // SAFETY: by contract.
     unsafe { cancel(task.as_raw()) };
     drop(frame);
-    finish(task, true, true);
+    finish(task, true);
 }
 
 /// Ends a fiber whose executor has stopped. One that runs on another thread (or further down this stack) is
@@ -78,18 +80,16 @@ pub(crate) unsafe fn end_unlisted(task: &Task) {
             let cancel = task.vtable.cancel;
             // SAFETY: seized is running; the thread is right by contract.
             unsafe { cancel(task.as_raw()) };
-            finish(task, true, false);
+            finish(task, false);
         }
         Seize::Running | Seize::Complete => {}
     }
 }
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
-pub(crate) fn finish(task: &Task, cancelled: bool, listed: bool) {
+pub(crate) fn finish(task: &Task, listed: bool) {
     if listed {
-        let (roster, ready) = task.home.roster.retire(task, cancelled);
-        ready.into_iter().for_each(Task::schedule);
-        drop(roster);
+        drop(task.home.roster.retire(task));
     }
     // Who polled its park from elsewhere has no more to wait for.
     if let Some(waker) = task.set_parked(None) {

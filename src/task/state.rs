@@ -64,6 +64,7 @@ const RELEASE: Ordering =
 const BUG_WAKE_WITHOUT_WRITE: bool = cfg!(leno_bug = "task_wake_without_write");
 const BUG_FINISH_IGNORES_WAKE: bool = cfg!(leno_bug = "task_finish_ignores_wake");
 const BUG_FINISH_IGNORES_CANCEL: bool = cfg!(leno_bug = "task_finish_ignores_cancel");
+const BUG_CANCEL_FORGETS_RUNNING: bool = cfg!(leno_bug = "task_cancel_forgets_running");
 const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
 const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
 
@@ -239,6 +240,9 @@ impl State {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
                 return (word, Cancel::Nothing);
             }
+            if BUG_CANCEL_FORGETS_RUNNING && word & RUNNING != 0 {
+                return (word, Cancel::Marked);
+            }
             match Self::woken(word | CANCELLED) {
                 (next, true) => (Self::one_more(next), Cancel::Schedule),
                 (next, false) => (next, Cancel::Marked),
@@ -320,8 +324,9 @@ impl State {
     /// INTEREST → none before COMPLETE. The handle's count is given up apart, by `release`.
     pub(crate) fn drop_handle(&self) -> DropHandle {
         self.update(Ordering::AcqRel, |word| {
-            if word & COMPLETE != 0 && !BUG_HANDLE_IGNORES_COMPLETE {
-                (word, DropHandle::Complete)
+            if word & COMPLETE != 0 {
+                let bug = DropHandle::Detached { waker: false };
+                (word, if BUG_HANDLE_IGNORES_COMPLETE { bug } else { DropHandle::Complete })
             } else {
                 (word & !(INTEREST | WAKER), DropHandle::Detached { waker: word & WAKER != 0 })
             }

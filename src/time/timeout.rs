@@ -12,8 +12,8 @@ use crate::time::{Sleep, sleep};
 /// Limits `future` to `limit`, counted from this call.
 ///
 /// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the
-/// `Timeout`, not before. If both happen at one instant the future wins: it is polled first. So `timeout` of zero
-/// polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
+/// `Timeout`, not before. At one instant the future wins, if it is ready by the time the `Timeout` is polled: it
+/// is polled first. So a limit of zero polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
 ///
 /// ```
 /// use leno::fiber::Elapsed;

@@ -1,0 +1,339 @@
+//! Models of the fiber cell: the state word, the join slot, the reference count, the tree.
+//!
+//! Each is a plain function that runs under loom's scheduler. For each there is a planted bug (see the constants
+//! in `src/task/state.rs`), switched on by `RUSTFLAGS='--cfg leno_bug="…"'`, that it must catch.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
+
+use leno::model::task::{Executor, Outcome, Token};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::thread;
+
+/// Where a fiber leaves its waker for other threads. No part of the model: never contended.
+#[derive(Clone, Default)]
+struct Stash(Arc<std::sync::Mutex<Option<Waker>>>);
+
+impl Stash {
+    fn put(&self, waker: &Waker) {
+        *self.0.lock().unwrap() = Some(waker.clone());
+    }
+
+    fn take(&self) -> Waker {
+        self.0.lock().unwrap().take().expect("the fiber was polled")
+    }
+}
+
+/// Counts its drops; each must be the only one.
+struct Once(Arc<AtomicUsize>);
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A foreign waker.
+struct Flag(AtomicBool);
+
+impl Flag {
+    fn new() -> (Arc<Flag>, Waker) {
+        let flag = Arc::new(Flag(AtomicBool::new(false)));
+        (flag.clone(), Waker::from(flag))
+    }
+}
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+fn model(scenario: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    if builder.preemption_bound.is_none() {
+        builder.preemption_bound = Some(2);
+    }
+    let runs = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = runs.clone();
+    builder.check(move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        scenario();
+    });
+    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
+}
+
+/// F1: what is written before a wake is seen by a poll after it, even if that wake changes nothing because the
+/// fiber is scheduled already. `task_wake_relaxed`, `task_wake_without_write`.
+#[test]
+fn a_wake_of_a_scheduled_fiber_publishes() {
+    model(|| {
+        let executor = Executor::new();
+        let value = loom::sync::Arc::new(AtomicBool::new(false));
+        let stash = Stash::default();
+        let (seen, keep) = (value.clone(), stash.clone());
+        let mut polls = 0;
+        let mut handle = executor.spawn(poll_fn(move |cx| {
+            polls += 1;
+            if polls == 1 {
+                keep.put(cx.waker());
+                cx.waker().wake_by_ref();
+            }
+            if seen.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        assert!(executor.run_one());
+        let waker = stash.take();
+        let other = thread::spawn(move || {
+            value.store(true, Ordering::Relaxed);
+            waker.wake_by_ref();
+        });
+        executor.run_one();
+        other.join().unwrap();
+        executor.run_all();
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Value(())), "a wake-up was lost");
+    });
+}
+
+/// F1: a wake during a poll on another thread makes one more poll. `task_finish_ignores_wake`.
+#[test]
+fn a_wake_while_polled_elsewhere() {
+    model(|| {
+        let executor = Executor::new();
+        let value = loom::sync::Arc::new(AtomicUsize::new(0));
+        let stash = Stash::default();
+        let (seen, keep) = (value.clone(), stash.clone());
+        let mut handle = executor.spawn(poll_fn(move |cx| {
+            keep.put(cx.waker());
+            if seen.load(Ordering::Acquire) == 2 { Poll::Ready(7) } else { Poll::Pending }
+        }));
+        assert!(executor.run_one());
+        let waker = stash.take();
+        let copy = waker.clone();
+        let wakers: Vec<_> = [waker, copy]
+            .into_iter()
+            .map(|waker| {
+                let value = value.clone();
+                thread::spawn(move || {
+                    value.fetch_add(1, Ordering::Release);
+                    waker.wake();
+                })
+            })
+            .collect();
+        executor.run_one();
+        executor.run_one();
+        wakers.into_iter().for_each(|thread| thread.join().unwrap());
+        executor.run_all();
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Value(7)), "a wake-up was lost");
+        assert_eq!(executor.living(), 0);
+    });
+}
+
+/// F1, F2: a wake that races with completion, and is the last to hold the fiber.
+#[test]
+fn a_wake_racing_completion() {
+    model(|| {
+        let executor = Executor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let stash = Stash::default();
+        let (keep, once) = (stash.clone(), Once(drops.clone()));
+        let mut polls = 0;
+        let handle = executor.spawn(poll_fn(move |cx| {
+            let _ = &once;
+            polls += 1;
+            if polls == 1 {
+                keep.put(cx.waker());
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        }));
+        drop(handle);
+        executor.run_one();
+        let waker = stash.take();
+        let other = thread::spawn(move || waker.wake());
+        executor.run_one();
+        other.join().unwrap();
+        executor.run_all();
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert_eq!(executor.living(), 0);
+    });
+}
+
+/// F3: a cancel that races with a poll that ends, or doesn't. `task_cancel_forgets_running`.
+#[test]
+fn a_cancel_racing_completion() {
+    for ends in [false, true] {
+        model(move || {
+            let executor = Executor::new();
+            let drops = Arc::new(AtomicUsize::new(0));
+            let once = Once(drops.clone());
+            let mut handle = executor.spawn(poll_fn(move |_| {
+                let _ = &once;
+                if ends { Poll::Ready(5) } else { Poll::Pending }
+            }));
+            let reference = handle.reference();
+            let other = thread::spawn(move || reference.cancel());
+            executor.run_one();
+            other.join().unwrap();
+            executor.run_all();
+            let (_flag, waker) = Flag::new();
+            match handle.poll(&waker) {
+                Some(Outcome::Value(5)) => assert!(ends),
+                outcome => assert_eq!(outcome, Some(Outcome::Cancelled), "the cancel was lost"),
+            }
+            assert_eq!(drops.load(Ordering::Relaxed), 1);
+        });
+    }
+}
+
+/// F4: a child spawned while its parent is being cancelled is cancelled.
+#[test]
+fn a_cancel_racing_the_spawn_of_a_child() {
+    model(|| {
+        let executor = Executor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (spawner, once) = (executor.clone(), Once(drops.clone()));
+        let mut once = Some(once);
+        let handle = executor.spawn(poll_fn(move |_| {
+            if let Some(once) = once.take() {
+                drop(spawner.spawn(poll_fn(move |_| {
+                    let _ = &once;
+                    Poll::<()>::Pending
+                })));
+            }
+            Poll::<()>::Pending
+        }));
+        let reference = handle.reference();
+        let other = thread::spawn(move || reference.cancel());
+        executor.run_one();
+        other.join().unwrap();
+        executor.run_all();
+        assert!(handle.is_complete());
+        assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+    });
+}
+
+/// F6: a waker registered, and replaced, while the fiber completes: the last one registered is woken, no other
+/// is kept. `task_publish_after_complete`.
+#[test]
+fn joining_races_completion() {
+    model(|| {
+        let executor = Executor::new();
+        let mut handle = executor.spawn(async { 3 });
+        let other = thread::spawn(move || {
+            let (first, waker) = Flag::new();
+            let mut outcome = handle.poll(&waker);
+            drop(waker);
+            let (second, waker) = Flag::new();
+            if outcome.is_none() {
+                outcome = handle.poll(&waker);
+            }
+            drop(waker);
+            (handle, outcome, first, second)
+        });
+        executor.run_one();
+        let (mut handle, mut outcome, first, second) = other.join().unwrap();
+        if outcome.is_none() {
+            assert!(second.0.load(Ordering::Acquire), "the joiner was not woken");
+            let (_flag, waker) = Flag::new();
+            outcome = handle.poll(&waker);
+        }
+        assert_eq!(outcome, Some(Outcome::Value(3)));
+        assert_eq!((Arc::strong_count(&first), Arc::strong_count(&second)), (1, 1), "a waker was kept");
+    });
+}
+
+/// F6: a handle dropped while the fiber completes: the output is dropped once, and the waker with it.
+/// `task_handle_ignores_complete`.
+#[test]
+fn detaching_races_completion() {
+    model(|| {
+        let executor = Executor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let once = Once(drops.clone());
+        let mut handle = executor.spawn(async move { once });
+        let (flag, waker) = Flag::new();
+        assert!(handle.poll(&waker).is_none());
+        drop(waker);
+        let other = thread::spawn(move || drop(handle));
+        executor.run_one();
+        other.join().unwrap();
+        assert_eq!(drops.load(Ordering::Relaxed), 1, "the output");
+        assert_eq!(Arc::strong_count(&flag), 1, "the waker");
+    });
+}
+
+/// The last reference, wherever it goes, frees the memory after all others are done with it.
+/// `task_release_relaxed`.
+#[test]
+fn the_last_reference_frees() {
+    model(|| {
+        let executor = Executor::new();
+        let stash = Stash::default();
+        let keep = stash.clone();
+        let mut handle = executor.spawn(poll_fn(move |cx| {
+            keep.put(cx.waker());
+            Poll::Ready(1)
+        }));
+        executor.run_one();
+        let waker = stash.take();
+        let threads = [
+            thread::spawn(move || {
+                let (_flag, waker) = Flag::new();
+                assert_eq!(handle.poll(&waker), Some(Outcome::Value(1)));
+            }),
+            thread::spawn(move || drop(waker)),
+        ];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// F7: the end of an executor races with a poll and a wake: the future is dropped once, on one of the threads.
+/// `task_finish_ignores_cancel`.
+#[test]
+fn the_end_races_a_poll_and_a_wake() {
+    model(|| {
+        let executor = Executor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let stash = Stash::default();
+        let (keep, once) = (stash.clone(), Once(drops.clone()));
+        let handle = executor.spawn(poll_fn(move |cx| {
+            let _ = &once;
+            keep.put(cx.waker());
+            Poll::<()>::Pending
+        }));
+        executor.run_one();
+        let waker = stash.take();
+        let worker = executor.clone();
+        let threads = [
+            thread::spawn(move || waker.wake()),
+            thread::spawn(move || {
+                worker.run_one();
+            }),
+        ];
+        executor.end();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        executor.clear();
+        assert!(handle.is_complete());
+        drop(stash.0.lock().unwrap().take());
+        assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+    });
+}
+
+/// The park token: an unpark is never lost.
+#[test]
+fn an_unpark_racing_the_park() {
+    model(|| {
+        let executor = Executor::new();
+        let handle = executor.spawn(Token);
+        let reference = handle.reference();
+        let other = thread::spawn(move || reference.unpark());
+        executor.run_one();
+        other.join().unwrap();
+        executor.run_all();
+        assert!(handle.is_complete(), "the unpark was lost");
+    });
+}

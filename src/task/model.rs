@@ -1,0 +1,242 @@
+//! What models of the fiber's protocol need: fibers with nothing around them but a shared run queue.
+//!
+//! For `loom-tests` only; it is compiled under the model checkers and nowhere else.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use crate::prim::{Arc, Counter, Mutex};
+use crate::task::cell::{Birth, allocate};
+use crate::task::header::{FiberId, Task};
+use crate::task::home::Home;
+use crate::task::roster::Admission;
+use crate::task::seam::{Seam, TimerKey};
+use crate::task::state::State;
+use crate::task::{join, run};
+
+static IDS: Counter = Counter::new();
+
+/// A run queue without threads: the model's threads run what is in it.
+#[derive(Debug, Default)]
+struct Queue(Mutex<VecDeque<Task>>);
+
+impl Seam for Queue {
+    fn schedule(&self, task: Task) {
+        self.0.lock().push_back(task);
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn clock_id(&self) -> usize {
+        0
+    }
+
+    fn set_timer(&self, _at: Instant, _waker: Waker) -> Option<TimerKey> {
+        None
+    }
+
+    fn renew_timer(&self, _key: TimerKey, _waker: &Waker) -> bool {
+        false
+    }
+
+    fn clear_timer(&self, _key: TimerKey) {}
+
+    fn busy(&self) {}
+
+    fn calm(&self) {}
+
+    fn report_panic(&self, _task: &Task, _payload: &(dyn Any + Send)) {}
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An executor whose fibers run when a thread of the model calls [`run_one`](Self::run_one).
+#[derive(Clone)]
+pub struct Executor(Arc<Home>);
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Executor")
+    }
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        Executor::new()
+    }
+}
+
+impl Executor {
+    /// An executor without fibers.
+    pub fn new() -> Self {
+        Executor(Arc::new(Home::new(false, Box::<Queue>::default())))
+    }
+
+    fn queue(&self) -> &Queue {
+        self.0.seam.as_any().downcast_ref().expect("the model's own seam")
+    }
+
+    /// Starts a fiber, the child of `parent` where there is one (which must be running on this thread).
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> Handle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let birth = Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), name: None };
+        // SAFETY: the future is `Send`.
+        let header = unsafe { allocate(birth, State::spawned(), future) };
+        // SAFETY: the three counts that `spawned` made.
+        let (listing, queued, handle) =
+            unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
+        let admission = crate::task::context::with_task(|parent| self.0.roster.admit(&listing, Some(parent)))
+            .unwrap_or_else(|| self.0.roster.admit(&listing, None));
+        match admission {
+            Admission::Listed => {
+                let _ = listing.into_raw();
+                queued.schedule();
+            }
+            // SAFETY: not listed, and `Send`.
+            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+        }
+        Handle { task: handle, taken: false, output: std::marker::PhantomData }
+    }
+
+    /// Runs the first fiber of the queue once; false: the queue is empty.
+    pub fn run_one(&self) -> bool {
+        let task = self.queue().0.lock().pop_front();
+        match task {
+            None => false,
+            Some(task) => {
+                // SAFETY: not a cord.
+                unsafe { run::run(task) };
+                true
+            }
+        }
+    }
+
+    /// Runs fibers until none is ready.
+    pub fn run_all(&self) {
+        while self.run_one() {}
+    }
+
+    /// How many fibers live.
+    pub fn living(&self) -> usize {
+        self.0.roster.len()
+    }
+
+    /// Ends all fibers, as the end of a runtime does; others may be polling meanwhile.
+    pub fn end(&self) {
+        self.0.roster.close();
+        for task in self.0.roster.snapshot() {
+            // SAFETY: not a cord.
+            unsafe { run::end(&task) };
+        }
+    }
+
+    /// Forgets what is still in the queue: stale after [`end`](Self::end).
+    pub fn clear(&self) {
+        let stale = std::mem::take(&mut *self.queue().0.lock());
+        drop(stale);
+    }
+}
+
+/// A join handle.
+#[derive(Debug)]
+pub struct Handle<T> {
+    task: Task,
+    taken: bool,
+    output: std::marker::PhantomData<T>,
+}
+
+// SAFETY: as for `fiber::JoinHandle`.
+unsafe impl<T: Send> Send for Handle<T> {}
+
+/// What came out of a fiber.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<T> {
+    /// A value.
+    Value(T),
+    /// It was cancelled.
+    Cancelled,
+    /// It panicked.
+    Panicked,
+}
+
+impl<T> Handle<T> {
+    /// Looks for the outcome, and leaves `waker` where there is none yet.
+    pub fn poll(&mut self, waker: &Waker) -> Option<Outcome<T>> {
+        // SAFETY: this is the handle, and nothing was taken yet.
+        match unsafe { join::poll_outcome::<T>(&self.task, &mut Context::from_waker(waker)) } {
+            Poll::Pending => None,
+            Poll::Ready(outcome) => {
+                self.taken = true;
+                Some(match outcome {
+                    Ok(value) => Outcome::Value(value),
+                    Err(error) if error.is_cancelled() => Outcome::Cancelled,
+                    Err(_) => Outcome::Panicked,
+                })
+            }
+        }
+    }
+
+    /// Cancels the fiber.
+    pub fn cancel(&self) {
+        self.task.cancel();
+    }
+
+    /// Another reference to the fiber, as a `FiberRef` is one.
+    pub fn reference(&self) -> Reference {
+        Reference(self.task.clone())
+    }
+
+    /// Whether the fiber has ended.
+    pub fn is_complete(&self) -> bool {
+        self.task.state.is_complete()
+    }
+}
+
+impl<T> Drop for Handle<T> {
+    fn drop(&mut self) {
+        // SAFETY: this is the handle; its count goes next.
+        unsafe { join::detach(&self.task, self.taken) };
+    }
+}
+
+/// A counted reference.
+#[derive(Debug, Clone)]
+pub struct Reference(Task);
+
+impl Reference {
+    /// Cancels the fiber.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Gives it its park token.
+    pub fn unpark(&self) {
+        self.0.unpark();
+    }
+}
+
+/// Takes the park token of the fiber that runs here.
+#[derive(Debug, Default)]
+pub struct Token;
+
+impl Future for Token {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
+        let taken = crate::task::context::with_task(|task| task.state.take_token());
+        if taken == Some(true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}

@@ -1,0 +1,18 @@
+//! Helpers of the behavioural tests: kinds of channels, polling by hand, values and wakers that count, and the
+//! places (fiber, cord, tokio task, thread) where operations run.
+#![allow(dead_code, unused_imports, reason = "each test binary uses a part of this")]
+#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
+
+pub(crate) mod crew;
+pub(crate) mod hooked;
+pub(crate) mod kind;
+pub(crate) mod memory;
+pub(crate) mod poll;
+pub(crate) mod probe;
+pub(crate) mod tracked;
+
+pub(crate) use crew::{Crew, Place};
+pub(crate) use hooked::{Event, hooked_waker, unequal_waker};
+pub(crate) use kind::Kind;
+pub(crate) use poll::{CountingWaker, PollExt, within};
+pub(crate) use tracked::{Tracked, Tracker};

@@ -1,0 +1,200 @@
+//! Blocking calls in fibers, and `unblock`.
+#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
+
+mod fiber_support;
+
+use fiber_support::{Drops, Latch, SeqCst, in_time, until};
+use leno::fiber::{self, Cord, Runtime, spawn_local, unblock};
+use leno::time::Clock;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+#[test]
+fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
+    // C25
+    fiber::set_warning_hook(|message| WARNINGS.lock().unwrap().push(message.to_owned()));
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let mut lines = Vec::new();
+    let fiber = runtime.spawn(async move {
+        for _ in 0..3 {
+            leno::sleep(Duration::from_millis(1)).wait();
+            lines.push(line!() - 1);
+        }
+        assert_eq!(leno::spawn(async { 4 }).wait().unwrap(), 4);
+        lines.push(line!() - 1);
+        leno::block_on(async {});
+        lines.push(line!() - 1);
+        lines.dedup();
+        lines
+    });
+    let lines = fiber.wait().unwrap();
+    let warnings = WARNINGS.lock().unwrap();
+    let expected = if cfg!(debug_assertions) { 3 } else { 0 };
+    let mine: Vec<_> = warnings.iter().filter(|text| text.contains("fiber_blocking.rs")).collect();
+    assert_eq!(mine.len(), expected, "{warnings:?}");
+    for (text, line) in mine.iter().zip(lines) {
+        assert!(text.contains(&format!("fiber_blocking.rs:{line}:")), "{text}");
+        assert!(text.contains("unblock"), "{text}");
+    }
+    if cfg!(debug_assertions) {
+        assert!(mine[0].contains("Sleep::wait") && mine[1].contains("JoinHandle::wait"));
+        assert!(mine[2].contains("block_on"));
+    }
+}
+
+#[test]
+fn in_a_cords_fiber_blocking_panics() {
+    // C25
+    let cord = Cord::new();
+    cord.block_on(async {
+        for call in [
+            (|| leno::sleep(Duration::ZERO).wait()) as fn(),
+            || drop(leno::spawn(async {}).wait()),
+            || leno::yield_now().wait(),
+            || unblock(|| ()).wait(),
+            || leno::sleep(Duration::ZERO).wait_timeout(Duration::ZERO).unwrap(),
+            || leno::sleep(Duration::ZERO).wait_deadline(Instant::now()).unwrap(),
+        ] {
+            let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+            let message = payload.downcast_ref::<String>().unwrap();
+            assert!(message.contains("fiber_blocking.rs:"), "{message}");
+            assert!(message.contains(".await") && message.contains("unblock"), "{message}");
+        }
+        // On a thread of its own kind it is fine, also from a cord.
+        assert_eq!(unblock(|| leno::spawn(async { 3 }).wait().unwrap()).await, 3);
+    });
+    assert!(Cord::spawn("c", || async { leno::yield_now().wait() }).unwrap().wait().unwrap_err().is_panic());
+}
+
+#[test]
+fn waits_on_plain_threads() {
+    let start = Instant::now();
+    leno::sleep(Duration::from_millis(5)).wait();
+    assert!(start.elapsed() >= Duration::from_millis(5));
+    leno::yield_now().wait();
+    assert_eq!(unblock(|| 6).wait(), 6);
+    let mut forever = leno::sleep(Duration::MAX);
+    assert!(forever.wait_timeout(Duration::from_millis(1)).is_err());
+    assert!(forever.wait_deadline(Instant::now()).is_err());
+}
+
+#[test]
+fn a_single_worker_that_waits_for_a_timer_gets_it() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async {
+            leno::sleep(Duration::from_millis(2)).wait();
+            assert!(leno::sleep(Duration::from_millis(1)).wait_timeout(Duration::from_secs(60)).is_ok());
+            assert!(!fiber::park_timeout(Duration::from_millis(1)).wait());
+        });
+        fiber.wait().unwrap();
+    });
+}
+
+#[test]
+fn unblock_gives_the_result_or_the_panic() {
+    leno::block_on(async {
+        let thread = std::thread::current().id();
+        assert_ne!(unblock(|| std::thread::current().id()).await, thread);
+        let fiber = leno::spawn(async { unblock(|| panic_any(5_u8)).await });
+        assert_eq!(*fiber.await.unwrap_err().into_panic().downcast::<u8>().unwrap(), 5);
+        // The pool survives.
+        assert_eq!(unblock(|| 7).await, 7);
+    });
+}
+
+#[test]
+fn unblock_does_nothing_before_it_is_polled() {
+    let drops = Drops::default();
+    let probe = drops.probe();
+    drop(unblock(move || drop(probe)));
+    assert_eq!(drops.count(), 1);
+}
+
+#[test]
+fn a_dropped_unblock_that_runs_finishes_and_drops_its_result() {
+    in_time(|| {
+        let cord = Cord::with_clock(Clock::virtual_time());
+        let (drops, inside, leave) = (Drops::default(), Latch::default(), Latch::default());
+        let (probe, enter, wait) = (drops.probe(), inside.clone(), leave.clone());
+        cord.block_on(async move {
+            let fiber = spawn_local(unblock(move || {
+                enter.open();
+                wait.wait();
+                probe
+            }));
+            leno::yield_now().await;
+            inside.wait();
+            fiber.cancel();
+            assert!(fiber.await.err().unwrap().is_cancelled());
+        });
+        assert_eq!(drops.count(), 0);
+        leave.open();
+        until(|| drops.count() == 1);
+    });
+}
+
+#[test]
+fn many_jobs_run_at_once_and_more_wait_their_turn() {
+    in_time(|| {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        let jobs = 100;
+        leno::block_on(async move {
+            let fibers: Vec<_> = (0..jobs)
+                .map(|_| {
+                    leno::spawn(unblock(move || {
+                        RUNNING.fetch_add(1, SeqCst);
+                        until(|| RUNNING.load(SeqCst) >= jobs);
+                    }))
+                })
+                .collect();
+            for fiber in fibers {
+                fiber.await.unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn virtual_time_stands_still_while_a_job_runs() {
+    // F12, F17's exception: also when the future that waits for it has been dropped.
+    in_time(|| {
+        for dropped in [false, true] {
+            let cord = Cord::with_clock(Clock::virtual_time());
+            let leave = Latch::default();
+            let wait = leave.clone();
+            let opener = leave.clone();
+            let start = cord.block_on(async { fiber::now() });
+            let slept = cord.spawn_local(async move {
+                leno::sleep(Duration::from_secs(60)).await;
+                fiber::now()
+            });
+            let job = cord.spawn_local(async move {
+                unblock(move || wait.wait()).await;
+                fiber::now()
+            });
+            let thread = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(20));
+                opener.open();
+            });
+            let ended = cord.block_on(async move {
+                leno::yield_now().await;
+                if dropped {
+                    job.cancel();
+                }
+                job.await
+            });
+            assert_eq!(ended.is_err(), dropped);
+            if let Ok(at) = ended {
+                assert_eq!(at, start);
+            }
+            assert!(!slept.is_finished());
+            assert_eq!(cord.block_on(slept).unwrap() - start, Duration::from_secs(60));
+            thread.join().unwrap();
+        }
+    });
+}

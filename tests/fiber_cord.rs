@@ -1,0 +1,293 @@
+//! Cords: order, threads, and cords on threads of their own.
+#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
+
+mod fiber_support;
+
+use fiber_support::{Defer, Drops, SeqCst, Stash, in_time, until};
+use leno::fiber::{self, Cord, JoinHandle, Runtime, spawn_local};
+use leno::time::Clock;
+use std::cell::RefCell;
+use std::future::{pending, poll_fn};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn ready_fibers_run_in_the_order_in_which_they_became_ready() {
+    // F14: woken in the order 2, 0, 1, from here and from another thread; the main fiber takes its place, too.
+    let cord = Cord::new();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let wakers: Rc<RefCell<Vec<Waker>>> = Rc::default();
+    for name in 0..3 {
+        let (log, wakers) = (log.clone(), wakers.clone());
+        let mut polls = 0;
+        drop(cord.spawn_local(poll_fn(move |cx| {
+            polls += 1;
+            if polls == 1 {
+                wakers.borrow_mut().push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            log.borrow_mut().push(name);
+            Poll::Ready(())
+        })));
+    }
+    cord.block_on(async {});
+    let [zero, one, two] = <[Waker; 3]>::try_from(wakers.take()).unwrap();
+    two.wake();
+    thread::spawn(move || zero.wake()).join().unwrap();
+    one.wake();
+    let last = log.clone();
+    cord.block_on(async move { last.borrow_mut().push(9) });
+    assert_eq!(*log.borrow(), [2, 0, 1, 9]);
+}
+
+#[test]
+fn fibers_progress_only_inside_block_on() {
+    // F14
+    let cord = Cord::new();
+    let ran = Rc::new(RefCell::new(false));
+    let sets = ran.clone();
+    let fiber = cord.spawn_local(async move { *sets.borrow_mut() = true });
+    thread::sleep(Duration::from_millis(1));
+    assert!(!*ran.borrow() && !fiber.is_finished());
+    cord.block_on(async {});
+    assert!(*ran.borrow() && fiber.is_finished());
+}
+
+#[test]
+fn wakes_from_other_threads_reach_the_cord() {
+    // F11
+    in_time(|| {
+        let cord = Cord::new();
+        let local = Rc::new(5);
+        let here = thread::current().id();
+        let stash = Stash::default();
+        let woken = Arc::new(AtomicBool::new(false));
+        let (seen, mut waits) = (woken.clone(), Box::pin(stash.pending()));
+        let fiber = cord.spawn_local(poll_fn(move |cx| {
+            assert_eq!(thread::current().id(), here);
+            if seen.load(SeqCst) {
+                return Poll::Ready(*local);
+            }
+            waits.as_mut().poll(cx).map(|()| 0)
+        }));
+        let other = thread::spawn(move || {
+            until(|| stash.polls() == 1);
+            thread::sleep(Duration::from_millis(1));
+            woken.store(true, SeqCst);
+            stash.waker().unwrap().wake();
+        });
+        assert_eq!(cord.block_on(fiber).unwrap(), 5);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_waker_elsewhere_frees_memory_only() {
+    // F11: the future is dropped by the cord although a waker of it goes on living on another thread.
+    struct Stays(thread::ThreadId, Rc<()>);
+    impl Drop for Stays {
+        fn drop(&mut self) {
+            assert_eq!(thread::current().id(), self.0);
+        }
+    }
+    let cord = Cord::new();
+    let stash = Stash::default();
+    let stays = Stays(thread::current().id(), Rc::new(()));
+    let weak = Rc::downgrade(&stays.1);
+    let waits = stash.pending();
+    drop(cord.spawn_local(async move {
+        let _stays = stays;
+        waits.await;
+    }));
+    cord.block_on(leno::yield_now());
+    drop(cord);
+    assert!(weak.upgrade().is_none());
+    let waker = stash.take().unwrap();
+    thread::spawn(move || drop(waker)).join().unwrap();
+}
+
+#[test]
+fn a_value_that_nobody_takes_is_dropped_on_the_cords_thread() {
+    // F11
+    struct Stays(thread::ThreadId, #[allow(dead_code, reason = "makes it !Send")] Rc<()>);
+    impl Drop for Stays {
+        fn drop(&mut self) {
+            assert_eq!(thread::current().id(), self.0);
+        }
+    }
+    let drops = Drops::default();
+    let cord = Cord::new();
+    let value = |probe| {
+        let stays = Stays(thread::current().id(), Rc::new(()));
+        async move { (stays, probe) }
+    };
+    drop(cord.spawn_local(value(drops.probe())));
+    let kept = cord.spawn_local(value(drops.probe()));
+    cord.block_on(leno::yield_now());
+    assert_eq!(drops.count(), 1);
+    drop(cord);
+    assert_eq!(drops.count(), 1);
+    drop(kept);
+    assert_eq!(drops.count(), 2);
+}
+
+#[test]
+fn spawn_on_a_cord_stays_there() {
+    // Free `spawn` and `spawn_local` use the cord that they are called on.
+    let cord = Cord::new();
+    let here = thread::current().id();
+    cord.block_on(async move {
+        assert_eq!(leno::spawn(async { thread::current().id() }).await.unwrap(), here);
+        assert_eq!(spawn_local(async { thread::current().id() }).await.unwrap(), here);
+    });
+}
+
+#[test]
+#[should_panic(expected = "`spawn_local` outside a cord")]
+fn spawn_local_outside_a_cord_panics() {
+    drop(spawn_local(async {}));
+}
+
+#[test]
+fn spawn_local_on_a_runtime_panics() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let fiber = runtime.spawn(async { drop(spawn_local(async {})) });
+    assert!(fiber.wait().unwrap_err().to_string().contains("outside a cord"));
+}
+
+#[test]
+fn a_cord_on_its_own_thread() {
+    // F11: started there, ends with its first fiber, whose others it drops; names show.
+    in_time(|| {
+        let drops = Drops::default();
+        let probe = drops.probe();
+        let here = thread::current().id();
+        let cord = Cord::spawn("loom", move || {
+            let there = Rc::new(thread::current().id());
+            async move {
+                assert_eq!(thread::current().name(), Some("loom"));
+                assert_eq!(fiber::current().name(), Some("loom"));
+                drop(spawn_local(async move {
+                    let _probe = probe;
+                    pending::<()>().await;
+                }));
+                let doubled = spawn_local(async { leno::sleep(Duration::from_millis(1)).await });
+                doubled.await.unwrap();
+                *there
+            }
+        })
+        .unwrap();
+        assert_eq!(cord.name(), Some("loom"));
+        assert_ne!(cord.wait().unwrap(), here);
+        until(|| drops.count() == 1);
+    });
+}
+
+#[test]
+fn cancelling_a_cord_on_its_own_thread_ends_it() {
+    // F3, F11
+    in_time(|| {
+        let drops = Drops::default();
+        let (own, child) = (drops.probe(), drops.probe());
+        let started = Arc::new(AtomicUsize::new(0));
+        let count = started.clone();
+        let cord: JoinHandle<()> = Cord::spawn("ends", move || async move {
+            let _probe = own;
+            drop(fiber::Builder::new().root().spawn_local(async move {
+                let _probe = child;
+                pending::<()>().await;
+            }));
+            count.store(1, SeqCst);
+            pending().await
+        })
+        .unwrap();
+        until(|| started.load(SeqCst) == 1);
+        cord.cancel();
+        assert!(cord.wait().unwrap_err().is_cancelled());
+        until(|| drops.count() == 2);
+
+        // Cancelled before the thread got to it: the closure is dropped uncalled, or called and cancelled.
+        for _ in 0..50 {
+            let probe = drops.probe();
+            let cord = Cord::spawn("never", move || async move {
+                let _probe = probe;
+                pending::<()>().await;
+            })
+            .unwrap();
+            cord.cancel();
+            assert!(cord.wait().unwrap_err().is_cancelled());
+        }
+        until(|| drops.count() == 52);
+    });
+}
+
+#[test]
+fn a_panic_in_a_cord_on_its_own_thread_is_joined() {
+    // F5: in the closure, and in the future.
+    in_time(|| {
+        let closure = Cord::spawn("closure", || -> std::future::Ready<()> { panic!("at once") }).unwrap();
+        assert!(closure.wait().unwrap_err().is_panic());
+        let future: JoinHandle<()> = Cord::spawn("future", || async { panic!("later") }).unwrap();
+        assert!(future.wait().unwrap_err().is_panic());
+        let zero = Cord::spawn("a\0b", || async {});
+        assert_eq!(zero.unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+    });
+}
+
+#[test]
+fn timers_and_yields_mix_in_a_fixed_order() {
+    // F14, F12: a virtual clock makes it so.
+    let run = || {
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let cord = Cord::with_clock(Clock::virtual_time());
+        let start = cord.block_on(async { fiber::now() });
+        for name in 0..4_u64 {
+            let log = log.clone();
+            drop(cord.spawn_local(async move {
+                for round in 0..3 {
+                    leno::sleep(Duration::from_millis((name + round) % 3)).await;
+                    leno::yield_now().await;
+                    log.borrow_mut().push((name, (fiber::now() - start).as_millis()));
+                }
+            }));
+        }
+        cord.block_on(leno::sleep(Duration::from_secs(1)));
+        log.take()
+    };
+    let first = run();
+    assert_eq!(first.len(), 12);
+    assert!(first.is_sorted_by_key(|(_, at)| *at));
+    for _ in 0..10 {
+        assert_eq!(run(), first);
+    }
+}
+
+#[test]
+fn nested_cords_in_turn() {
+    // Two cords on one thread, one after the other and interleaved.
+    let (a, b) = (Cord::new(), Cord::new());
+    let log = Rc::new(RefCell::new(Vec::new()));
+    for (cord, name) in [(&a, 'a'), (&b, 'b')] {
+        let log = log.clone();
+        drop(cord.spawn_local(async move {
+            let _end = Defer({
+                let log = log.clone();
+                move || log.borrow_mut().push(name.to_ascii_uppercase())
+            });
+            for _ in 0..2 {
+                log.borrow_mut().push(name);
+                leno::yield_now().await;
+            }
+        }));
+    }
+    a.block_on(async {});
+    b.block_on(async {});
+    a.block_on(async {});
+    b.block_on(leno::yield_now());
+    drop((b, a));
+    assert_eq!(log.borrow().iter().collect::<String>(), "ababBA");
+}

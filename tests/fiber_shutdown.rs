@@ -1,0 +1,314 @@
+//! The ends of runtimes and cords; `block_on` where it must not be.
+#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
+
+mod fiber_support;
+
+use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, until};
+use leno::fiber::{self, Builder, Cord, JoinHandle, Runtime, spawn_local, unblock};
+use std::future::pending;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+#[test]
+fn dropping_a_runtime_drops_all_its_fibers() {
+    // F7: queued, sleeping, parked, blocked in `unblock`, waiting for each other, yielding for ever.
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let leave = Latch::default();
+        let mut handles = Vec::new();
+        for _ in 0..10 {
+            let probes: [_; 5] = std::array::from_fn(|_| drops.probe());
+            let wait = leave.clone();
+            let [a, b, c, d, e] = probes;
+            handles.push(runtime.spawn(async move {
+                let _probe = a;
+                leno::sleep(Duration::from_secs(3600)).await;
+            }));
+            handles.push(runtime.spawn(async move {
+                let _probe = b;
+                fiber::park().await;
+            }));
+            handles.push(runtime.spawn(async move {
+                let _probe = c;
+                unblock(move || wait.wait()).await;
+            }));
+            handles.push(runtime.spawn(async move {
+                let _probe = d;
+                leno::spawn(pending::<()>()).await.unwrap();
+            }));
+            handles.push(runtime.spawn(async move {
+                let _probe = e;
+                loop {
+                    leno::yield_now().await;
+                }
+            }));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+        drop(runtime);
+        assert_eq!(drops.count(), 50);
+        for handle in handles {
+            assert!(handle.wait().unwrap_err().is_cancelled());
+        }
+        leave.open();
+    });
+}
+
+#[test]
+fn dropping_a_runtime_inside_its_own_fiber() {
+    // F7: in a poll, and in a future's drop; nothing hangs, all is dropped.
+    in_time(|| {
+        for workers in [1, 3] {
+            for in_drop in [false, true] {
+                let runtime = Runtime::builder().workers(workers).build().unwrap();
+                let drops = Drops::default();
+                let (own, other) = (drops.probe(), drops.probe());
+                drop(runtime.spawn(async move {
+                    let _probe = other;
+                    pending::<()>().await;
+                }));
+                let slot = Arc::new(Mutex::new(None));
+                let take = slot.clone();
+                let ready = Latch::default();
+                let go = ready.clone();
+                let fiber = runtime.spawn(async move {
+                    let _probe = own;
+                    let kill = move || {
+                        go.wait();
+                        drop(take.lock().unwrap().take().expect("the runtime"));
+                    };
+                    if in_drop {
+                        let mut kill = Some(kill);
+                        let _kills = Defer(move || kill.take().unwrap()());
+                        leno::yield_now().await;
+                    } else {
+                        kill();
+                        pending::<()>().await;
+                    }
+                });
+                *slot.lock().unwrap() = Some(runtime);
+                ready.open();
+                assert_eq!(fiber.wait().is_ok(), in_drop);
+                until(|| drops.count() == 2);
+            }
+        }
+    });
+}
+
+#[test]
+fn dropping_a_runtime_inside_its_own_block_on_of_another() {
+    // F7: another runtime's thread may wait for the workers.
+    in_time(|| {
+        let outer = Runtime::builder().workers(1).build().unwrap();
+        let inner = Runtime::builder().workers(1).build().unwrap();
+        let stash = Stash::default();
+        drop(inner.spawn(stash.pending()));
+        until(|| stash.polls() == 1);
+        outer.block_on(async move { drop(inner) });
+        outer.spawn(async {}).wait().unwrap();
+        stash.waker().unwrap().wake();
+    });
+}
+
+#[test]
+fn spawning_during_shutdown_is_cancelled() {
+    // F8: from a drop that the shutdown causes, on both executors.
+    in_time(|| {
+        let late: Arc<Mutex<Vec<JoinHandle<()>>>> = Arc::default();
+        let (polled, drops) = (Arc::new(AtomicBool::new(false)), Drops::default());
+        let spawner = || {
+            let (late, polled, probe) = (late.clone(), polled.clone(), drops.probe());
+            let mut probe = Some(probe);
+            let spawns = Defer(move || {
+                let (polled, probe) = (polled.clone(), probe.take());
+                let fiber = leno::spawn(async move {
+                    let _probe = probe;
+                    polled.store(true, SeqCst);
+                });
+                late.lock().unwrap().push(fiber);
+            });
+            async move {
+                let _spawns = spawns;
+                pending::<()>().await;
+            }
+        };
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let started = runtime.spawn(spawner());
+        drop(runtime);
+        assert!(started.wait().unwrap_err().is_cancelled());
+        let cord = Cord::new();
+        drop(cord.spawn_local(spawner()));
+        cord.block_on(leno::yield_now());
+        drop(cord);
+        assert_eq!(drops.count(), 2);
+        assert!(!polled.load(SeqCst));
+        for fiber in late.lock().unwrap().drain(..) {
+            assert!(fiber.wait().unwrap_err().is_cancelled());
+        }
+    });
+}
+
+#[test]
+fn shutdown_tells_who_was_still_alive() {
+    // F8, F15
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let probe = drops.probe();
+        let (quick, slow) = runtime.block_on(async {
+            let quick =
+                Builder::new().name("quick").spawn(async { leno::sleep(Duration::from_millis(5)).await });
+            let slow = Builder::new().name("slow").spawn(async move {
+                let _probe = probe;
+                pending::<()>().await;
+            });
+            (quick, slow)
+        });
+        let alive = runtime.shutdown(Duration::from_millis(50));
+        assert_eq!(alive.len(), 1);
+        assert_eq!(alive[0].name(), Some("slow"));
+        assert_eq!(alive[0].id(), slow.id());
+        assert!(alive[0].is_finished());
+        assert_eq!(drops.count(), 1);
+        quick.wait().unwrap();
+        assert!(slow.wait().unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn shutdown_ends_early_when_all_have_ended() {
+    // F8
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async { leno::sleep(Duration::from_millis(5)).await });
+        assert!(runtime.shutdown(Duration::from_secs(3600)).is_empty());
+        fiber.wait().unwrap();
+        assert!(Runtime::new().unwrap().shutdown(Duration::MAX).is_empty());
+    });
+}
+
+#[test]
+fn shutdown_refuses_new_fibers_during_the_grace() {
+    // F8
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let (entered, refused) = (Latch::default(), Arc::new(AtomicUsize::new(0)));
+        let (enter, count) = (entered.clone(), refused.clone());
+        let fiber = runtime.spawn(async move {
+            enter.open();
+            loop {
+                match leno::spawn(async {}).await {
+                    Ok(()) => leno::yield_now().await,
+                    Err(error) => {
+                        assert!(error.is_cancelled());
+                        count.fetch_add(1, SeqCst);
+                        break;
+                    }
+                }
+            }
+        });
+        entered.wait();
+        assert!(runtime.shutdown(Duration::from_secs(3600)).is_empty());
+        fiber.wait().unwrap();
+        assert_eq!(refused.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn what_outlives_its_executor_is_inert() {
+    // F2, F8
+    let (stash, drops) = (Stash::default(), Drops::default());
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let probe = drops.probe();
+    let pending = stash.pending();
+    let fiber = runtime.spawn(async move {
+        let _probe = probe;
+        pending.await;
+    });
+    until(|| stash.polls() == 1);
+    let reference = fiber.fiber();
+    drop(runtime);
+    assert_eq!(drops.count(), 1);
+    stash.take().unwrap().wake();
+    reference.unpark();
+    reference.cancel();
+    assert!(fiber::find(reference.id()).is_none());
+    assert!(fiber.wait().unwrap_err().is_cancelled());
+}
+
+#[test]
+fn block_on_inside_block_on_names_both_places() {
+    // F7: whatever the two executors are.
+    let nested = |outer: &dyn Fn(Box<dyn FnOnce()>), inner: fn()| {
+        let caught = catch_unwind(AssertUnwindSafe(|| outer(Box::new(inner))));
+        let payload = caught.unwrap_err();
+        let message = payload.downcast_ref::<String>().expect("a message").clone();
+        let here = "fiber_shutdown.rs:";
+        assert_eq!(message.matches(here).count(), 2, "both places: {message}");
+        assert!(message.contains("unblock"), "says what to do: {message}");
+    };
+    let default_inside = || leno::block_on(async {});
+    let cord_inside = || Cord::new().block_on(async {});
+    for inner in [default_inside as fn(), cord_inside as fn()] {
+        nested(&|run| leno::block_on(async { run() }), inner);
+        nested(&|run| Cord::new().block_on(async { run() }), inner);
+    }
+    // Afterwards all is as before.
+    assert_eq!(leno::block_on(async { 1 }), 1);
+}
+
+#[test]
+fn block_on_in_unblock_is_fine() {
+    // F7
+    let value = leno::block_on(unblock(|| leno::block_on(async { leno::spawn(async { 5 }).await.unwrap() })));
+    assert_eq!(value, 5);
+}
+
+#[test]
+fn a_cord_drops_its_fibers_where_it_is() {
+    // F7, F11
+    let cord = Cord::new();
+    let here = std::thread::current().id();
+    let drops = Drops::default();
+    for _ in 0..3 {
+        let probe = drops.probe();
+        drop(cord.spawn_local(async move {
+            let _there = Defer(move || {
+                let _ = &probe;
+                assert_eq!(std::thread::current().id(), here);
+            });
+            leno::sleep(Duration::from_secs(3600)).await;
+        }));
+    }
+    cord.block_on(leno::yield_now());
+    assert_eq!(drops.count(), 0);
+    drop(cord);
+    assert_eq!(drops.count(), 3);
+}
+
+#[test]
+fn a_cord_in_a_thread_local_ends_with_its_thread() {
+    // F7: dropped while the thread's locals go.
+    in_time(|| {
+        thread_local! {
+            static CORD: Cord = Cord::new();
+        }
+        let drops = Drops::default();
+        let probe = drops.probe();
+        std::thread::spawn(move || {
+            CORD.with(|cord| {
+                drop(cord.spawn_local(async move {
+                    let _probe = probe;
+                    let _spawns = Defer(|| drop(spawn_local(pending::<()>())));
+                    pending::<()>().await;
+                }));
+                cord.block_on(leno::yield_now());
+            });
+        })
+        .join()
+        .unwrap();
+        assert_eq!(drops.count(), 1);
+    });
+}

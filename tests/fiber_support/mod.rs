@@ -1,0 +1,115 @@
+//! What several of the fiber tests need.
+#![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
+#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
+
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+pub(crate) use std::sync::atomic::Ordering::SeqCst;
+
+/// How often its copies were dropped.
+#[derive(Clone, Default)]
+pub(crate) struct Drops(Arc<AtomicUsize>);
+
+/// Counts its drop.
+pub(crate) struct OnDrop(Arc<AtomicUsize>);
+
+impl Drops {
+    pub(crate) fn probe(&self) -> OnDrop {
+        OnDrop(Arc::clone(&self.0))
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Calls a closure when dropped.
+pub(crate) struct Defer<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for Defer<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Where a future leaves its waker for the test.
+#[derive(Clone, Default)]
+pub(crate) struct Stash(Arc<(Mutex<Option<Waker>>, AtomicUsize)>);
+
+impl Stash {
+    /// Pending for ever; leaves the waker of the last poll, and counts polls.
+    pub(crate) fn pending(&self) -> impl Future<Output = ()> + Send + 'static {
+        let stash = self.clone();
+        poll_fn(move |cx| {
+            *stash.0.0.lock().unwrap() = Some(cx.waker().clone());
+            stash.0.1.fetch_add(1, Ordering::SeqCst);
+            Poll::Pending
+        })
+    }
+
+    pub(crate) fn waker(&self) -> Option<Waker> {
+        self.0.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn take(&self) -> Option<Waker> {
+        self.0.0.lock().unwrap().take()
+    }
+
+    pub(crate) fn polls(&self) -> usize {
+        self.0.1.load(Ordering::SeqCst)
+    }
+}
+
+/// A latch for threads.
+#[derive(Clone, Default)]
+pub(crate) struct Latch(Arc<(Mutex<bool>, Condvar)>);
+
+impl Latch {
+    pub(crate) fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits; panics after ten seconds.
+    pub(crate) fn wait(&self) {
+        let guard = self.0.0.lock().unwrap();
+        let (_guard, result) =
+            self.0.1.wait_timeout_while(guard, Duration::from_secs(10), |open| !*open).unwrap();
+        assert!(!result.timed_out(), "nobody came");
+    }
+}
+
+/// Yields until `done`, ten seconds at most.
+pub(crate) fn until(done: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(10), "it never happened");
+        std::thread::yield_now();
+    }
+}
+
+/// Runs `test` on a thread of its own; panics if it takes longer than ten seconds.
+pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
+    let (done, ended) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    match ended.recv_timeout(Duration::from_secs(10)) {
+        Ok(()) => thread.join().unwrap(),
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(thread.join().unwrap_err())
+        }
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+    }
+}

@@ -1,0 +1,191 @@
+//! Locks on fibers, tokio, threads, and all of them at once: M1–M4, M7, M8.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use leno::fiber::{Cord, Runtime};
+use leno::sync::Mutex;
+
+use crate::each_place;
+use crate::support::{Crew, Place, within};
+
+fn both<T: Copy>(value: T) -> [Arc<Mutex<T>>; 2] {
+    [Arc::new(Mutex::new(value)), Arc::new(Mutex::fair(value))]
+}
+
+/// M1, M8: nobody sees the two halves of a change; no change is lost. Held across a suspension.
+fn exclusion(places: &[Place]) {
+    for mutex in both((0, 0)) {
+        let mut crew = Crew::new("M1: exclusion", places);
+        for _ in 0..8 {
+            let mutex = Arc::clone(&mutex);
+            crew.add(move |at| async move {
+                for i in 0..200 {
+                    let mut guard = at.lock(&mutex).await;
+                    assert_eq!(guard.0, guard.1, "M1: nobody else is in between");
+                    guard.0 += 1;
+                    if i % 8 == 0 {
+                        at.pause().await;
+                    }
+                    guard.1 += 1;
+                }
+            });
+        }
+        crew.run();
+        assert_eq!(
+            *mutex.try_lock().expect("M1: all guards are gone"),
+            (1600, 1600),
+            "M1: no change is lost"
+        );
+    }
+}
+
+/// M2: waiters that give up while the lock goes round lose no grant.
+fn giving_up_loses_no_grant(places: &[Place]) {
+    for mutex in both(0) {
+        let mut crew = Crew::new("M2: giving up", places);
+        let locked = Arc::new(AtomicUsize::new(0));
+        for member in 0..8 {
+            let (mutex, locked) = (Arc::clone(&mutex), Arc::clone(&locked));
+            crew.add(move |at| async move {
+                for _ in 0..200 {
+                    let guard = if member % 2 == 0 {
+                        Some(at.lock(&mutex).await)
+                    } else if at == Place::Thread {
+                        mutex.lock_timeout(std::time::Duration::from_micros(5))
+                    } else {
+                        // Polled twice at most: it may leave while it waits, or when it was just granted the lock.
+                        let mut polls = 0;
+                        let mut lock = mutex.lock();
+                        std::future::poll_fn(move |cx| {
+                            polls += 1;
+                            match Pin::new(&mut lock).poll(cx) {
+                                Poll::Ready(guard) => Poll::Ready(Some(guard)),
+                                Poll::Pending if polls == 2 => Poll::Ready(None),
+                                Poll::Pending => {
+                                    cx.waker().wake_by_ref();
+                                    Poll::Pending
+                                }
+                            }
+                        })
+                        .await
+                    };
+                    if let Some(mut guard) = guard {
+                        *guard += 1;
+                        locked.fetch_add(1, Ordering::SeqCst);
+                        at.pause().await;
+                    }
+                }
+            });
+        }
+        crew.run();
+        let value = *mutex.try_lock().expect("M2: all guards are gone");
+        assert_eq!(value, locked.load(Ordering::SeqCst), "M1: no change is lost");
+        assert!(value >= 800, "M2: those who wait get the lock");
+    }
+}
+
+/// M8: owned guards move to other tasks and unlock there.
+fn owned_guards_travel(places: &[Place]) {
+    for mutex in both(0) {
+        let (tx, rx) = leno::bounded(1);
+        let mut crew = Crew::new("M8: owned guards", places);
+        let locker = Arc::clone(&mutex);
+        crew.add(move |at| async move {
+            for _ in 0..100 {
+                let guard =
+                    if at == Place::Thread { locker.lock_arc().wait() } else { locker.lock_arc().await };
+                at.send(&tx, guard).await.expect("open");
+            }
+        });
+        crew.add(move |at| async move {
+            while let Ok(mut guard) = at.recv(&rx).await {
+                *guard += 1;
+            }
+        });
+        crew.run();
+        assert_eq!(*mutex.try_lock().expect("M1: free"), 100);
+    }
+}
+
+each_place!(exclusion, giving_up_loses_no_grant, owned_guards_travel);
+
+/// M1: a fiber that panics or is cancelled with a guard held unlocks.
+#[test]
+fn a_fiber_that_ends_early_unlocks() {
+    within("M1: fibers that end early", || {
+        for mutex in both(0) {
+            let cord = Cord::new();
+            let held = Arc::clone(&mutex);
+            let fiber = cord.spawn_local(async move {
+                let _guard = held.lock().await;
+                panic!("planted: in a fiber that holds the lock");
+            });
+            let error =
+                cord.block_on(async move { fiber.await.map(|never: ()| never) }).expect_err("it panicked");
+            assert!(error.is_panic());
+            assert!(mutex.try_lock().is_some(), "M1: unlocked by the panic, not poisoned");
+            let held = Arc::clone(&mutex);
+            let fiber = cord.spawn_local(async move {
+                let _guard = held.lock().await;
+                std::future::pending::<()>().await;
+            });
+            let waiter = Arc::clone(&mutex);
+            cord.block_on(async move {
+                while waiter.try_lock().is_some() {
+                    leno::yield_now().await;
+                }
+                fiber.cancel();
+                drop(waiter.lock().await);
+                assert!(fiber.await.expect_err("cancelled").is_cancelled());
+            });
+        }
+    });
+}
+
+/// M7: ten thousand fibers that wait are released by one unlock, one after the other.
+#[test]
+fn ten_thousand_fibers() {
+    within("M7: ten thousand fibers", || {
+        for mutex in both(0) {
+            let runtime = Runtime::builder().workers(2).build().expect("a runtime starts");
+            let guard = mutex.try_lock().expect("free");
+            let fibers = (0..10_000).map(|_| {
+                let mutex = Arc::clone(&mutex);
+                runtime.spawn(async move { *mutex.lock().await += 1 })
+            });
+            let fibers = fibers.collect::<Vec<_>>();
+            drop(guard);
+            runtime.block_on(async {
+                for fiber in fibers {
+                    fiber.await.expect("no panic");
+                }
+            });
+            assert_eq!(*mutex.try_lock().expect("free"), 10_000, "M7: all were released");
+        }
+    });
+}
+
+/// C25: a blocking lock that would wait inside a fiber of a cord panics, and names what to use instead.
+#[test]
+fn blocking_on_a_cord_panics_with_advice() {
+    let message = within("C25: blocking inside a cord's fiber", || {
+        let cord = Cord::new();
+        let mutex = Arc::new(Mutex::new(0));
+        let _guard = mutex.try_lock().expect("free");
+        let held = Arc::clone(&mutex);
+        let fiber = cord.spawn_local(async move { drop(held.lock_blocking()) });
+        let panic = cord.block_on(fiber).expect_err("C25: blocking on a cord panics").into_panic();
+        panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
+    });
+    let message = message.expect("C25: the panic says something");
+    assert!(
+        message.contains("unblock") && message.contains("lock"),
+        "C25: names what to use, got: {message}"
+    );
+}

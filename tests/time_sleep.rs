@@ -1,0 +1,399 @@
+//! Sleeping, time limits, clocks.
+#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
+
+mod fiber_support;
+
+use fiber_support::{Defer, Drops, in_time};
+use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
+use leno::time::Clock;
+use std::cell::RefCell;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn cord() -> Cord {
+    Cord::with_clock(Clock::virtual_time())
+}
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn sleeps_take_exactly_their_time_and_no_real_time() {
+    // F12
+    let real = Instant::now();
+    let cord = cord();
+    cord.block_on(async {
+        let start = fiber::now();
+        leno::sleep(3600 * SECOND).await;
+        assert_eq!(fiber::now() - start, 3600 * SECOND);
+        sleep_until(start + 7200 * SECOND).await;
+        assert_eq!(fiber::now() - start, 7200 * SECOND);
+    });
+    assert!(real.elapsed() < 60 * SECOND);
+}
+
+#[test]
+fn zero_and_past_are_ready_at_once_and_max_never() {
+    // F12
+    let cord = cord();
+    cord.block_on(async {
+        let start = fiber::now();
+        let mut polls = 0;
+        poll_fn(|cx| {
+            polls += 1;
+            assert!(Pin::new(&mut leno::sleep(Duration::ZERO)).poll(cx).is_ready());
+            assert!(Pin::new(&mut sleep_until(start)).poll(cx).is_ready());
+            assert!(Pin::new(&mut sleep_until(start - SECOND)).poll(cx).is_ready());
+            Poll::Ready(())
+        })
+        .await;
+        assert_eq!(polls, 1);
+        assert!(leno::timeout(1_000_000 * SECOND, leno::sleep(Duration::MAX)).await.is_err());
+        assert_eq!(leno::sleep(Duration::MAX).deadline(), None);
+        assert_eq!(fiber::now() - start, 1_000_000 * SECOND);
+    });
+}
+
+#[test]
+fn equal_deadlines_fire_in_the_order_in_which_they_were_set() {
+    // F12
+    let cord = cord();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let at = cord.block_on(async { fiber::now() }) + SECOND;
+    for name in 0..100 {
+        let log = log.clone();
+        drop(cord.spawn_local(async move {
+            sleep_until(at).await;
+            log.borrow_mut().push(name);
+        }));
+    }
+    cord.block_on(leno::sleep(2 * SECOND));
+    assert!(log.borrow().iter().copied().eq(0..100));
+}
+
+#[test]
+fn a_sleep_made_outside_the_cord_counts_on_its_clock() {
+    let cord = cord();
+    let start = cord.block_on(async { fiber::now() });
+    cord.block_on(leno::sleep(5 * SECOND));
+    assert_eq!(cord.block_on(async { fiber::now() }) - start, 5 * SECOND);
+}
+
+#[test]
+fn virtual_time_passes_only_when_all_wait() {
+    // F12: yielding fibers hold it up; reading it doesn't move it.
+    let clock = Clock::virtual_time();
+    let cord = Cord::with_clock(clock.clone());
+    let start = clock.now();
+    cord.block_on(async {
+        let sleeper = spawn_local(leno::sleep(SECOND));
+        for _ in 0..1000 {
+            leno::yield_now().await;
+        }
+        assert_eq!(clock.now(), start);
+        assert!(!sleeper.is_finished());
+        sleeper.await.unwrap();
+        assert_eq!(clock.now(), start + SECOND);
+    });
+    assert_eq!(clock.now(), start + SECOND);
+    std::thread::sleep(Duration::from_millis(1));
+    assert_eq!(clock.now(), start + SECOND);
+    assert!(clock.is_virtual() && !Clock::real().is_virtual());
+}
+
+#[test]
+fn virtual_time_on_a_runtime_with_several_workers() {
+    // F12: jumps only when all workers, and the thread of `block_on`, wait.
+    in_time(|| {
+        let clock = Clock::virtual_time();
+        let runtime = Runtime::builder().workers(3).clock(clock.clone()).build().unwrap();
+        let start = clock.now();
+        runtime.block_on(async {
+            let fibers: Vec<_> = (1..=50_u32)
+                .map(|n| {
+                    leno::spawn(async move {
+                        for _ in 0..4 {
+                            leno::sleep(n * SECOND).await;
+                        }
+                        fiber::now()
+                    })
+                })
+                .collect();
+            // The main fiber blocks its own thread: no time passes.
+            std::thread::sleep(Duration::from_millis(5));
+            assert_eq!(fiber::now(), start);
+            for (n, fiber) in (1..=50_u32).zip(fibers) {
+                assert_eq!(fiber.await.unwrap() - start, 4 * n * SECOND);
+            }
+        });
+        // Nobody in `block_on`: the runtime's own fibers still get their time.
+        let fiber = runtime.spawn(async { leno::sleep(3600 * SECOND).await });
+        fiber.wait().unwrap();
+        // A fiber that blocks its worker holds time up as well.
+        let blocker = runtime.spawn(async {
+            let sleeper = leno::spawn(leno::sleep(SECOND));
+            std::thread::sleep(Duration::from_millis(5));
+            sleeper.is_finished()
+        });
+        assert!(!blocker.wait().unwrap());
+    });
+}
+
+#[test]
+fn never_early_in_real_time() {
+    // F12
+    leno::block_on(async {
+        for micros in [1, 50, 500, 1500, 3000] {
+            let span = Duration::from_micros(micros);
+            let start = Instant::now();
+            leno::sleep(span).await;
+            assert!(start.elapsed() >= span);
+        }
+    });
+}
+
+#[test]
+fn an_earlier_timer_overtakes_the_one_being_waited_for() {
+    // F12: set while the watcher sleeps for a later one.
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let long = runtime.spawn(leno::sleep(3600 * SECOND));
+        std::thread::sleep(Duration::from_millis(2));
+        runtime.block_on(leno::sleep(Duration::from_millis(2)));
+        assert!(!long.is_finished());
+    });
+}
+
+#[test]
+fn a_reset_works_both_ways() {
+    // F12
+    let cord = cord();
+    cord.block_on(async {
+        let start = fiber::now();
+        let mut sleep = leno::sleep(10 * SECOND);
+        assert!(leno::timeout(SECOND, &mut sleep).await.is_err());
+        sleep.reset(start + 2 * SECOND);
+        (&mut sleep).await;
+        assert_eq!(fiber::now() - start, 2 * SECOND);
+        assert!(sleep.is_elapsed());
+        sleep.reset(start + 5 * SECOND);
+        assert!(!sleep.is_elapsed());
+        assert!(leno::timeout(SECOND, &mut sleep).await.is_err());
+        sleep.reset(start + 20 * SECOND);
+        (&mut sleep).await;
+        assert_eq!(fiber::now() - start, 20 * SECOND);
+        assert_eq!(sleep.deadline(), Some(start + 20 * SECOND));
+    });
+}
+
+#[test]
+fn the_latest_waker_is_woken_and_a_dropped_sleep_lets_go() {
+    // F12, C12
+    let cord = cord();
+    let (a, b) = (Arc::new(Count::default()), Arc::new(Count::default()));
+    cord.block_on(async {
+        let mut sleep = leno::sleep(SECOND);
+        for count in [&a, &b] {
+            let waker = Waker::from(count.clone());
+            assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+            assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!((Arc::strong_count(&a), Arc::strong_count(&b)), (1, 2));
+        leno::sleep(2 * SECOND).await;
+        assert_eq!((a.0.load(Ordering::SeqCst), b.0.load(Ordering::SeqCst)), (0, 1));
+        let mut dropped = leno::sleep(SECOND);
+        let waker = Waker::from(a.clone());
+        assert!(Pin::new(&mut dropped).poll(&mut Context::from_waker(&waker)).is_pending());
+        drop((dropped, waker));
+        assert_eq!(Arc::strong_count(&a), 1);
+        let start = fiber::now();
+        leno::sleep(5 * SECOND).await;
+        assert_eq!(fiber::now() - start, 5 * SECOND);
+    });
+    assert_eq!(a.0.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_sleep_moves_between_executors() {
+    // F12, C12: begun on one cord, ended on another, whose clock differs; the rest is what it sleeps there.
+    let first = cord();
+    let mut sleep = leno::sleep(10 * SECOND);
+    let (sleep,) = first.block_on(async move {
+        assert!(leno::timeout(4 * SECOND, &mut sleep).await.is_err());
+        (sleep,)
+    });
+    let cord = cord();
+    let start = cord.block_on(async { fiber::now() });
+    cord.block_on(sleep);
+    assert_eq!(cord.block_on(async { fiber::now() }) - start, 6 * SECOND);
+}
+
+#[test]
+fn a_sleep_survives_the_runtime_it_was_set_on() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let start = Instant::now();
+        let mut sleep = leno::sleep(Duration::from_millis(20));
+        let (sleep,) = runtime.block_on(async move {
+            assert!(leno::timeout(Duration::ZERO, &mut sleep).await.is_err());
+            (sleep,)
+        });
+        drop(runtime);
+        sleep.wait();
+        assert!(start.elapsed() >= Duration::from_millis(20));
+    });
+}
+
+#[test]
+fn sleeping_on_another_executor_and_on_threads() {
+    // F12: the default runtime keeps the timers.
+    let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    tokio.block_on(async {
+        let start = Instant::now();
+        leno::sleep(Duration::from_millis(3)).await;
+        assert!(start.elapsed() >= Duration::from_millis(3));
+        assert!(leno::timeout(Duration::from_millis(1), pending::<()>()).await.is_err());
+    });
+    assert!(leno::sleep(Duration::from_millis(1)).wait_timeout(Duration::ZERO).is_err());
+}
+
+#[test]
+fn a_timeout_and_its_result_at_one_instant() {
+    // F12: the future wins; a timeout of zero polls once.
+    let cord = cord();
+    cord.block_on(async {
+        assert!(leno::timeout(SECOND, leno::sleep(SECOND)).await.is_ok());
+        assert!(leno::timeout(SECOND, leno::sleep(SECOND + Duration::from_nanos(1))).await.is_err());
+        assert_eq!(leno::timeout(Duration::ZERO, async { 1 }).await.unwrap(), 1);
+        assert!(leno::timeout(Duration::ZERO, leno::yield_now()).await.is_err());
+        // A future that completes at the very instant, by way of another fiber.
+        let other = spawn_local(leno::sleep(SECOND));
+        leno::yield_now().await;
+        assert!(leno::timeout(SECOND, other).await.is_ok());
+    });
+}
+
+#[test]
+fn a_timeout_drops_its_future_with_itself() {
+    let cord = cord();
+    let drops = Drops::default();
+    let probe = drops.probe();
+    cord.block_on(async {
+        let limited = leno::timeout(SECOND, async move {
+            let _probe = probe;
+            pending::<()>().await;
+        });
+        let error = limited.await.unwrap_err();
+        assert_eq!(error.to_string(), "the time was up");
+        assert_eq!(drops.count(), 1);
+    });
+}
+
+#[test]
+fn dropped_while_firing() {
+    // F12: the first of two equal timers wakes a fiber that drops the second's.
+    let cord = cord();
+    cord.block_on(async {
+        let at = fiber::now() + SECOND;
+        let victim: Rc<RefCell<Option<Sleep>>> = Rc::default();
+        let mut sleep = sleep_until(at);
+        let take = victim.clone();
+        let killer = spawn_local(async move {
+            sleep_until(at).await;
+            drop(take.borrow_mut().take());
+        });
+        leno::yield_now().await;
+        assert!(poll_fn(|cx| Poll::Ready(Pin::new(&mut sleep).poll(cx).is_pending())).await);
+        *victim.borrow_mut() = Some(sleep);
+        killer.await.unwrap();
+        assert!(victim.borrow().is_none());
+    });
+}
+
+#[test]
+fn a_panicking_waker_loses_nobody_elses_timer() {
+    struct Angry;
+    impl Wake for Angry {
+        fn wake(self: Arc<Self>) {
+            panic!("woken");
+        }
+    }
+    let cord = cord();
+    cord.block_on(async {
+        let start = fiber::now();
+        let mut angry = leno::sleep(SECOND);
+        let waker = Waker::from(Arc::new(Angry));
+        assert!(Pin::new(&mut angry).poll(&mut Context::from_waker(&waker)).is_pending());
+        leno::sleep(SECOND).await;
+        assert_eq!(fiber::now() - start, SECOND);
+    });
+}
+
+#[test]
+fn a_waker_may_set_and_drop_timers_while_it_is_woken() {
+    // The timers' lock isn't held.
+    struct Busy(std::sync::Mutex<Option<Sleep>>);
+    impl Wake for Busy {
+        fn wake(self: Arc<Self>) {
+            drop(self.0.lock().unwrap().take());
+            let mut another = leno::sleep(SECOND);
+            let _ = Pin::new(&mut another).poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+    let cord = cord();
+    cord.block_on(async {
+        let mut other = leno::sleep(5 * SECOND);
+        assert!(poll_fn(|cx| Poll::Ready(Pin::new(&mut other).poll(cx).is_pending())).await);
+        let waker = Waker::from(Arc::new(Busy(std::sync::Mutex::new(Some(other)))));
+        let mut sleep = leno::sleep(SECOND);
+        assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+        leno::sleep(2 * SECOND).await;
+    });
+}
+
+#[test]
+fn a_hundred_thousand_sleeps() {
+    // F12, F16
+    let cord = cord();
+    let woken = Rc::new(std::cell::Cell::new(0_u32));
+    for n in 0..100_000_u64 {
+        let woken = woken.clone();
+        drop(cord.spawn_local(async move {
+            leno::sleep(Duration::from_millis(n * 7919 % 10_000)).await;
+            woken.set(woken.get() + 1);
+        }));
+    }
+    cord.block_on(leno::sleep(10 * SECOND));
+    assert_eq!(woken.get(), 100_000);
+}
+
+#[test]
+fn a_cancelled_fiber_takes_its_timer_with_it() {
+    // F12: otherwise virtual time would jump there.
+    let cord = cord();
+    cord.block_on(async {
+        let start = fiber::now();
+        let fiber = spawn_local(async {
+            let _end = Defer(|| ());
+            leno::sleep(3600 * SECOND).await;
+        });
+        leno::yield_now().await;
+        fiber.cancel();
+        fiber.await.unwrap_err();
+        assert!(leno::timeout(SECOND, pending::<()>()).await.is_err());
+        assert_eq!(fiber::now() - start, SECOND);
+    });
+}
