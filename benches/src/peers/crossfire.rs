@@ -1,0 +1,35 @@
+//! crossfire, which has no capacity 0 and whose capacity 1 holds two values (a slot for each side).
+
+use crossfire::{AsyncRx, AsyncTx, MAsyncRx, MAsyncTx, MRx, MTx, Rx, Tx, mpmc, spsc};
+
+super::adapter! {
+    /// From tasks.
+    Crossfire, "crossfire", Mpmc, MAsyncTx<mpmc::Array<u64>>, MAsyncRx<mpmc::Array<u64>>;
+    open(capacity) (capacity > 0).then(|| mpmc::bounded_async(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one sender and one receiver.
+    CrossfireSpsc, "crossfire-spsc", Spsc, AsyncTx<spsc::Array<u64>>, AsyncRx<spsc::Array<u64>>;
+    open(capacity) (capacity > 0).then(|| spsc::bounded_async(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    CrossfireBlocking, "crossfire", Mpmc, MTx<mpmc::Array<u64>>, MRx<mpmc::Array<u64>>;
+    open(capacity) (capacity > 0).then(|| mpmc::bounded_blocking(capacity));
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one sender and one receiver.
+    CrossfireSpscBlocking, "crossfire-spsc", Spsc, Tx<spsc::Array<u64>>, Rx<spsc::Array<u64>>;
+    open(capacity) (capacity > 0).then(|| spsc::bounded_blocking(capacity));
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}

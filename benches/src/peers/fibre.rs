@@ -1,0 +1,54 @@
+//! fibre, whose rendezvous channels are types of their own.
+
+use fibre::mpmc::{self, rendezvous as mpmc0};
+use fibre::spsc::{self, rendezvous as spsc0};
+
+super::adapter! {
+    /// From tasks.
+    Fibre, "fibre", Mpmc, mpmc::AsyncSender<u64>, mpmc::AsyncReceiver<u64>;
+    open(capacity) (capacity > 0).then(|| mpmc::bounded_async(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, capacity 0.
+    FibreRendezvous, "fibre", Mpmc, mpmc0::RendezvousAsyncSender<u64>, mpmc0::RendezvousAsyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(mpmc0::rendezvous_async);
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one sender and one receiver.
+    FibreSpsc, "fibre-spsc", Spsc, spsc::BoundedAsyncSender<u64>, spsc::BoundedAsyncReceiver<u64>;
+    open(capacity) (capacity > 0).then(|| spsc::bounded_async(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one sender and one receiver, capacity 0.
+    FibreSpscRendezvous, "fibre-spsc", Spsc,
+    spsc0::RendezvousAsyncSender<u64>, spsc0::RendezvousAsyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(spsc0::rendezvous_async);
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    FibreBlocking, "fibre", Mpmc, mpmc::Sender<u64>, mpmc::Receiver<u64>;
+    open(capacity) (capacity > 0).then(|| mpmc::bounded(capacity));
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, capacity 0.
+    FibreRendezvousBlocking, "fibre", Mpmc,
+    mpmc0::RendezvousSyncSender<u64>, mpmc0::RendezvousSyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(mpmc0::rendezvous);
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}

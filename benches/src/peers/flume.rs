@@ -1,0 +1,19 @@
+//! flume.
+
+use flume::{Receiver, Sender, bounded};
+
+super::adapter! {
+    /// From tasks.
+    Flume, "flume", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity));
+    send(tx, value) tx.send_async(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_async().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    FlumeBlocking, "flume", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity));
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}

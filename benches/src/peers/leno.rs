@@ -1,0 +1,19 @@
+//! leno's channels: `bounded`, of which capacity 0 is the rendezvous.
+
+use leno::{Receiver, Sender, bounded};
+
+super::adapter! {
+    /// From tasks.
+    Leno, "leno", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    LenoBlocking, "leno", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity));
+    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+}

@@ -1,0 +1,19 @@
+//! `tokio::sync::mpsc`, which has no capacity 0.
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+super::adapter! {
+    /// From tasks.
+    Tokio, "tokio", Mpsc, Sender<u64>, Receiver<u64>;
+    open(capacity) (capacity > 0).then(|| channel(capacity));
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await, try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    TokioBlocking, "tokio", Mpsc, Sender<u64>, Receiver<u64>;
+    open(capacity) (capacity > 0).then(|| channel(capacity));
+    send(tx, value) tx.blocking_send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.blocking_recv(), try rx.try_recv().ok();
+}
