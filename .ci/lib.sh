@@ -57,7 +57,7 @@ has_nightly() {
 planted_bugs() {
     local bugs="$target/bugs" name package filter wrapper log total=0
     mkdir -p "$bugs"
-    while read -r name package filter; do
+    while read -r name package filter <&3 || [ -n "$name" ]; do
         case $name in '' | '#'*) continue ;; esac
         total=$((total + 1))
         wrapper="$bugs/with-$name" log="$bugs/$name.log"
@@ -81,6 +81,6 @@ planted_bugs() {
             return 1
         fi
         echo "$name: caught by $package"
-    done <.ci/bugs
+    done 3<.ci/bugs
     echo "$total planted bugs, all caught"
 }

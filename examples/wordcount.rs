@@ -45,12 +45,18 @@ const READERS_PER_WORKER: usize = 4;
 const NAMED: usize = 5;
 
 fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os().skip(1), &mut io::stdout().lock(), &mut io::stderr()))
+    let args = std::env::args_os().skip(1);
+    ExitCode::from(run(args, Path::new("."), &mut io::stdout().lock(), &mut io::stderr()))
 }
 
-/// The whole program, with its surroundings as arguments; returns the exit code.
-pub(crate) fn run(args: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let options = match Options::parse(args) {
+/// The whole program, with its surroundings as arguments (`here`: the current folder); returns the exit code.
+pub(crate) fn run(
+    args: impl Iterator<Item = OsString>,
+    here: &Path,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let options = match Options::parse(args, here) {
         Ok(Some(options)) => options,
         Ok(None) => {
             return u8::from(writeln!(out, "{USAGE}").is_err_and(|e| e.kind() != ErrorKind::BrokenPipe));
@@ -104,10 +110,10 @@ struct Options {
 
 impl Options {
     /// `Ok(None)`: help was asked for.
-    fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options>, String> {
+    fn parse(mut args: impl Iterator<Item = OsString>, here: &Path) -> Result<Option<Options>, String> {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let mut options =
-            Options { path: ".".into(), skip_target: true, top: 20, workers: cores, check: false };
+            Options { path: here.to_path_buf(), skip_target: true, top: 20, workers: cores, check: false };
         let mut only_paths = false;
         while let Some(arg) = args.next() {
             let text = arg.to_string_lossy().into_owned();

@@ -43,10 +43,14 @@ struct Ended {
     err: String,
 }
 
-fn run(path: Option<&Path>, flags: &[&str]) -> Ended {
+fn run(path: &Path, flags: &[&str]) -> Ended {
+    run_in(Path::new("/nowhere"), Some(path), flags)
+}
+
+fn run_in(here: &Path, path: Option<&Path>, flags: &[&str]) -> Ended {
     let args = path.map(OsString::from).into_iter().chain(flags.iter().map(OsString::from));
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let code = wordcount::run(args, &mut out, &mut err);
+    let code = wordcount::run(args, here, &mut out, &mut err);
     Ended { code, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 
@@ -66,7 +70,7 @@ fn counts_words_by_frequency_then_alphabet() {
         .file("a.txt", "The weave, the WEFT; the warp-thread.")
         .file("sub/deeper/b.txt", "Weft 42 ÄRGER ärger\n")
         .file("empty", "");
-    let ended = run(Some(&tree.0), &["--check"]);
+    let ended = run(&tree.0, &["--check"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     let expected =
         [("the", 3), ("weft", 2), ("ärger", 2), ("42", 1), ("thread", 1), ("warp", 1), ("weave", 1)];
@@ -76,9 +80,9 @@ fn counts_words_by_frequency_then_alphabet() {
     assert!(ended.err.contains("files/s") && ended.err.contains("MB/s"), "{}", ended.err);
     assert!(ended.err.contains("sequential count of 3 files agrees"), "{}", ended.err);
 
-    let ended = run(Some(&tree.0), &["--top=2", "--workers", "1"]);
+    let ended = run(&tree.0, &["--top=2", "--workers", "1"]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("the", 3), ("weft", 2)]));
-    assert_eq!(run(Some(&tree.0), &["--top", "0"]).out, "");
+    assert_eq!(run(&tree.0, &["--top", "0"]).out, "");
 }
 
 #[test]
@@ -88,7 +92,7 @@ fn a_tree_with_more_files_than_any_channel_holds() {
         tree = tree.file(&format!("{}/{i}", i % 7), format!("same word{}\n", i % 10).repeat(20));
     }
     for workers in ["1", "2", "5"] {
-        let ended = run(Some(&tree.0), &["--check", "--top", "1", "--workers", workers]);
+        let ended = run(&tree.0, &["--check", "--top", "1", "--workers", workers]);
         assert_eq!((ended.code, words(&ended.out)), (0, vec![("same", 12_000)]), "{}", ended.err);
     }
 }
@@ -96,7 +100,7 @@ fn a_tree_with_more_files_than_any_channel_holds() {
 #[test]
 fn a_single_file_is_counted() {
     let tree = Tree::new().file("one.txt", "one two two");
-    let ended = run(Some(&tree.0.join("one.txt")), &[]);
+    let ended = run(&tree.0.join("one.txt"), &[]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("two", 2), ("one", 1)]));
 }
 
@@ -107,12 +111,11 @@ fn version_control_is_passed_over_and_target_only_without_a_path() {
         .file("sub/.hg/x", "hidden")
         .file(".config/x", "dotted")
         .file("target/x", "built");
-    let ended = run(Some(&tree.0), &["--check"]);
+    let ended = run(&tree.0, &["--check"]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("built", 1), ("dotted", 1)]));
     assert!(ended.err.contains("2 files"), "{}", ended.err);
-    // Without a path: this package's own folder.
-    let ended = run(None, &["--check"]);
-    assert_eq!(ended.code, 0, "{}", ended.err);
+    let ended = run_in(&tree.0, None, &["--check"]);
+    assert_eq!((ended.code, words(&ended.out)), (0, vec![("dotted", 1)]));
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn files_that_are_not_text_are_skipped_and_named() {
     for i in 0..7 {
         tree = tree.file(&format!("binary{i}"), [b'a', 0xff, 0xfe]);
     }
-    let ended = run(Some(&tree.0), &["--check"]);
+    let ended = run(&tree.0, &["--check"]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("fine", 1)]));
     let line = ended.err.lines().find(|line| line.starts_with("skipped")).expect(&ended.err);
     assert!(line.starts_with("skipped, not UTF-8: 7 ("), "{line}");
@@ -133,7 +136,7 @@ fn files_that_are_not_text_are_skipped_and_named() {
 fn a_path_that_does_not_exist() {
     let tree = Tree::new();
     let missing = tree.0.join("nowhere");
-    let ended = run(Some(&missing), &["--check"]);
+    let ended = run(&missing, &["--check"]);
     assert_eq!((ended.code, &*ended.out), (1, ""));
     assert!(ended.err.contains(&format!("wordcount: {}: ", missing.display())), "{}", ended.err);
 }
@@ -149,7 +152,7 @@ fn what_cannot_be_read_is_reported_and_the_rest_is_counted() {
     set("secret", 0);
     set("closed", 0);
     let readable = fs::read(tree.0.join("secret")).is_ok();
-    let ended = run(Some(&tree.0), &["--check"]);
+    let ended = run(&tree.0, &["--check"]);
     set("closed", 0o755);
     if readable {
         eprintln!("skipped: this user may read everything");
@@ -169,11 +172,11 @@ fn links_and_special_files_are_passed_over() {
     symlink(&tree.0, tree.0.join("real/loop")).unwrap();
     symlink(tree.0.join("nowhere"), tree.0.join("dangling")).unwrap();
     let _socket = UnixListener::bind(tree.0.join("socket")).unwrap();
-    let ended = run(Some(&tree.0), &["--check"]);
+    let ended = run(&tree.0, &["--check"]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("once", 1)]), "{}", ended.err);
     // Named on the command line, a link is followed, and a special file is an error.
-    assert_eq!(words(&run(Some(&tree.0.join("again")), &[]).out), [("once", 1)]);
-    let ended = run(Some(&tree.0.join("socket")), &[]);
+    assert_eq!(words(&run(&tree.0.join("again"), &[]).out), [("once", 1)]);
+    let ended = run(&tree.0.join("socket"), &[]);
     assert_eq!(ended.code, 1);
     assert!(ended.err.contains("neither file nor folder"), "{}", ended.err);
 }
@@ -189,11 +192,11 @@ fn wrong_usage() {
         &["--check=yes"],
         &["a", "b"],
     ] {
-        let ended = run(None, flags);
+        let ended = run_in(Path::new("."), None, flags);
         assert_eq!((ended.code, &*ended.out), (2, ""), "{flags:?}");
         assert!(ended.err.contains("usage: wordcount"), "{flags:?}: {}", ended.err);
     }
-    let ended = run(None, &["--help"]);
+    let ended = run_in(Path::new("."), None, &["--help"]);
     assert_eq!((ended.code, &*ended.err), (0, ""));
     assert!(ended.out.contains("usage: wordcount"));
 }
@@ -210,8 +213,7 @@ fn a_closed_pipe_is_no_failure_and_a_full_disk_is() {
         }
     }
     let tree = Tree::new().file("x", "x");
-    let code =
-        |kind| wordcount::run([OsString::from(&tree.0)].into_iter(), &mut Broken(kind), &mut io::sink());
+    let code = |kind| wordcount::run(std::iter::empty(), &tree.0, &mut Broken(kind), &mut io::sink());
     assert_eq!(code(io::ErrorKind::BrokenPipe), 0);
     assert_eq!(code(io::ErrorKind::StorageFull), 1);
 }
