@@ -198,7 +198,7 @@ impl Stats {
 async fn count(options: Options) -> (Counts, Stats) {
     let stats = Arc::new(Mutex::new(Stats::default()));
     // Paths are small and come in bursts, a folder at a time: a buffer lets the walk run ahead, but not without
-    // end, so that a tree of millions of files needs no more memory than a small one.
+    // end, or the paths of a huge tree would pile up.
     let (paths_in, paths) = bounded(PATHS_AHEAD);
     // A text may be large, and one that lies in a buffer helps nobody. So it is handed over: a reader holds one
     // text and opens its next file only when this one is taken. There are never more texts in memory than
@@ -217,7 +217,8 @@ async fn count(options: Options) -> (Counts, Stats) {
     // Each stage ends when all handles of the stage before it are gone, so ours have to go, too.
     drop((paths, texts_in, texts, results_in));
 
-    let progress = spawn(show_progress(Arc::clone(&stats))).cancel_on_drop();
+    let bar = ProgressBar::new(0);
+    let progress = spawn(show_progress(bar.clone(), Arc::clone(&stats)));
     let mut counts = Counts::new();
     while let Ok(part) = results.recv().await {
         for (word, n) in part {
@@ -228,7 +229,10 @@ async fn count(options: Options) -> (Counts, Stats) {
         // A stage that panicked has lost words: better no result than a wrong one.
         fiber.await.expect("every stage runs to its end");
     }
-    drop(progress);
+    // Joined as well, so that nothing draws any more when the result is printed.
+    progress.cancel();
+    let _ = progress.await;
+    bar.finish_and_clear();
     let stats = std::mem::take(&mut *stats.lock().await);
     (counts, stats)
 }
@@ -262,11 +266,9 @@ async fn read(paths: Receiver<PathBuf>, texts: Sender<String>, stats: Arc<Mutex<
             (path, bytes)
         })
         .await;
-        let text = stats.lock().await.book(path, bytes);
-        if let Some(text) = text {
-            if texts.send(text).await.is_err() {
-                return;
-            }
+        let Some(text) = stats.lock().await.book(path, bytes) else { continue };
+        if texts.send(text).await.is_err() {
+            return;
         }
     }
 }
@@ -281,9 +283,9 @@ async fn tally(texts: Receiver<String>, results: Sender<Counts>) {
 }
 
 /// Keeps a bar on stderr up to date until it is cancelled. indicatif hides it where stderr is no terminal.
-async fn show_progress(stats: Arc<Mutex<Stats>>) {
+async fn show_progress(bar: ProgressBar, stats: Arc<Mutex<Stats>>) {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {msg}");
-    let bar = ProgressBar::new(0).with_style(style.expect("the template is valid"));
+    bar.set_style(style.expect("the template is valid"));
     loop {
         let (found, done, bytes) = {
             let stats = stats.lock().await;
