@@ -6,7 +6,7 @@ use crate::exec::{self, Exec};
 use crate::measure::{Sample, sample};
 use crate::peers::{self, Channel, Lock, VisitChannels, VisitLocks};
 use crate::watchdog;
-use crate::work::{self, Abandon, ChannelWork, Create, PingPong, Transfer, Uncontended};
+use crate::work::{self, Abandon, ChannelWork, Create, PingPong, Select, Transfer, Uncontended};
 
 /// One library on one executor, doing what its cell says.
 pub struct Contestant {
@@ -75,6 +75,7 @@ pub fn all() -> Vec<Cell> {
             cells.push(on_tasks(&name, 1, Uncontended { capacity, tried }));
         }
     }
+    cells.push(on_tasks("select of two receives, one ready", 1, Select));
     cells.push(on_tasks("create, pass one value, drop", 1, Create));
     for capacity in [0, 1] {
         let name = format!("receive polled once and dropped, capacity {capacity}");

@@ -147,6 +147,27 @@ impl ChannelWork for Uncontended {
     }
 }
 
+/// One task sends into one of two channels and selects the receive; an operation is one send and one select. The
+/// branch that is ready changes sides each time.
+#[derive(Clone, Copy)]
+pub struct Select;
+
+impl ChannelWork for Select {
+    fn fits<C: Channel>(self) -> bool {
+        C::open(1).is_some()
+    }
+
+    async fn run<E: Exec, C: Channel>(self, ops: u64) {
+        let mut a = C::open(1).expect("checked by `fits`");
+        let mut b = C::open(1).expect("checked by `fits`");
+        for value in 0..ops {
+            std::mem::swap(&mut a.0, &mut b.0);
+            assert!(C::try_send(&mut a.0, black_box(value)), "there is room");
+            assert_eq!(C::recv_either(&mut a.1, &mut b.1).await, Some(value));
+        }
+    }
+}
+
 /// A channel is made, passes one value and is dropped; that is one operation.
 #[derive(Clone, Copy)]
 pub struct Create;

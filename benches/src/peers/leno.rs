@@ -1,5 +1,6 @@
 //! leno's channels: `bounded`, of which capacity 0 is the rendezvous.
 
+use leno::select::{Selected2, select};
 use leno::{Receiver, Sender, bounded};
 
 super::adapter! {
@@ -8,6 +9,9 @@ super::adapter! {
     open(capacity) Some(bounded(capacity));
     send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+    either(a, b) match select((a.recv(), b.recv())).await {
+        Selected2::First(value) | Selected2::Second(value) => value.ok(),
+    };
 }
 
 super::adapter! {

@@ -36,6 +36,15 @@ pub trait Channel: 'static {
     fn send(tx: &mut Self::Tx, value: u64) -> impl Future<Output = bool> + Send;
     /// Receives; `None` on a closed channel.
     fn recv(rx: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send;
+    /// Receives from whichever has a value, the other receive leaving no trace; `None` on a closed channel.
+    fn recv_either(a: &mut Self::Rx, b: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send {
+        async {
+            ::tokio::select! {
+                value = Self::recv(a) => value,
+                value = Self::recv(b) => value,
+            }
+        }
+    }
     /// Sends if that is possible without waiting.
     fn try_send(tx: &mut Self::Tx, value: u64) -> bool;
     /// Receives if that is possible without waiting.
@@ -112,6 +121,7 @@ macro_rules! adapter {
         open($capacity:ident) $open:expr;
         send($tx:ident, $value:ident) $send:expr, try $try_send:expr;
         recv($rx:ident) $recv:expr, try $try_recv:expr;
+        $(either($a:ident, $b:ident) $either:expr;)?
     ) => {
         $(#[$doc])*
         pub(super) struct $Adapter;
@@ -136,6 +146,9 @@ macro_rules! adapter {
             async fn recv($rx: &mut Self::Rx) -> Option<u64> {
                 $recv
             }
+            $(async fn recv_either($a: &mut Self::Rx, $b: &mut Self::Rx) -> Option<u64> {
+                $either
+            })?
             fn try_send($tx: &mut Self::Tx, $value: u64) -> bool {
                 $try_send
             }
