@@ -44,9 +44,7 @@ async fn sum_of_squares(words: Vec<String>) -> Result<u64, ParseIntError> {
     });
     let parser = spawn(parse(words_out, numbers_in));
     // Squaring is the slow stage, let us say: two fibers share its input and its output.
-    for _ in 0..2 {
-        spawn(square(numbers_out.clone(), squares_in.clone()));
-    }
+    let squarers: Vec<_> = (0..2).map(|_| spawn(square(numbers_out.clone(), squares_in.clone()))).collect();
     // Our own handles would keep the channels open.
     drop((numbers_out, squares_in));
 
@@ -55,6 +53,9 @@ async fn sum_of_squares(words: Vec<String>) -> Result<u64, ParseIntError> {
         sum += square;
     }
     source.await.expect("the source does not panic");
+    for squarer in squarers {
+        squarer.await.expect("squaring does not panic");
+    }
     parser.await.expect("the parser does not panic")?;
     Ok(sum)
 }

@@ -426,9 +426,13 @@ fn print_summary(counts: &Counts, stats: &Stats, seconds: f64, err: &mut dyn Wri
         megabytes / seconds,
     )?;
     if stats.skipped > 0 {
-        let names: Vec<String> = stats.skipped_names.iter().map(|p| p.display().to_string()).collect();
-        let more = if stats.skipped > names.len() as u64 { ", …" } else { "" };
-        writeln!(err, "skipped, not UTF-8: {} ({}{more})", stats.skipped, names.join(", "))?;
+        writeln!(err, "skipped {} files that are not UTF-8:", stats.skipped)?;
+        for path in &stats.skipped_names {
+            writeln!(err, "  {}", path.display())?;
+        }
+        if stats.skipped > NAMED as u64 {
+            writeln!(err, "  and {} more", stats.skipped - NAMED as u64)?;
+        }
     }
     Ok(())
 }

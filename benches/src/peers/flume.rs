@@ -3,8 +3,9 @@
 use flume::{Receiver, Sender, bounded};
 
 super::adapter! {
-    /// From tasks.
-    Flume, "flume", Mpmc, Sender<u64>, Receiver<u64>;
+    /// From tasks, with one receiver. With several, flume 0.12 can lose a wake-up (a receiver that was woken and
+    /// found the channel empty queues up again without a second look), and then a run never ends.
+    Flume, "flume", Mpsc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity));
     send(tx, value) tx.send_async(value).await.is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv_async().await.ok(), try rx.try_recv().ok();
