@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 // Included, not started as a program: a test must not depend on which other targets were built.
 #[path = "../examples/wordcount.rs"]
@@ -15,10 +14,8 @@ mod wordcount;
 struct Tree(PathBuf);
 
 impl Tree {
-    fn new() -> Tree {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("leno-wordcount-{}-{n}", std::process::id()));
+    fn new(name: &str) -> Tree {
+        let path = std::env::temp_dir().join(format!("leno-wordcount-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Tree(path)
     }
@@ -66,7 +63,7 @@ fn words(out: &str) -> Vec<(&str, u64)> {
 
 #[test]
 fn counts_words_by_frequency_then_alphabet() {
-    let tree = Tree::new()
+    let tree = Tree::new("order")
         .file("a.txt", "The weave, the WEFT; the warp-thread.")
         .file("sub/deeper/b.txt", "Weft 42 ÄRGER ärger\n")
         .file("empty", "");
@@ -87,7 +84,7 @@ fn counts_words_by_frequency_then_alphabet() {
 
 #[test]
 fn a_tree_with_more_files_than_any_channel_holds() {
-    let mut tree = Tree::new();
+    let mut tree = Tree::new("many");
     for i in 0..600 {
         tree = tree.file(&format!("{}/{i}", i % 7), format!("same word{}\n", i % 10).repeat(20));
     }
@@ -99,14 +96,14 @@ fn a_tree_with_more_files_than_any_channel_holds() {
 
 #[test]
 fn a_single_file_is_counted() {
-    let tree = Tree::new().file("one.txt", "one two two");
+    let tree = Tree::new("one").file("one.txt", "one two two");
     let ended = run(&tree.0.join("one.txt"), &[]);
     assert_eq!((ended.code, words(&ended.out)), (0, vec![("two", 2), ("one", 1)]));
 }
 
 #[test]
 fn version_control_is_passed_over_and_target_only_without_a_path() {
-    let tree = Tree::new()
+    let tree = Tree::new("hidden")
         .file(".git/objects/x", "hidden")
         .file("sub/.hg/x", "hidden")
         .file(".config/x", "dotted")
@@ -120,7 +117,7 @@ fn version_control_is_passed_over_and_target_only_without_a_path() {
 
 #[test]
 fn files_that_are_not_text_are_skipped_and_named() {
-    let mut tree = Tree::new().file("text", "fine");
+    let mut tree = Tree::new("skipped").file("text", "fine");
     for i in 0..7 {
         tree = tree.file(&format!("binary{i}"), [b'a', 0xff, 0xfe]);
     }
@@ -133,7 +130,7 @@ fn files_that_are_not_text_are_skipped_and_named() {
 
 #[test]
 fn a_path_that_does_not_exist() {
-    let tree = Tree::new();
+    let tree = Tree::new("missing");
     let missing = tree.0.join("nowhere");
     let ended = run(&missing, &["--check"]);
     assert_eq!((ended.code, &*ended.out), (1, ""));
@@ -144,7 +141,7 @@ fn a_path_that_does_not_exist() {
 #[test]
 fn what_cannot_be_read_is_reported_and_the_rest_is_counted() {
     use std::os::unix::fs::PermissionsExt;
-    let tree = Tree::new().file("good", "good").file("secret", "secret").file("closed/x", "closed");
+    let tree = Tree::new("modes").file("good", "good").file("secret", "secret").file("closed/x", "closed");
     let set = |path: &str, mode| {
         fs::set_permissions(tree.0.join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
@@ -166,7 +163,7 @@ fn what_cannot_be_read_is_reported_and_the_rest_is_counted() {
 #[test]
 fn links_and_special_files_are_passed_over() {
     use std::os::unix::{fs::symlink, net::UnixListener};
-    let tree = Tree::new().file("real/x", "once");
+    let tree = Tree::new("links").file("real/x", "once");
     symlink(tree.0.join("real"), tree.0.join("again")).unwrap();
     symlink(&tree.0, tree.0.join("real/loop")).unwrap();
     symlink(tree.0.join("nowhere"), tree.0.join("dangling")).unwrap();
@@ -211,7 +208,7 @@ fn a_closed_pipe_is_no_failure_and_a_full_disk_is() {
             Ok(())
         }
     }
-    let tree = Tree::new().file("x", "x");
+    let tree = Tree::new("pipe").file("x", "x");
     let code = |kind| wordcount::run(std::iter::empty(), &tree.0, &mut Broken(kind), &mut io::sink());
     assert_eq!(code(io::ErrorKind::BrokenPipe), 0);
     assert_eq!(code(io::ErrorKind::StorageFull), 1);
