@@ -1,7 +1,6 @@
 //! What channels and waits cost in memory: C14, C17, and that cancelled waits leave nothing (S1, for one channel).
 //!
 //! The allocator counts per thread, so that tests do not disturb each other.
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 #[path = "contract/support/mod.rs"]
 mod support;

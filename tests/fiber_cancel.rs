@@ -1,5 +1,4 @@
 //! Cancelling fibers, and the trees they are in.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

@@ -1,5 +1,4 @@
 //! Cords: order, threads, and cords on threads of their own.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

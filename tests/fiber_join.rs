@@ -1,5 +1,4 @@
 //! Join handles.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

@@ -1,5 +1,4 @@
 //! Panics stay in their fiber, and somebody is told.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

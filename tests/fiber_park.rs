@@ -1,5 +1,4 @@
 //! Park tokens, names and ids, prepared fibers, `spawn_now`.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

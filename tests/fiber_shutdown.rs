@@ -1,5 +1,4 @@
 //! The ends of runtimes and cords; `block_on` where it must not be.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

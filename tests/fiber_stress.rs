@@ -1,5 +1,4 @@
 //! Races with real threads: short by default, longer with `LENO_STRESS=<factor>`.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

@@ -1,5 +1,4 @@
 //! Wake-ups: how many polls they make, and when they make none.
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 mod fiber_support;
 

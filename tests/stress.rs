@@ -2,7 +2,6 @@
 //! stays flat under a million cancelled waits.
 //!
 //! Short by default; `LENO_STRESS=n` runs n times as much. Nothing depends on time, except that timeouts pass.
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 #[path = "contract/support/mod.rs"]
 mod support;

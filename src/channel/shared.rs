@@ -22,6 +22,7 @@ pub(super) struct Shared<T> {
     bounded: bool,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a box would cost every operation of a ring a step")]
 enum Kind<T> {
     Rendezvous(Rendezvous<T>),
     Ring(Ring<T>),

@@ -1,7 +1,5 @@
 //! A process-wide counter: std's in all builds, as no model depends on it.
 
-#![allow(clippy::disallowed_types, reason = "the facade's own")]
-
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 

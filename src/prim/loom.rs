@@ -1,7 +1,5 @@
 //! The facade over loom. Deadlines are ignored: a model's time never passes.
 
-#![allow(clippy::disallowed_types, reason = "what models do not reach is std's")]
-
 #[path = "counter.rs"]
 mod counter;
 #[path = "quarantine.rs"]

@@ -1,8 +1,6 @@
 //! Memory that a model gave back: kept for a while, so that its address does not come back within one execution.
 //! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic.
 
-#![allow(clippy::disallowed_types, reason = "the facade's own")]
-
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::sync::Mutex;

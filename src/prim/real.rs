@@ -1,7 +1,5 @@
 //! The facade over std.
 
-#![allow(clippy::disallowed_types, reason = "this is where std's types become the facade's")]
-
 #[path = "cell.rs"]
 mod cell;
 #[path = "counter.rs"]

@@ -1,7 +1,5 @@
 //! The facade over shuttle. Deadlines are ignored: a model's time never passes.
 
-#![allow(clippy::disallowed_types, reason = "what models do not reach is std's")]
-
 #[path = "cell.rs"]
 mod cell;
 #[path = "counter.rs"]

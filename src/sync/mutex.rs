@@ -94,7 +94,7 @@ impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
 impl RawMutex {
     prim::const_fn! {
         fn new(fair: bool) -> RawMutex {
-            RawMutex { state: AtomicUsize::new(0), line: Line::new(), fair: fair }
+            RawMutex { state: AtomicUsize::new(0), line: Line::new(), fair }
         }
     }
 

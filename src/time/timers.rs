@@ -113,7 +113,6 @@ mod tests {
 
     struct Count(AtomicUsize);
 
-    #[allow(clippy::disallowed_types, reason = "std's Wake wants std's Arc, which is the facade's here")]
     impl std::task::Wake for Count {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
@@ -144,8 +143,7 @@ mod tests {
     fn only_the_earliest_is_announced() {
         let timers = Timers::new();
         let base = Instant::now();
-        let mut set =
-            |secs| timers.set(base + Duration::from_secs(secs), Waker::noop().clone()).expect("open").1;
+        let set = |secs| timers.set(base + Duration::from_secs(secs), Waker::noop().clone()).expect("open").1;
         assert!(set(5));
         assert!(!set(5));
         assert!(!set(9));

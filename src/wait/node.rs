@@ -301,9 +301,9 @@ impl Waiter {
 
     /// Frees a node that is the owner's alone.
     pub(crate) fn free(self) {
-        // SAFETY: the right is consumed and, by the caller's knowledge of the protocol, the only one left. A
-        // parker that was never taken is dropped last, as foreign code.
+        // SAFETY: the right is consumed and, by the caller's knowledge of the protocol, the only one left.
         let parker = unsafe { self.node().take_parker() };
+        // SAFETY: as above. A parker that was never taken is dropped after this, as foreign code.
         unsafe { free(self.0) };
         drop(parker);
     }
@@ -558,6 +558,7 @@ unsafe fn release_anchor(anchor: NodeRef) {
     if node.shared.fetch_sub(1, Ordering::AcqRel) == 1 {
         // SAFETY: the last count.
         let parker = unsafe { node.take_parker() };
+        // SAFETY: as above.
         unsafe { cache::free(anchor.0) };
         drop(parker);
     }

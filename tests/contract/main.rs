@@ -3,7 +3,6 @@
 //! A contract is a function of a [`Kind`](support::Kind); `contracts!` makes a test of it for each kind. What
 //! depends on who runs it is a scenario over places (`each_place!`). `script` compares all short histories, and
 //! many long ones, with a sequential model.
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 mod support;
 

@@ -1,6 +1,5 @@
 //! What several of the fiber tests need.
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
-#![allow(clippy::disallowed_types, reason = "tests are users, with std's types")]
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,7 +2,6 @@
 //!
 //! `hand`: polled by hand on one thread; `script`: all short histories against a model; `places`: on fibers, a
 //! cord, tokio, threads, and all of them at once.
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 #[path = "../contract/support/mod.rs"]
 mod support;

@@ -1,7 +1,6 @@
 //! Helpers of the behavioural tests: kinds of channels, polling by hand, values and wakers that count, and the
 //! places (fiber, cord, tokio task, thread) where operations run.
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part of this")]
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 pub(crate) mod crew;
 pub(crate) mod hooked;
