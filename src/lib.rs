@@ -49,6 +49,11 @@ pub mod time;
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
 pub use fiber::{block_on, sleep, spawn, timeout, yield_now};
 
+/// The README's code is tested too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// What the models in `loom-tests` reach into.
 #[cfg(any(leno_loom, leno_shuttle))]
 #[doc(hidden)]

@@ -151,11 +151,16 @@ impl<T> Ring<T> {
         self.slots.len()
     }
 
+    #[inline]
     fn slot(&self, word: usize) -> &Slot<T> {
-        &self.slots[(word & (self.lap - 1)) / ONE]
+        let index = (word & (self.lap - 1)) / ONE;
+        debug_assert!(index < self.slots.len());
+        // SAFETY: `next` is the only way to a new position, and keeps the index below the capacity.
+        unsafe { self.slots.get_unchecked(index) }
     }
 
     /// The word with its position moved on by one; the flags stay.
+    #[inline]
     fn next(&self, word: usize) -> usize {
         let index = (word & (self.lap - 1)) / ONE;
         if index + 1 < self.slots.len() {
@@ -191,7 +196,29 @@ impl<T> Ring<T> {
         }
     }
 
+    #[inline]
     pub(super) fn try_send(&self, value: &mut Option<T>) -> Attempt<Result<(), SendError<T>>> {
+        let tail = self.tail.load(Ordering::Acquire);
+        // ORDERING: as in `look_at_tail`.
+        if tail & (CLOSED | GATE) == 0
+            && self.slot(tail).stamp.load(Ordering::Acquire) == tail & !FLAGS
+            && let Some(sent) = value.take()
+        {
+            match self.tail.compare_exchange(tail, self.next(tail), CLAIM, Ordering::Relaxed) {
+                Ok(_) => {
+                    self.publish(tail, sent);
+                    return Attempt::Ready(Ok(()));
+                }
+                Err(_) => *value = Some(sent),
+            }
+        }
+        self.try_send_slowly(value)
+    }
+
+    /// When something is in the way.
+    #[cold]
+    #[inline(never)]
+    fn try_send_slowly(&self, value: &mut Option<T>) -> Attempt<Result<(), SendError<T>>> {
         let mut tail = self.tail.load(Ordering::Acquire);
         loop {
             if tail & CLOSED != 0 {
@@ -231,6 +258,7 @@ impl<T> Ring<T> {
     }
 
     /// Fills the slot that was claimed when `tail` was the word.
+    #[inline]
     fn publish(&self, tail: usize, value: T) {
         self.fill(tail, value);
         if tail & RECEIVERS != 0 {
@@ -239,12 +267,14 @@ impl<T> Ring<T> {
         self.drain_if_discarded();
     }
 
+    #[inline]
     fn drain_if_discarded(&self) {
         if self.tail.load(Ordering::Acquire) & DISCARD != 0 {
             self.drain();
         }
     }
 
+    #[inline]
     fn fill(&self, tail: usize, value: T) {
         let slot = self.slot(tail);
         // SAFETY: the slot was claimed (invariant 1) and is free: its stamp said so.
@@ -260,35 +290,59 @@ impl<T> Ring<T> {
         self.receivers.notify(self, &mut wakes);
     }
 
+    #[inline]
     pub(super) fn try_recv(&self) -> Attempt<Result<T, RecvError>> {
+        let head = self.head.load(Ordering::Acquire);
+        // ORDERING: as in `look_at_head`.
+        if self.slot(head).stamp.load(Ordering::Acquire) == (head & !FLAGS).wrapping_add(ONE)
+            && self.head.compare_exchange(head, self.next(head), CLAIM, Ordering::Relaxed).is_ok()
+        {
+            return Attempt::Ready(Ok(self.received(head)));
+        }
+        self.try_recv_slowly()
+    }
+
+    /// Takes the value of the slot that was claimed when `head` was the word, and lets waiting senders move up.
+    #[inline]
+    fn received(&self, head: usize) -> T {
+        let value = self.empty(head);
+        if head & SENDERS != 0 {
+            self.move_waiting();
+        }
+        value
+    }
+
+    /// When something is in the way.
+    #[cold]
+    #[inline(never)]
+    fn try_recv_slowly(&self) -> Attempt<Result<T, RecvError>> {
         match self.pop() {
-            Ok((value, senders)) => {
-                if senders {
-                    self.move_waiting();
-                }
-                Attempt::Ready(Ok(value))
-            }
+            Ok(head) => Attempt::Ready(Ok(self.received(head))),
             Err(Look::Closed) => Attempt::Ready(Err(RecvError)),
             Err(Look::Again) => Attempt::Again,
             Err(_) => Attempt::Wait,
         }
     }
 
-    /// Takes the first value; also tells whether senders wait for the room it made.
-    fn pop(&self) -> Result<(T, bool), Look> {
+    /// Takes the value out of the slot that was claimed when `head` was the word, and frees it.
+    #[inline]
+    fn empty(&self, head: usize) -> T {
+        let slot = self.slot(head);
+        // SAFETY: the slot was claimed, and its stamp said that it holds a value.
+        let value = slot.value.with(|place| unsafe { (*place).assume_init_read() });
+        // ORDERING: pairs with `look_at_tail`.
+        slot.stamp.store((head & !FLAGS).wrapping_add(self.lap), PUBLISH);
+        value
+    }
+
+    /// Claims the slot of the first value; gives the word as it was.
+    fn pop(&self) -> Result<usize, Look> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let found = self.look_at_head(head);
             if let Look::Turn = found {
                 match self.head.compare_exchange_weak(head, self.next(head), CLAIM, Ordering::Acquire) {
-                    Ok(_) => {
-                        let slot = self.slot(head);
-                        // SAFETY: the slot was claimed, and its stamp said that it holds a value.
-                        let value = slot.value.with(|place| unsafe { (*place).assume_init_read() });
-                        // ORDERING: pairs with `look_at_tail`.
-                        slot.stamp.store((head & !FLAGS).wrapping_add(self.lap), PUBLISH);
-                        return Ok((value, head & SENDERS != 0));
-                    }
+                    Ok(_) => return Ok(head),
                     Err(now) => head = now,
                 }
                 continue;
@@ -513,7 +567,7 @@ impl<T> Ring<T> {
                 let mut pauses = 0;
                 loop {
                     match self.0.pop() {
-                        Ok((value, _)) => drop(value),
+                        Ok(head) => drop(self.0.empty(head)),
                         Err(Look::Again) if pauses < PATIENCE => {
                             thread::pause(pauses);
                             pauses += 1;

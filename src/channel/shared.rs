@@ -126,7 +126,7 @@ impl<T> Shared<T> {
         own: Option<NodeRef>,
     ) -> Attempt<Result<(), SendError<T>>> {
         let sent = each!(self, kind => kind.try_send(value, own), kind.try_send(value));
-        if let Attempt::Ready(Err(_)) = sent {
+        if let Attempt::Ready(Err(_)) = &sent {
             self.finish_close(None);
         }
         sent
@@ -229,6 +229,7 @@ impl<T> Shared<T> {
     /// Takes everybody out of the queues, then wakes them, in order: all find out by looking that the channel is
     /// closed, and senders keep their values. Whoever sees that the channel is closed calls this, so that the
     /// closing is complete for everybody who knows of it.
+    #[cold]
     fn finish_close(&self, detached: Option<Detached>) {
         if self.watchers.is_closed() {
             return;

@@ -15,6 +15,9 @@ pub(crate) use quarantine::free;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
+/// A model gains nothing by looking around.
+pub(crate) const BURSTS: u32 = 0;
+
 pub(crate) const REUSE: bool = false;
 
 /// loom's mutex.

@@ -15,6 +15,9 @@ use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
+/// Bursts of looking around before a thread sleeps, each twice as long as the one before.
+pub(crate) const BURSTS: u32 = 6;
+
 pub(crate) const REUSE: bool = true;
 
 /// `std::sync::Mutex` that ignores poisoning.

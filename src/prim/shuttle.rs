@@ -18,6 +18,9 @@ use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
+/// A model gains nothing by looking around.
+pub(crate) const BURSTS: u32 = 0;
+
 pub(crate) const REUSE: bool = false;
 
 /// shuttle's mutex.

@@ -33,8 +33,23 @@ impl Parker {
         self.woken.swap(false, Ordering::AcqRel)
     }
 
-    /// Sleeps until woken (true) or until `deadline` has passed (false).
+    /// Sleeps until woken (true) or until `deadline` has passed (false). A peer that is at work on another core is
+    /// often through sooner than a sleep begins: so it looks around for about a microsecond first.
     fn park(&self, deadline: Option<Instant>) -> bool {
+        for burst in 0..prim::BURSTS {
+            if self.woken.load(Ordering::Acquire) {
+                break;
+            }
+            for _ in 0..1 << burst {
+                prim::spin_loop();
+            }
+        }
+        for _ in 0..prim::BURSTS {
+            if self.woken.load(Ordering::Acquire) {
+                break;
+            }
+            thread::yield_now();
+        }
         loop {
             if self.take() {
                 return true;
