@@ -36,25 +36,22 @@ impl Parker {
     /// Sleeps until woken (true) or until `deadline` has passed (false). A peer that is at work on another core is
     /// often through sooner than a sleep begins: so it looks around for about a microsecond first.
     fn park(&self, deadline: Option<Instant>) -> bool {
-        for burst in 0..prim::BURSTS {
-            if self.woken.load(Ordering::Acquire) {
+        let is_late = || deadline.is_some_and(|at| Instant::now() >= at);
+        for burst in 0..2 * prim::BURSTS {
+            if self.woken.load(Ordering::Acquire) || is_late() {
                 break;
             }
-            for _ in 0..1 << burst {
-                prim::spin_loop();
+            if burst < prim::BURSTS {
+                (0..1 << burst).for_each(|_| prim::spin_loop());
+            } else {
+                thread::yield_now();
             }
-        }
-        for _ in 0..prim::BURSTS {
-            if self.woken.load(Ordering::Acquire) {
-                break;
-            }
-            thread::yield_now();
         }
         loop {
             if self.take() {
                 return true;
             }
-            if deadline.is_some_and(|at| Instant::now() >= at) {
+            if is_late() {
                 return false;
             }
             thread::park_until(deadline);
