@@ -231,7 +231,7 @@ impl<T> Shared<T> {
     /// closing is complete for everybody who knows of it.
     #[cold]
     fn finish_close(&self, detached: Option<Detached>) {
-        if self.watchers.is_closed() {
+        if detached.is_none() && self.watchers.is_closed() {
             return;
         }
         let [receivers, senders] = match &self.kind {
