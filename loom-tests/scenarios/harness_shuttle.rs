@@ -1,16 +1,23 @@
 //! Runs a scenario under shuttle's random and PCT schedulers.
 
-pub use shuttle::sync::Arc;
-pub use shuttle::sync::Mutex;
-pub use shuttle::sync::atomic;
-pub use shuttle::thread;
+use leno::model::lives;
+pub(crate) use shuttle::sync::Arc;
+pub(crate) use shuttle::sync::Mutex;
+pub(crate) use shuttle::sync::atomic;
+pub(crate) use shuttle::thread;
 
-/// Runs `scenario` under `SHUTTLE_SCHEDULES` (2000 by default) random schedules, and as many by PCT.
-pub fn check(name: &str, scenario: impl Fn() + Send + Sync + 'static) {
+/// Runs `scenario` under `SHUTTLE_SCHEDULES` (2000 by default) random schedules, and as many by PCT. Each has to
+/// leave as many nodes and fibers as it has found: none leaks.
+pub(crate) fn check(name: &str, _bound: Option<usize>, scenario: impl Fn() + Send + Sync + 'static) {
     let schedules = std::env::var("SHUTTLE_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
-    let scenario = std::sync::Arc::new(scenario);
-    let again = std::sync::Arc::clone(&scenario);
-    shuttle::check_random(move || scenario(), schedules);
+    let checked = move || {
+        let before = lives();
+        scenario();
+        assert_eq!(lives(), before, "nodes have leaked");
+    };
+    let checked = std::sync::Arc::new(checked);
+    let again = std::sync::Arc::clone(&checked);
+    shuttle::check_random(move || checked(), schedules);
     shuttle::check_pct(move || again(), schedules, 3);
     println!("{name}: {schedules} random and {schedules} PCT schedules");
 }

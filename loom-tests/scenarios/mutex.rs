@@ -21,12 +21,12 @@ fn count_from_two_threads(mutex: Arc<Mutex<usize>>) {
 }
 
 /// At most one holder; whoever waits gets the lock.
-pub fn exclusion() {
+pub(crate) fn exclusion() {
     both(count_from_two_threads);
 }
 
 /// The same for a fair mutex.
-pub fn fair_exclusion() {
+pub(crate) fn fair_exclusion() {
     count_from_two_threads(Arc::new(Mutex::fair(0)));
 }
 
@@ -43,12 +43,12 @@ fn granted_and_dropped(mutex: Arc<Mutex<usize>>) {
 }
 
 /// A waiter that an unlock has notified is dropped before it runs: the next one gets the lock.
-pub fn notified_and_dropped() {
+pub(crate) fn notified_and_dropped() {
     granted_and_dropped(Arc::new(Mutex::new(0)));
 }
 
 /// A waiter that was granted the lock is dropped before it runs: the next one gets it.
-pub fn fair_granted_and_dropped() {
+pub(crate) fn fair_granted_and_dropped() {
     granted_and_dropped(Arc::new(Mutex::fair(0)));
 }
 
@@ -64,17 +64,17 @@ fn unlock_against_leaving(mutex: Arc<Mutex<usize>>) {
 }
 
 /// An unlock meets a waiter that leaves: the lock is free in the end.
-pub fn unlock_against_cancel() {
+pub(crate) fn unlock_against_cancel() {
     unlock_against_leaving(Arc::new(Mutex::new(0)));
 }
 
 /// The same for a fair mutex, where the lock may be on its way to that waiter.
-pub fn fair_unlock_against_cancel() {
+pub(crate) fn fair_unlock_against_cancel() {
     unlock_against_leaving(Arc::new(Mutex::fair(0)));
 }
 
 /// A barging mutex hands over when it is told to.
-pub fn unlock_fair_against_barging() {
+pub(crate) fn unlock_fair_against_barging() {
     let mutex = Arc::new(Mutex::new(0));
     let guard = mutex.try_lock().unwrap();
     let mut waiting = mutex.lock();

@@ -9,7 +9,7 @@ use super::scenarios::harness::thread;
 use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
 
 /// A sender and a receiver arrive together: neither waits for ever.
-pub fn arriving_together() {
+pub(crate) fn arriving_together() {
     let (tx, rx) = rendezvous();
     let values = Values::default();
     let value = values.make(7);
@@ -20,7 +20,7 @@ pub fn arriving_together() {
 }
 
 /// Two senders and a receiver: the queue grows from one to many, and back.
-pub fn two_senders() {
+pub(crate) fn two_senders() {
     let (tx, rx) = rendezvous();
     let other = tx.clone();
     let sender = thread::spawn(move || other.send_blocking(1).unwrap());
@@ -33,7 +33,7 @@ pub fn two_senders() {
 }
 
 /// A peer claims a receive while its owner drops it: the value is with exactly one party.
-pub fn claim_against_cancelled_recv() {
+pub(crate) fn claim_against_cancelled_recv() {
     let (tx, rx) = rendezvous();
     let values = Values::default();
     let mut receiving = rx.recv();
@@ -49,7 +49,7 @@ pub fn claim_against_cancelled_recv() {
 }
 
 /// A peer claims a send while its owner takes the value back.
-pub fn claim_against_cancelled_send() {
+pub(crate) fn claim_against_cancelled_send() {
     let (tx, rx) = rendezvous();
     let values = Values::default();
     let mut sending = tx.send(values.make(1));
@@ -64,7 +64,7 @@ pub fn claim_against_cancelled_send() {
 }
 
 /// The same with a drop, which does not wait for the peer.
-pub fn claim_against_dropped_send() {
+pub(crate) fn claim_against_dropped_send() {
     let (tx, rx) = rendezvous();
     let values = Values::default();
     let mut sending = tx.send(values.make(1));
@@ -76,7 +76,7 @@ pub fn claim_against_dropped_send() {
 }
 
 /// Two receivers wait; the first is dropped while a value comes: the second gets it, or the value stays.
-pub fn cancel_after_hand_over() {
+pub(crate) fn cancel_after_hand_over() {
     let (tx, rx) = rendezvous();
     let mut first = rx.recv();
     let mut second = rx.recv();
@@ -93,7 +93,7 @@ pub fn cancel_after_hand_over() {
 }
 
 /// The queue grows while its only waiter leaves and a peer takes one.
-pub fn growing_while_leaving() {
+pub(crate) fn growing_while_leaving() {
     let (tx, rx) = rendezvous();
     let mut first = rx.recv();
     assert!(poll(&mut first).is_pending());
@@ -110,7 +110,7 @@ pub fn growing_while_leaving() {
 }
 
 /// A value comes back from a dropped receive while another receiver arrives.
-pub fn given_back_against_arriving() {
+pub(crate) fn given_back_against_arriving() {
     let (tx, rx) = rendezvous();
     let mut handed = rx.recv();
     assert!(poll(&mut handed).is_pending());
@@ -123,8 +123,46 @@ pub fn given_back_against_arriving() {
     rx.assert_valid();
 }
 
+/// Values that come back from dropped receives, one by way of another receive, keep the order of their sends.
+pub(crate) fn given_back_in_order() {
+    let (tx, rx) = rendezvous();
+    let mut receiving = [rx.recv(), rx.recv(), rx.recv()];
+    for receive in &mut receiving {
+        assert!(poll(receive).is_pending());
+    }
+    tx.try_send(1).unwrap();
+    tx.try_send(2).unwrap();
+    // The first value goes to the third receive, the second one to nobody; then the first one as well.
+    for receive in receiving {
+        drop(receive);
+    }
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv());
+    let here = rx.try_recv();
+    let there = receiver.join().unwrap();
+    assert!(matches!((here, there), (Ok(1), Ok(2)) | (Ok(2), Ok(1))));
+}
+
+/// A value comes back from a dropped receive, and the channel closes: who receives does not find it closed and
+/// empty while the value is there.
+pub(crate) fn given_back_against_close() {
+    let (tx, rx) = rendezvous();
+    let mut handed = rx.recv();
+    assert!(poll(&mut handed).is_pending());
+    tx.try_send(1).unwrap();
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv());
+    drop(handed);
+    assert!(tx.close());
+    let closed = Err(TryRecvError::Closed);
+    match receiver.join().unwrap() {
+        Err(TryRecvError::Empty) => assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(1), closed)),
+        received => assert_eq!((received, rx.try_recv()), (Ok(1), closed)),
+    }
+}
+
 /// A close meets a receiver and a sender that are about to wait.
-pub fn close_against_entering() {
+pub(crate) fn close_against_entering() {
     let (tx, rx) = rendezvous::<usize>();
     let closer = tx.clone();
     let closing = thread::spawn(move || closer.close());
@@ -137,7 +175,7 @@ pub fn close_against_entering() {
 }
 
 /// A sender waits and the last receiver goes: the value comes back.
-pub fn last_receiver_against_send() {
+pub(crate) fn last_receiver_against_send() {
     let (tx, rx) = rendezvous();
     let values = Values::default();
     let value = values.make(1);
@@ -149,7 +187,7 @@ pub fn last_receiver_against_send() {
 
 /// A receive moves to another task while a value comes: the task that it moved to is woken. (A peer that comes
 /// just while the waker changes finds nobody.)
-pub fn changed_waker() {
+pub(crate) fn changed_waker() {
     let (tx, rx) = rendezvous();
     let mut receiving = rx.recv();
     assert!(poll(&mut receiving).is_pending());
@@ -167,7 +205,7 @@ pub fn changed_waker() {
 }
 
 /// Somebody waits for the close while the last receiver goes.
-pub fn closed_against_close() {
+pub(crate) fn closed_against_close() {
     let (tx, rx) = rendezvous::<usize>();
     let watcher = thread::spawn(move || tx.closed().wait());
     drop(rx);

@@ -2,14 +2,14 @@
 
 use std::task::Poll;
 
-use leno::bounded;
 use leno::channel::RecvError;
+use leno::{Receiver, Sender, bounded};
 
 use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, poll, settle};
+use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
 
 /// A receiver registers and looks again while a value is published.
-pub fn publish_against_register() {
+pub(crate) fn publish_against_register() {
     let (tx, rx) = bounded(1);
     let sender = thread::spawn(move || tx.try_send(7).expect("the channel is empty"));
     assert_eq!(rx.recv_blocking(), Ok(7));
@@ -17,7 +17,7 @@ pub fn publish_against_register() {
 }
 
 /// A sender registers and looks again while a receiver makes room.
-pub fn room_against_register() {
+pub(crate) fn room_against_register() {
     let (tx, rx) = bounded(1);
     tx.try_send(1).unwrap();
     let receiver = thread::spawn(move || {
@@ -31,7 +31,7 @@ pub fn room_against_register() {
 }
 
 /// Two values through one place: both sides wait in turn.
-pub fn two_values_through_one_place() {
+pub(crate) fn two_values_through_one_place() {
     let (tx, rx) = bounded(1);
     let sender = thread::spawn(move || {
         for number in 1..=2 {
@@ -45,7 +45,7 @@ pub fn two_values_through_one_place() {
 }
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
-pub fn notified_and_dropped() {
+pub(crate) fn notified_and_dropped() {
     let (tx, rx) = bounded(1);
     let mut first = rx.recv();
     assert!(poll(&mut first).is_pending());
@@ -58,7 +58,7 @@ pub fn notified_and_dropped() {
 }
 
 /// A receiver that was notified finds the value taken, waits on, and gets the next.
-pub fn notified_in_vain() {
+pub(crate) fn notified_in_vain() {
     let (tx, rx) = bounded(1);
     let other = rx.clone();
     let waiting = thread::spawn(move || other.recv_blocking());
@@ -74,7 +74,7 @@ pub fn notified_in_vain() {
 }
 
 /// Of two waiting senders the first leaves while room is made: the second proceeds, or the first had sent.
-pub fn cancelled_sender_against_room() {
+pub(crate) fn cancelled_sender_against_room() {
     let (tx, rx) = bounded(1);
     tx.try_send(1).unwrap();
     let mut first = tx.send(2);
@@ -97,7 +97,7 @@ pub fn cancelled_sender_against_room() {
 }
 
 /// Two receivers make room at once, for two senders that wait: both are moved.
-pub fn two_movers() {
+pub(crate) fn two_movers() {
     let (tx, rx) = bounded(2);
     tx.try_send(1).unwrap();
     tx.try_send(2).unwrap();
@@ -117,7 +117,7 @@ pub fn two_movers() {
 }
 
 /// A sender registers while the mover lifts the gate behind another one.
-pub fn register_against_lifted_gate() {
+pub(crate) fn register_against_lifted_gate() {
     let (tx, rx) = bounded(1);
     tx.try_send(1).unwrap();
     let mut gone = tx.send(9);
@@ -131,8 +131,149 @@ pub fn register_against_lifted_gate() {
     receiver.join().unwrap();
 }
 
+/// A gate that nobody stands behind: its sender has left.
+fn leave_the_gate_up(tx: &Sender<usize>) {
+    let _ = poll(&mut tx.send(9));
+}
+
+/// Drops what is in the channel; gives what it was.
+fn drain(rx: &Receiver<usize>) -> Vec<usize> {
+    std::iter::from_fn(|| rx.try_recv().ok()).collect()
+}
+
+/// A sender waits while the gate is lifted: who comes after it does not overtake it.
+pub(crate) fn overtaking_at_the_gate() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(0).unwrap();
+    leave_the_gate_up(&tx);
+    let other = tx.clone();
+    let lifting = thread::spawn(move || other.try_send(1).is_ok());
+    let mut sending = tx.send(2);
+    assert!(poll(&mut sending).is_pending());
+    assert_eq!(rx.try_recv(), Ok(0));
+    let overtaken = tx.try_send(3).is_ok();
+    let lifted = lifting.join().unwrap();
+    assert_eq!((overtaken, lifted, drain(&rx)), (false, false, vec![2]));
+    assert_eq!(settle(&mut sending), Poll::Ready(Ok(())));
+}
+
+/// Room is claimed but not yet free, and one party lifts the gate, while a sender begins to wait: it is moved or
+/// woken when there is room.
+pub(crate) fn waiting_at_a_lifted_gate() {
+    let (tx, rx) = bounded(1);
+    tx.try_send(0).unwrap();
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv(), Ok(0));
+        rx
+    });
+    leave_the_gate_up(&tx);
+    let other = tx.clone();
+    let lifting = thread::spawn(move || other.try_send(1).is_ok());
+    let woken = Woken::new();
+    let mut sending = tx.send(2);
+    let mut before = 0;
+    for _ in 0..2 {
+        before = woken.count();
+        if poll_with(&mut sending, &woken).is_ready() {
+            before = usize::MAX;
+            break;
+        }
+    }
+    let rx = receiver.join().unwrap();
+    lifting.join().unwrap();
+    assert!(rx.len() == 1 || woken.count() != before, "there is room, and the sender was not woken");
+    let received = drain(&rx);
+    if before != usize::MAX {
+        assert_eq!(settle(&mut sending), Poll::Ready(Ok(())));
+    }
+    assert_eq!(received.into_iter().chain(drain(&rx)).filter(|&number| number == 2).count(), 1);
+}
+
+/// Two senders begin to wait while the gate is lifted and room is claimed but not yet free, and the first leaves,
+/// with or without a look of its own: the other one is moved or woken when there is room.
+fn leaving_a_lifted_gate(looks: bool) {
+    let (tx, rx) = bounded(1);
+    tx.try_send(0).unwrap();
+    leave_the_gate_up(&tx);
+    let other = tx.clone();
+    let lifting = thread::spawn(move || other.try_send(1).is_ok());
+    let woken = Woken::new();
+    let mut leaving = tx.send(2);
+    let mut staying = tx.send(3);
+    let left = poll(&mut leaving).is_pending();
+    assert!(left & poll_with(&mut staying, &woken).is_pending(), "the channel is full");
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv(), Ok(0));
+        rx
+    });
+    if looks {
+        let _ = poll(&mut leaving);
+    }
+    drop(leaving);
+    let rx = receiver.join().unwrap();
+    lifting.join().unwrap();
+    assert!(rx.len() == 1 || woken.count() > 0, "there is room, and the sender was not woken");
+    let received = drain(&rx);
+    assert_eq!(settle(&mut staying), Poll::Ready(Ok(())));
+    assert!(received.into_iter().chain(drain(&rx)).any(|number| number == 3));
+}
+
+/// See above, without a look.
+pub(crate) fn leaving_a_lifted_gate_unlooked() {
+    leaving_a_lifted_gate(false);
+}
+
+/// See above, with a look.
+pub(crate) fn leaving_a_lifted_gate_after_a_look() {
+    leaving_a_lifted_gate(true);
+}
+
+/// Two values come, one after the other, and the first of two receivers looks in between: it does not absorb both
+/// notifications.
+pub(crate) fn notified_twice() {
+    let (tx, rx) = bounded(2);
+    let (mut first, mut second) = (rx.recv(), rx.recv());
+    let woken = Woken::new();
+    assert!(poll(&mut first).is_pending());
+    assert!(poll_with(&mut second, &woken).is_pending());
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    tx.try_send(2).unwrap();
+    let early = poll(&mut first);
+    sender.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut first) } else { early };
+    assert!(matches!(outcome, Poll::Ready(Ok(1 | 2))));
+    assert_ne!(woken.count(), 0, "a value is there, and the next receiver was not woken");
+    assert!(matches!(settle(&mut second), Poll::Ready(Ok(1 | 2))));
+    rx.assert_valid();
+}
+
+/// Two values come, and the first of three receivers looks in between, and leaves: the others are woken.
+pub(crate) fn notified_twice_and_dropped() {
+    let (tx, rx) = bounded(2);
+    let mut first = rx.recv();
+    assert!(poll(&mut first).is_pending());
+    let mut behind = [rx.recv(), rx.recv()];
+    let woken = [Woken::new(), Woken::new()];
+    for (receiving, woken) in behind.iter_mut().zip(&woken) {
+        assert!(poll_with(receiving, woken).is_pending());
+    }
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    tx.try_send(2).unwrap();
+    let received = poll(&mut first).is_ready();
+    drop(first);
+    sender.join().unwrap();
+    let left = 2 - usize::from(received);
+    assert_eq!(rx.len(), left);
+    assert!(woken.iter().filter(|woken| woken.count() > 0).count() >= left, "a notification was lost");
+    for receiving in &mut behind[..left] {
+        assert!(settle(receiving).is_ready());
+    }
+}
+
 /// A stale bell is lowered while a receiver joins whose value is taken by another one: the next value wakes it.
-pub fn join_against_lowered_bell() {
+pub(crate) fn join_against_lowered_bell() {
     let (tx, rx) = bounded(2);
     let mut gone = rx.recv();
     assert!(poll(&mut gone).is_pending());
@@ -146,7 +287,7 @@ pub fn join_against_lowered_bell() {
 }
 
 /// A close meets a receiver that is about to wait; a value sent before it is not lost.
-pub fn close_after_send() {
+pub(crate) fn close_after_send() {
     let (tx, rx) = bounded(1);
     let sender = thread::spawn(move || {
         tx.try_send(1).unwrap();
@@ -158,7 +299,7 @@ pub fn close_after_send() {
 }
 
 /// A close meets a sender that is about to wait, or waits.
-pub fn close_against_waiting_sender() {
+pub(crate) fn close_against_waiting_sender() {
     let (tx, rx) = bounded(1);
     let values = Values::default();
     tx.try_send(values.make(1)).unwrap();
@@ -175,7 +316,7 @@ pub fn close_against_waiting_sender() {
 }
 
 /// The mover has claimed a sender when the channel closes: the value is sent, or comes back.
-pub fn close_against_mover() {
+pub(crate) fn close_against_mover() {
     let (tx, rx) = bounded(1);
     let values = Values::default();
     tx.try_send(values.make(1)).unwrap();
@@ -195,7 +336,7 @@ pub fn close_against_mover() {
 }
 
 /// A value is published while the last receiver goes: it is dropped, once.
-pub fn publish_against_discard() {
+pub(crate) fn publish_against_discard() {
     let values = Values::default();
     let (tx, rx) = bounded(1);
     let value = values.make(1);

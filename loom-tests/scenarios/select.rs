@@ -1,17 +1,20 @@
 //! Selects against each other, against plain operations, closes, foreign futures and their own end.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::sync::Arc as StdArc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
-use leno::rendezvous;
+use futures_core::future::FusedFuture as _;
 use leno::select::{Selected2, foreign, select_biased as select};
+use leno::{bounded, rendezvous};
 
 use super::scenarios::harness::atomic::{AtomicBool, Ordering};
 use super::scenarios::harness::{Arc, Mutex, thread};
-use super::scenarios::support::{Values, poll, settle};
+use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
 
 /// Two selects, each sending where the other receives: exactly one value is exchanged.
-pub fn opposing() {
+pub(crate) fn opposing() {
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous();
     let other = thread::spawn({
@@ -31,24 +34,31 @@ pub fn opposing() {
 }
 
 /// A select against a plain sender on each of its channels: it takes one value and leaves the other.
-pub fn against_two_senders() {
+pub(crate) fn against_two_senders() {
     let values = Values::default();
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous();
-    let senders = [(a, values.make(1)), (b, values.make(2))]
-        .map(|(tx, value)| thread::spawn(move || tx.send_blocking(value).is_ok()));
-    let got = match select((a_rx.recv(), b_rx.recv())).wait() {
-        Selected2::First(received) => received.unwrap().number,
-        Selected2::Second(received) => received.unwrap().number,
+    let value = values.make(1);
+    let sender = thread::spawn(move || a.send_blocking(value).is_ok());
+    let mut selecting = select((a_rx.recv(), b_rx.recv()));
+    let early = poll(&mut selecting);
+    let mut sending = b.send(values.make(2));
+    let sent = poll(&mut sending).is_ready();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    let got = match outcome {
+        Poll::Ready(Selected2::First(received) | Selected2::Second(received)) => received.unwrap().number,
+        Poll::Pending => panic!("a sender is there"),
     };
+    drop(selecting);
+    assert!(got == 2 || !sent, "what was sent is received");
+    assert_eq!(sending.into_inner().is_none(), got == 2);
     drop((a_rx, b_rx));
-    let sent = senders.map(|sender| sender.join().unwrap());
-    assert_eq!(sent, [got == 1, got == 2]);
+    assert_eq!(sender.join().unwrap(), got == 1);
     assert_eq!(values.alive(), 0);
 }
 
 /// A select is dropped while a peer sends to one of its branches.
-pub fn cancelled_against_send() {
+pub(crate) fn cancelled_against_send() {
     let values = Values::default();
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous::<usize>();
@@ -65,7 +75,7 @@ pub fn cancelled_against_send() {
 }
 
 /// A select that sends is dropped while a peer receives.
-pub fn cancelled_against_recv() {
+pub(crate) fn cancelled_against_recv() {
     let values = Values::default();
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous::<usize>();
@@ -79,7 +89,7 @@ pub fn cancelled_against_recv() {
 }
 
 /// Peers come for both branches at once: one of them alone is served.
-pub fn both_branches_at_once() {
+pub(crate) fn both_branches_at_once() {
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous();
     let mut selecting = select((a_rx.recv(), b_rx.recv()));
@@ -98,7 +108,7 @@ pub fn both_branches_at_once() {
 }
 
 /// A close of one channel wakes the select, which keeps nothing in the other.
-pub fn against_close() {
+pub(crate) fn against_close() {
     let (a, a_rx) = rendezvous::<usize>();
     let (b, b_rx) = rendezvous::<usize>();
     let closing = thread::spawn(move || drop(a));
@@ -108,7 +118,7 @@ pub fn against_close() {
 }
 
 /// A foreign future becomes ready while a peer claims: one of the two happens.
-pub fn foreign_against_claim() {
+pub(crate) fn foreign_against_claim() {
     let (tx, rx) = rendezvous();
     let ready = Arc::new((AtomicBool::new(false), Mutex::new(None::<Waker>)));
     let flag = Arc::clone(&ready);
@@ -135,7 +145,7 @@ pub fn foreign_against_claim() {
 }
 
 /// Both sides of one channel in one select: it never meets itself, and a peer meets it.
-pub fn both_sides_of_one_channel() {
+pub(crate) fn both_sides_of_one_channel() {
     let (tx, rx) = rendezvous();
     let mut selecting = select((tx.send(1), rx.recv()));
     assert!(poll(&mut selecting).is_pending());
@@ -151,19 +161,200 @@ pub fn both_sides_of_one_channel() {
     tx.assert_valid();
 }
 
-/// A losing send that was lent keeps its value.
-pub fn losing_send_keeps_its_value() {
+/// A losing send that was lent keeps its value, also while a peer holds its node.
+pub(crate) fn losing_send_keeps_its_value() {
     let values = Values::default();
     let (a, a_rx) = rendezvous();
     let (b, b_rx) = rendezvous();
     let mut sending = a.send(values.make(1));
+    let mut selecting = select((&mut sending, b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
     let receiver = thread::spawn(move || (a_rx.try_recv().is_ok(), a_rx));
-    let other = thread::spawn(move || b.send_blocking(2).is_ok());
-    let sent = matches!(select((&mut sending, b_rx.recv())).wait(), Selected2::First(Ok(())));
+    let served = b.try_send(2).is_ok();
+    let early = poll(&mut selecting);
     let (received, _a_rx) = receiver.join().unwrap();
-    assert_eq!(sent, received);
-    assert_eq!(sending.into_inner().is_some(), !sent);
-    drop(b_rx);
-    assert_eq!(other.join().unwrap(), !sent);
+    assert!(received ^ served, "exactly one branch happens");
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    match outcome {
+        Poll::Ready(Selected2::First(sent)) => assert_eq!((sent.is_ok(), received), (true, true)),
+        Poll::Ready(Selected2::Second(got)) => assert_eq!((got, served), (Ok(2), true)),
+        Poll::Pending => panic!("the select was served"),
+    }
+    drop(selecting);
+    assert_eq!(sending.into_inner().is_some(), !received);
     assert_eq!(values.alive(), 0);
+}
+
+/// A select is polled while a peer sends to it: they meet, or the peer finds nobody. The node that the peer has
+/// taken out stays its branch's as long as the peer may claim the select by it.
+pub(crate) fn polled_against_send() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((a_rx.recv(), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let sender = thread::spawn(move || (a.try_send(1).is_ok(), a));
+    let early = poll(&mut selecting);
+    let (sent, _a) = sender.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    assert_eq!(outcome, if sent { Poll::Ready(Selected2::First(Ok(1))) } else { Poll::Pending });
+}
+
+/// The same with a select that sends.
+pub(crate) fn polled_against_recv() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((a.send(1), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let receiver = thread::spawn(move || (a_rx.try_recv().is_ok(), a_rx));
+    let early = poll(&mut selecting);
+    let (received, _a_rx) = receiver.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    assert_eq!(outcome, if received { Poll::Ready(Selected2::First(Ok(()))) } else { Poll::Pending });
+}
+
+/// The same with a fair mutex, whose unlock passes by a select that looks.
+pub(crate) fn polled_against_unlock() {
+    let mutex = StdArc::new(leno::sync::Mutex::fair(()));
+    let guard = mutex.try_lock_arc().unwrap();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((mutex.lock(), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let unlocking = thread::spawn(move || drop(guard));
+    let early = poll(&mut selecting);
+    unlocking.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    assert!(matches!(outcome, Poll::Ready(Selected2::First(_))), "nobody holds the lock");
+    drop(outcome);
+    assert!(mutex.try_lock().is_some());
+    mutex.assert_valid();
+}
+
+/// Two selects, each on both sides of one channel: they meet, and neither meets itself.
+pub(crate) fn both_sides_in_two_selects() {
+    let (tx, rx) = rendezvous();
+    let other = thread::spawn({
+        let (tx, rx) = (tx.clone(), rx.clone());
+        move || match select((tx.send(2), rx.recv())).wait() {
+            Selected2::First(sent) => sent.map(|()| 0).unwrap(),
+            Selected2::Second(received) => received.unwrap(),
+        }
+    });
+    let here = match select((rx.recv(), tx.send(1))).wait() {
+        Selected2::First(received) => received.unwrap(),
+        Selected2::Second(sent) => sent.map(|()| 0).unwrap(),
+    };
+    assert!(matches!((here, other.join().unwrap()), (2, 0) | (0, 1)), "one sends and the other receives");
+    tx.assert_valid();
+}
+
+/// A value comes back from a dropped receive while a select arrives on both sides of the channel, where its
+/// receive is a bystander of its send: it gets the value.
+pub(crate) fn given_back_against_bystander() {
+    let (tx, rx) = rendezvous();
+    let mut handed = rx.recv();
+    assert!(poll(&mut handed).is_pending());
+    tx.try_send(1).unwrap();
+    let selecting = thread::spawn({
+        let (tx, rx) = (tx.clone(), rx.clone());
+        move || select((tx.send(2), rx.recv())).wait()
+    });
+    drop(handed);
+    assert_eq!(selecting.join().unwrap(), Selected2::Second(Ok(1)));
+    rx.assert_valid();
+}
+
+/// A select that has borrowed a send is dropped while a peer receives: the send knows whether it has happened.
+pub(crate) fn lent_send_against_recv() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut sending = a.send(1);
+    let mut selecting = select((&mut sending, b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let receiver = thread::spawn(move || (a_rx.try_recv().is_ok(), a_rx));
+    drop(selecting);
+    let (received, _a_rx) = receiver.join().unwrap();
+    assert_eq!(sending.is_terminated(), received);
+    assert_eq!(sending.into_inner().is_some(), !received);
+}
+
+/// A select runs out of time while a peer receives: it has sent, or it says so.
+pub(crate) fn timed_out_against_recv() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let receiver = thread::spawn(move || (a_rx.try_recv().is_ok(), a_rx));
+    let outcome = select((a.send(1), b_rx.recv())).wait_timeout(Duration::ZERO);
+    let (received, _a_rx) = receiver.join().unwrap();
+    assert_eq!(outcome.ok(), received.then_some(Selected2::First(Ok(()))));
+}
+
+/// Two values come while a select, which is first in line, is won by its other branch: as many of those behind it
+/// are woken as there are values for.
+pub(crate) fn notified_and_won_elsewhere() {
+    let (tx, rx) = bounded(2);
+    let (b, b_rx) = bounded(1);
+    let mut selecting = select((rx.recv(), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let mut behind = [rx.recv(), rx.recv()];
+    let woken = [Woken::new(), Woken::new()];
+    for (receiving, woken) in behind.iter_mut().zip(&woken) {
+        assert!(poll_with(receiving, woken).is_pending());
+    }
+    b.try_send(9).unwrap();
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    tx.try_send(2).unwrap();
+    let outcome = settle(&mut selecting);
+    sender.join().unwrap();
+    let left = match outcome {
+        Poll::Ready(Selected2::First(received)) => 2 - usize::from(received.is_ok()),
+        Poll::Ready(Selected2::Second(received)) => 1 + received.map_or(0, |nine| nine / 9),
+        Poll::Pending => panic!("there is a value in each channel"),
+    };
+    assert_eq!(rx.len(), left);
+    assert!(woken.iter().filter(|woken| woken.count() > 0).count() >= left, "a notification was lost");
+}
+
+/// Polls a select three times while a peer decides; once it has, the select is ready or was woken since.
+fn looks_until_decided<F: Future + Unpin>(mut selecting: F, decide: impl FnOnce()) -> Poll<F::Output> {
+    let woken = Woken::new();
+    let mut before = 0;
+    for _ in 0..3 {
+        before = woken.count();
+        let outcome = poll_with(&mut selecting, &woken);
+        if outcome.is_ready() {
+            decide();
+            return outcome;
+        }
+    }
+    decide();
+    assert_ne!(woken.count(), before, "a select that can proceed was not woken");
+    settle(&mut selecting)
+}
+
+/// A select looks while a value is claimed but not yet published: it goes on to look until it is.
+pub(crate) fn looks_against_publish() {
+    let (tx, rx) = bounded(1);
+    let (_b, b_rx) = bounded::<usize>(1);
+    let sender = thread::spawn(move || {
+        tx.try_send(1).unwrap();
+        tx
+    });
+    let outcome = looks_until_decided(select((rx.recv(), b_rx.recv())), || drop(sender.join().unwrap()));
+    assert_eq!(outcome, Poll::Ready(Selected2::First(Ok(1))));
+}
+
+/// The same with room that is claimed but not yet free.
+pub(crate) fn looks_against_room() {
+    let (tx, rx) = bounded(1);
+    let (_b, b_rx) = bounded::<usize>(1);
+    tx.try_send(1).unwrap();
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv(), Ok(1));
+        rx
+    });
+    let mut kept = None;
+    let selecting = select((tx.send(2), b_rx.recv()));
+    let outcome = looks_until_decided(selecting, || kept = Some(receiver.join().unwrap()));
+    assert_eq!(outcome, Poll::Ready(Selected2::First(Ok(()))));
+    assert_eq!(kept.unwrap().try_recv(), Ok(2));
 }

@@ -10,25 +10,25 @@ use super::harness::thread;
 
 /// A number that knows how many of its kind are alive. (std's counts: they add no switch points.)
 #[derive(Debug)]
-pub struct Value {
-    pub number: usize,
+pub(crate) struct Value {
+    pub(crate) number: usize,
     alive: StdArc<AtomicUsize>,
 }
 
 /// Makes values and checks in the end that each is gone.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub(crate) struct Values {
     alive: StdArc<AtomicUsize>,
 }
 
 impl Values {
-    pub fn make(&self, number: usize) -> Value {
+    pub(crate) fn make(&self, number: usize) -> Value {
         self.alive.fetch_add(1, Ordering::Relaxed);
         Value { number, alive: StdArc::clone(&self.alive) }
     }
 
     /// How many are alive.
-    pub fn alive(&self) -> usize {
+    pub(crate) fn alive(&self) -> usize {
         self.alive.load(Ordering::Relaxed)
     }
 }
@@ -41,14 +41,14 @@ impl Drop for Value {
 
 /// A waker that counts.
 #[derive(Debug, Default)]
-pub struct Woken(AtomicUsize);
+pub(crate) struct Woken(AtomicUsize);
 
 impl Woken {
-    pub fn new() -> StdArc<Woken> {
+    pub(crate) fn new() -> StdArc<Woken> {
         StdArc::default()
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -59,18 +59,18 @@ impl Wake for Woken {
     }
 }
 
-pub fn poll_with<F: Future + Unpin>(future: &mut F, woken: &StdArc<Woken>) -> Poll<F::Output> {
+pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, woken: &StdArc<Woken>) -> Poll<F::Output> {
     let waker = Waker::from(StdArc::clone(woken));
     Pin::new(future).poll(&mut Context::from_waker(&waker))
 }
 
 /// Polls once, with a waker that nobody looks at.
-pub fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll_with(future, &Woken::new())
 }
 
 /// Polls until a peer that was in the middle of its work is through: such a poll has woken itself.
-pub fn settle<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+pub(crate) fn settle<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     loop {
         let woken = Woken::new();
         match poll_with(future, &woken) {

@@ -18,4 +18,6 @@ models! { rendezvous:
     last_receiver_against_send
     changed_waker
     closed_against_close
+    given_back_in_order
+    given_back_against_close
 }

@@ -15,4 +15,14 @@ models! { select:
     foreign_against_claim
     both_sides_of_one_channel
     losing_send_keeps_its_value
+    polled_against_send
+    polled_against_recv
+    polled_against_unlock
+    both_sides_in_two_selects
+    given_back_against_bystander
+    lent_send_against_recv
+    timed_out_against_recv
+    notified_and_won_elsewhere
+    looks_against_publish
+    looks_against_room
 }

@@ -81,7 +81,17 @@ pub(crate) mod thread {
     }
 }
 
-/// The life probe: a relaxed flag, read at each touch and overwritten at the end.
+std::thread_local! {
+    /// Lives under way. All threads of a schedule run on one real thread, and each test has one of its own.
+    static LIVES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many lives are under way: what a schedule leaves behind has leaked.
+pub(crate) fn lives() -> usize {
+    LIVES.get()
+}
+
+/// The life probe: a relaxed flag, read at each touch and overwritten at the end; and a count, which shows leaks.
 #[derive(Debug)]
 pub(crate) struct Life {
     dead: AtomicBool,
@@ -89,6 +99,7 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) fn new() -> Self {
+        LIVES.set(LIVES.get() + 1);
         Life { dead: AtomicBool::new(false) }
     }
 
@@ -99,6 +110,7 @@ impl Life {
     pub(crate) fn end(&self) {
         if !std::thread::panicking() {
             assert!(!self.dead.swap(true, Ordering::Relaxed), "a node ended twice");
+            LIVES.set(LIVES.get() - 1);
         }
     }
 }

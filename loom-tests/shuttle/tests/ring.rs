@@ -19,4 +19,10 @@ models! { ring:
     close_against_waiting_sender
     close_against_mover
     publish_against_discard
+    overtaking_at_the_gate
+    waiting_at_a_lifted_gate
+    leaving_a_lifted_gate_unlooked
+    leaving_a_lifted_gate_after_a_look
+    notified_twice
+    notified_twice_and_dropped
 }
