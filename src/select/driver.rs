@@ -295,7 +295,8 @@ impl Driver {
             return None;
         };
         let mut pauses = 0;
-        while patience && matches!(anchor.word().state(), State::Claimed(_)) {
+        // From BUSY on no peer can claim it: what is found below is what has happened.
+        while patience && anchor.word().busy_all() == Busied::Claimed {
             thread::pause(pauses);
             pauses += 1;
         }

@@ -94,6 +94,11 @@ impl Lists {
         self.waiters.is_empty() && self.receivers_beside.is_empty() && self.senders_beside.is_empty()
     }
 
+    /// Whether receivers wait, bystanders among them; `waiting` is the waiters' side.
+    fn receives(&self, waiting: Side) -> bool {
+        (waiting == Side::Recv && !self.waiters.is_empty()) || !self.receivers_beside.is_empty()
+    }
+
     fn beside(&mut self, side: Side) -> &mut List {
         match side {
             Side::Recv => &mut self.receivers_beside,
@@ -318,7 +323,7 @@ impl Queue {
     pub(crate) fn hold(&self) -> bool {
         self.mark(|word, lists| {
             let receivers = match lists {
-                Some(lists) => side(word) == Side::Recv && !lists.waiters.is_empty(),
+                Some(lists) => lists.receives(side(word)),
                 None => side(word) == Side::Recv && one(word).is_some(),
             };
             (!receivers).then_some(word | HELD)
