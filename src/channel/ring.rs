@@ -202,15 +202,13 @@ impl<T> Ring<T> {
         // ORDERING: as in `look_at_tail`.
         if tail & (CLOSED | GATE) == 0
             && self.slot(tail).stamp.load(Ordering::Acquire) == tail & !FLAGS
-            && let Some(sent) = value.take()
+            && value.is_some()
+            && self.tail.compare_exchange(tail, self.next(tail), CLAIM, Ordering::Relaxed).is_ok()
         {
-            match self.tail.compare_exchange(tail, self.next(tail), CLAIM, Ordering::Relaxed) {
-                Ok(_) => {
-                    self.publish(tail, sent);
-                    return Attempt::Ready(Ok(()));
-                }
-                Err(_) => *value = Some(sent),
+            if let Some(value) = value.take() {
+                self.publish(tail, value);
             }
+            return Attempt::Ready(Ok(()));
         }
         self.try_send_slowly(value)
     }

@@ -18,8 +18,8 @@
 //!
 //! Three questions have to have one answer each, whatever the interleaving:
 //!
-//! * *Who waits?* The **queue** ([`queue`], [`line`](mod@line)). Joining it and finding nobody to meet is one atomic step. Links
-//!   and words of a queue are hints about an operation, never the truth about it.
+//! * *Who waits?* The **queue** ([`queue`], [`line`](mod@line)). Joining it and finding nobody to meet is one atomic
+//!   step. Links and words of a queue are hints about an operation, never the truth about it.
 //! * *Who completes an operation?* Whoever moves its **claim word** ([`word`]) out of OPEN. One word serves all
 //!   branches of a select, so that exactly one of them happens. No multi-word compare-and-swap is needed: phase
 //!   one moves the word (and the value), phase two takes the other branches out of their queues.
@@ -35,8 +35,9 @@
 //! *Notified*: receivers of buffered channels, barging mutexes, everybody at a close. The peer claims the operation
 //! only to take its waker: OPEN → CLAIMED → NOTIFIED. The value stays where it is, the owner looks for itself,
 //! and if somebody else was quicker it returns to its old place, with its old rank. It costs no memory however
-//! often that happens. A peer that found the operation gone, or in other hands, goes on to the next in line; an
-//! owner that leaves after it was notified passes the notification on.
+//! often that happens. A peer that found the operation gone, or in other hands, goes on to the next in line. A
+//! notification is a debt: an owner that leaves after it was notified, or that may have taken something else than
+//! what it was notified of, passes it on.
 //!
 //! # No wake-up is lost
 //!
@@ -71,8 +72,10 @@
 //! # Claimed but not yet published
 //!
 //! What an operation needs may be in the hands of a thread that is not through with it: a slot of a ring, an
-//! operation that is CLAIMED. Nobody spins for it and nobody sleeps on it. The poll wakes itself and returns, so
-//! that the others on its executor run first ([`operation`]); a plain thread pauses for a time that grows.
+//! operation that is CLAIMED. A poll never waits for it: it wakes its own task and returns, so that the others on
+//! its executor run first ([`operation`]); a plain thread pauses for a time that grows. (Only calls that have to say
+//! now whether something happened wait for a peer to be through: a deadline that has come, `into_inner`, lending an
+//! operation that waits to a select.)
 //!
 //! # Progress
 //!

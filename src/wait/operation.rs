@@ -296,10 +296,10 @@ impl<B: Branch> Operation<B> {
             State::Claimed(_) => return Step::Again,
             state => unreachable!("a waiting operation is {state:?}"),
         }
-        if !waiter.parked_by(waker)
-            && let Some(step) = self.repark(waker)
-        {
-            return step;
+        if !waiter.parked_by(waker) {
+            if let Some(step) = self.repark(waker) {
+                return step;
+            }
         }
         if self.stage == Stage::Waits && !self.branch.is_worth_a_look() {
             return Step::Pending;
@@ -456,9 +456,7 @@ impl<B: Branch> Operation<B> {
 
 impl<B: Branch> Drop for Operation<B> {
     fn drop(&mut self) {
-        if self.waiter.is_some()
-            && let Cancelled::Done(output, rank) = self.cancel(false)
-        {
+        if let Cancelled::Done(output, rank) = self.cancel(false) {
             self.branch.discard(output, rank);
         }
     }

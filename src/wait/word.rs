@@ -20,9 +20,9 @@
 //! | `BUSY` | owner ([`Word::busy`]) | the owner registers, looks, or polls foreign futures |
 //! | `GONE` | owner ([`Word::leave`]) | the owner left; whoever holds the claim finishes the job |
 //!
-//! `MISSED` is a mark on `BUSY`, `CLAIMED` and `NOTIFIED`: a peer found the operation there, has taken its node
-//! out of the queue, and went on as if nobody waited. An owner that wants to open is refused then and looks
-//! again ([`Word::open`]).
+//! `MISSED` is a mark on `BUSY` and `CLAIMED`: a peer found the operation there, has taken its node out of the
+//! queue, and went on as if nobody waited. An owner that wants to open is refused then and looks again
+//! ([`Word::open`]); one that is notified looks anyway, so that state needs no mark.
 //!
 //! Progress: every method is lock-free; a failed compare-exchange means that another party moved the word.
 //!
