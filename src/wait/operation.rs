@@ -195,17 +195,25 @@ impl<B: Branch> Operation<B> {
             return Poll::Pending;
         }
         if self.stage == Stage::Idle {
-            match self.branch.attempt(None) {
-                Attempt::Ready(output) => return self.over(output),
-                Attempt::Wait => {}
-                Attempt::Again => {
-                    // Not into the line: a notification for somebody else's value would be lost on it.
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
+            if let Some(polled) = self.attempt_idle(cx) {
+                return polled;
             }
         }
         self.poll_waiting(cx)
+    }
+
+    /// Attempts while in no queue. `None`: there is nothing.
+    #[inline]
+    fn attempt_idle(&mut self, cx: &mut Context<'_>) -> Option<Poll<B::Output>> {
+        match self.branch.attempt(None) {
+            Attempt::Ready(output) => Some(self.over(output)),
+            Attempt::Wait => None,
+            Attempt::Again => {
+                // Not into the line: a notification for somebody else's value would be lost on it.
+                cx.waker().wake_by_ref();
+                Some(Poll::Pending)
+            }
+        }
     }
 
     fn over(&mut self, output: B::Output) -> Poll<B::Output> {
@@ -238,13 +246,8 @@ impl<B: Branch> Operation<B> {
                 }
                 Step::Reenter => {
                     self.stage = Stage::Idle;
-                    match self.branch.attempt(None) {
-                        Attempt::Ready(output) => return self.over(output),
-                        Attempt::Wait => {}
-                        Attempt::Again => {
-                            cx.waker().wake_by_ref();
-                            return Poll::Pending;
-                        }
+                    if let Some(polled) = self.attempt_idle(cx) {
+                        return polled;
                     }
                 }
                 Step::Continue => {}
