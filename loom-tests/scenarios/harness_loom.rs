@@ -8,22 +8,18 @@ pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic;
 pub(crate) use loom::thread;
 
-/// Preemptions that a model allows for where `LOOM_MAX_PREEMPTIONS` says nothing; also what CI says.
-const PREEMPTIONS: usize = 2;
-
-/// Explores every interleaving of `scenario` with at most `LOOM_MAX_PREEMPTIONS` preemptions, in CI with `cap` at
-/// most: the model is too large for more. The long tier asks for more than CI does, and gets it.
+/// Explores every interleaving of `scenario` with at most `LOOM_MAX_PREEMPTIONS` preemptions (2 where that is not
+/// set, and in CI; 3 in the long tier), or `fewer` by that many where the model is too large for so many.
 ///
 /// loom ends quietly at a time limit; here it fails, so that a model that is too large does not pass for explored.
 /// The limit is `LENO_MODEL_SECONDS`.
-pub(crate) fn check(name: &str, cap: Option<usize>, scenario: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let seconds = std::env::var("LENO_MODEL_SECONDS").ok().and_then(|n| n.parse().ok());
     let limit = Duration::from_secs(seconds.unwrap_or(900));
     let executions = std::sync::Arc::new(AtomicU64::new(0));
     let counted = std::sync::Arc::clone(&executions);
     let mut model = loom::model::Builder::new();
-    let asked = model.preemption_bound.unwrap_or(PREEMPTIONS);
-    let bound = cap.filter(|_| asked <= PREEMPTIONS).map_or(asked, |cap| asked.min(cap));
+    let bound = model.preemption_bound.unwrap_or(2).saturating_sub(fewer);
     model.preemption_bound = Some(bound);
     model.max_branches = 20_000;
     let started = Instant::now();

@@ -8,7 +8,7 @@ pub(crate) use shuttle::thread;
 
 /// Runs `scenario` under `SHUTTLE_SCHEDULES` (2000 by default) random schedules, and as many by PCT. Each has to
 /// leave as many nodes and fibers as it has found: none leaks.
-pub(crate) fn check(name: &str, _bound: Option<usize>, scenario: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn check(name: &str, _fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let schedules = std::env::var("SHUTTLE_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let checked = move || {
         let before = lives();

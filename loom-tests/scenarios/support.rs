@@ -1,5 +1,7 @@
 //! What the scenarios share: values that are counted, wakers that are seen, polls by hand.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc as StdArc;
@@ -43,9 +45,22 @@ impl Drop for Value {
 #[derive(Debug, Default)]
 pub(crate) struct Woken(AtomicUsize);
 
+std::thread_local! {
+    static KEPT: RefCell<VecDeque<StdArc<Woken>>> = const { RefCell::new(VecDeque::new()) };
+}
+
 impl Woken {
+    /// A new one. It is kept for longer than an execution: an operation tells wakers apart by their addresses, so
+    /// none may come back, or a model would not be deterministic.
     pub(crate) fn new() -> StdArc<Woken> {
-        StdArc::default()
+        let woken = StdArc::<Woken>::default();
+        KEPT.with_borrow_mut(|kept| {
+            kept.push_back(StdArc::clone(&woken));
+            if kept.len() > 1000 {
+                kept.pop_front();
+            }
+        });
+        woken
     }
 
     pub(crate) fn count(&self) -> usize {

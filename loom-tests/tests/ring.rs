@@ -20,9 +20,9 @@ models! { ring:
     close_against_mover
     publish_against_discard
     overtaking_at_the_gate
-    waiting_at_a_lifted_gate
+    waiting_at_a_lifted_gate - 1
     leaving_a_lifted_gate_unlooked
-    leaving_a_lifted_gate_after_a_look
+    leaving_a_lifted_gate_after_a_look - 1
     notified_twice
     notified_twice_and_dropped
 }
