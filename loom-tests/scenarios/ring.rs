@@ -11,9 +11,13 @@ use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
 /// A receiver registers and looks again while a value is published.
 pub(crate) fn publish_against_register() {
     let (tx, rx) = bounded(1);
-    let sender = thread::spawn(move || tx.try_send(7).expect("the channel is empty"));
+    // The sender stays, or its end would wake the receiver.
+    let sender = thread::spawn(move || {
+        tx.try_send(7).expect("the channel is empty");
+        tx
+    });
     assert_eq!(rx.recv_blocking(), Ok(7));
-    sender.join().unwrap();
+    drop(sender.join().unwrap());
 }
 
 /// A sender registers and looks again while a receiver makes room.

@@ -488,13 +488,14 @@ impl<T> Ring<T> {
         if !self.senders.is_empty() && !cfg!(leno_bug = "lift_without_look") {
             return false;
         }
-        while tail & KNOCK == 0 {
+        let knock = if cfg!(leno_bug = "lift_ignores_knock") { 0 } else { KNOCK };
+        while tail & knock == 0 {
             match self.tail.compare_exchange_weak(tail, tail & !GATE, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(now) => tail = now,
             }
         }
-        while tail & KNOCK == 0 && head & KNOCK == 0 {
+        while tail & knock == 0 && head & knock == 0 {
             match self.head.compare_exchange_weak(head, head & !SENDERS, Ordering::AcqRel, Ordering::Acquire)
             {
                 Ok(_) => return true,

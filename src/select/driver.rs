@@ -164,8 +164,8 @@ impl Driver {
                 return branch.look_while_waiting(arms[index], own, cx);
             }
             Some(Hand::Queue) => return Looked::Nothing,
-            Some(Hand::Peer) => return Looked::Again,
-            Some(Hand::Back) | None => {}
+            Some(Hand::Peer) if !cfg!(leno_bug = "select_takes_node_back") => return Looked::Again,
+            Some(Hand::Peer | Hand::Back) | None => {}
         }
         if let Some(waiter) = branch.waiter.take() {
             arms[index].unstow(&waiter);
@@ -279,7 +279,7 @@ impl Driver {
         }
         // Foreign code runs from here on only.
         for (branch, arm) in self.branches.iter_mut().zip(arms) {
-            if std::mem::take(&mut branch.owes) {
+            if std::mem::take(&mut branch.owes) && !cfg!(leno_bug = "select_owes_nothing") {
                 arm.pass_on();
             }
         }
@@ -296,7 +296,10 @@ impl Driver {
         };
         let mut pauses = 0;
         // From BUSY on no peer can claim it: what is found below is what has happened.
-        while patience && anchor.word().busy_all() == Busied::Claimed {
+        while patience
+            && !cfg!(leno_bug = "timeout_leaves_at_once")
+            && anchor.word().busy_all() == Busied::Claimed
+        {
             thread::pause(pauses);
             pauses += 1;
         }

@@ -378,7 +378,11 @@ impl Popped {
             };
         };
         // ORDERING: Release: an owner that later sees the mark in the word sees this too.
-        node.shared.fetch_or(POPPED, Ordering::AcqRel);
+        if cfg!(leno_bug = "popped_overwrites") {
+            node.shared.swap(POPPED, Ordering::AcqRel);
+        } else {
+            node.shared.fetch_or(POPPED, Ordering::AcqRel);
+        }
         match anchor.word.claim(node.branch()) {
             Claimed::Yes => Some(Claim(self.0)),
             Claimed::Missed | Claimed::Over => {

@@ -208,6 +208,7 @@ impl<B: Branch> Operation<B> {
         match self.branch.attempt(None) {
             Attempt::Ready(output) => Some(self.over(output)),
             Attempt::Wait => None,
+            Attempt::Again if cfg!(leno_bug = "again_joins_the_line") => None,
             Attempt::Again => {
                 // Not into the line: a notification for somebody else's value would be lost on it.
                 cx.waker().wake_by_ref();
@@ -386,7 +387,7 @@ impl<B: Branch> Operation<B> {
         if !waits {
             // It was notified, and has not found what it was notified of.
             waiter.free();
-            self.branch.pass_on();
+            self.pass_on();
             return Cancelled::Undone;
         }
         // SAFETY: it has entered, and is ours.
@@ -420,8 +421,15 @@ impl<B: Branch> Operation<B> {
             }
             self.branch.unstow(&waiter);
             waiter.free();
-            self.branch.pass_on();
+            self.pass_on();
             return Cancelled::Undone;
+        }
+    }
+
+    /// It was notified and leaves.
+    fn pass_on(&mut self) {
+        if !cfg!(leno_bug = "notified_leaves") {
+            self.branch.pass_on();
         }
     }
 

@@ -96,7 +96,8 @@ impl Lists {
 
     /// Whether receivers wait, bystanders among them; `waiting` is the waiters' side.
     fn receives(&self, waiting: Side) -> bool {
-        (waiting == Side::Recv && !self.waiters.is_empty()) || !self.receivers_beside.is_empty()
+        let beside = !self.receivers_beside.is_empty() && !cfg!(leno_bug = "hold_ignores_bystanders");
+        beside || (waiting == Side::Recv && !self.waiters.is_empty())
     }
 
     fn beside(&mut self, side: Side) -> &mut List {
@@ -424,7 +425,8 @@ fn refuses(word: usize, to: Side) -> Option<Entered> {
     if word & CLOSED != 0 {
         return Some(Entered::Closed);
     }
-    (word & HELD != 0 && to == Side::Recv).then_some(Entered::Held)
+    let held = word & HELD != 0 && !cfg!(leno_bug = "enter_ignores_held");
+    (held && to == Side::Recv).then_some(Entered::Held)
 }
 
 impl Drop for Queue {

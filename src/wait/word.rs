@@ -113,6 +113,7 @@ impl Word {
         loop {
             let (next, outcome) = match seen & STATE {
                 OPEN | NOTIFIED => (CLAIMED | (branch << BRANCH_SHIFT), Claimed::Yes),
+                BUSY | CLAIMED if cfg!(leno_bug = "claim_leaves_no_mark") => return Claimed::Missed,
                 BUSY | CLAIMED => (seen | MISSED, Claimed::Missed),
                 _ => return Claimed::Over,
             };
