@@ -1,8 +1,11 @@
 //! Bounded channels: publishers and receivers, room and senders, the mover, the end.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::Poll;
 
-use leno::channel::RecvError;
+use futures_core::Stream as _;
+use leno::channel::{IntoStream, RecvError};
 use leno::{Receiver, Sender, bounded};
 
 use super::scenarios::harness::thread;
@@ -288,6 +291,41 @@ pub(crate) fn join_against_lowered_bell() {
     let here = rx.try_recv();
     tx.try_send(2).unwrap();
     assert_eq!(receiver.join().unwrap(), if here == Ok(1) { 2 } else { 1 });
+}
+
+/// A stale bell is lowered while two receivers begin to wait and two values come, for which it does not ring: whoever
+/// has lowered it makes up for both.
+pub(crate) fn publish_against_lowered_bell() {
+    let (tx, rx) = bounded(3);
+    let mut gone = rx.recv();
+    assert!(poll(&mut gone).is_pending());
+    drop(gone);
+    let receiver = thread::spawn(move || {
+        let taken = rx.try_recv().is_ok();
+        let waiting = [rx.clone(), rx].map(|rx| {
+            let (woken, mut values) = (Woken::new(), rx.into_stream());
+            let received = poll_with(&mut next(&mut values), &woken).is_ready();
+            (received, woken, values)
+        });
+        (taken, waiting)
+    });
+    let other = tx.clone();
+    let sender = thread::spawn(move || {
+        other.try_send(2).unwrap();
+        other.try_send(3).unwrap();
+    });
+    tx.try_send(1).unwrap();
+    let (taken, waiting) = receiver.join().unwrap();
+    sender.join().unwrap();
+    let received = waiting.iter().filter(|(received, ..)| *received).count();
+    let woken = waiting.iter().filter(|(received, woken, _)| !received && woken.count() > 0).count();
+    let left = 3 - usize::from(taken) - received;
+    assert!(woken >= left.min(2 - received), "values are there, and a receiver was not woken");
+}
+
+/// The stream's next value. It waits in the stream, not in this future.
+fn next<T>(values: &mut IntoStream<T>) -> impl Future<Output = Option<T>> + Unpin {
+    poll_fn(|cx| Pin::new(&mut *values).poll_next(cx))
 }
 
 /// A close meets a receiver that is about to wait; a value sent before it is not lost.

@@ -285,8 +285,10 @@ pub(crate) fn timed_out_against_recv() {
         let (_b, b_rx) = rendezvous::<usize>();
         select((a.send(1), b_rx.recv())).wait_timeout(Duration::ZERO).ok()
     });
-    let received = a_rx.try_recv().is_ok();
-    assert_eq!(selecting.join().unwrap(), received.then_some(Selected2::First(Ok(()))));
+    let receiver = thread::spawn(move || (a_rx.try_recv().is_ok(), a_rx));
+    let outcome = selecting.join().unwrap();
+    let (received, _a_rx) = receiver.join().unwrap();
+    assert_eq!(outcome, received.then_some(Selected2::First(Ok(()))));
 }
 
 /// Two values come while a select, which is first in line, is won by its other branch: as many of those behind it

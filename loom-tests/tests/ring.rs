@@ -15,6 +15,7 @@ models! { ring:
     two_movers
     register_against_lifted_gate
     join_against_lowered_bell
+    publish_against_lowered_bell
     close_after_send
     close_against_waiting_sender
     close_against_mover

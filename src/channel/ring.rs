@@ -628,7 +628,7 @@ impl<T> Bell for Ring<T> {
 
     fn raise(&self, lowered: usize) -> usize {
         let now = self.tail.fetch_or(RECEIVERS, Ordering::AcqRel) & !FLAGS;
-        if now == lowered { 0 } else { self.len() }
+        if now == lowered || cfg!(leno_bug = "bell_forgets_publications") { 0 } else { self.len() }
     }
 }
 

@@ -155,7 +155,7 @@ impl RawMutex {
                 }
             } else {
                 self.lower();
-                if !self.line.is_empty() {
+                if !self.line.is_empty() && !cfg!(leno_bug = "hand_over_lowers_bell") {
                     self.raise(0);
                 }
             }

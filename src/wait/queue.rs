@@ -363,7 +363,8 @@ impl Queue {
 
     /// Whether it is closed and nothing is held.
     pub(crate) fn is_ended(&self) -> bool {
-        self.word.load(Ordering::Acquire) & (CLOSED | HELD) == CLOSED
+        let held = if cfg!(leno_bug = "closed_hides_held") { 0 } else { HELD };
+        self.word.load(Ordering::Acquire) & (CLOSED | held) == CLOSED
     }
 
     pub(crate) fn is_held(&self) -> bool {
