@@ -7,5 +7,33 @@
 #[path = "../contract/support/mod.rs"]
 mod support;
 
+mod cancel;
+mod choice;
+mod close;
+mod foreign;
+mod lent;
+mod locks;
+mod losers;
 mod model;
+mod places;
+mod same_channel;
 mod script;
+mod types;
+
+use std::future::Future;
+
+use leno::select::{Branches, Selecting};
+
+use support::{Kind, Place};
+
+/// The kinds of channels that each contract is tried on.
+const KINDS: [Kind; 5] =
+    [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(2), Kind::Bounded(64), Kind::Bounded(5000)];
+
+/// Selects as people do it in this place.
+async fn choose<B: Branches>(at: Place, selecting: Selecting<B>) -> <Selecting<B> as Future>::Output {
+    match at {
+        Place::Thread => selecting.wait(),
+        _ => selecting.await,
+    }
+}

@@ -150,10 +150,8 @@ impl Model {
 
     /// A new operation, not polled; `foreign` adds a foreign branch at the end.
     pub(crate) fn start(&mut self, branches: &[(Spec, Option<usize>)], foreign: bool, biased: bool) {
-        let mut branches = branches
-            .iter()
-            .map(|&(spec, value)| Branch { spec: Some(spec), value })
-            .collect::<Vec<_>>();
+        let mut branches =
+            branches.iter().map(|&(spec, value)| Branch { spec: Some(spec), value }).collect::<Vec<_>>();
         branches.extend(foreign.then_some(Branch { spec: None, value: None }));
         self.ops.push(Op { branches, biased, state: State::New, fired: false, owes: Vec::new() });
     }

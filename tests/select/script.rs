@@ -345,7 +345,10 @@ impl<'a> Run<'a> {
         };
         self.model.polled(i, outcome, |other| was_woken(ops, other));
         if outcome.is_none() {
-            assert!(!counting.was_woken(), "nothing is in the middle of anything here: it need not look again");
+            assert!(
+                !counting.was_woken(),
+                "nothing is in the middle of anything here: it need not look again"
+            );
             self.ops[i].as_mut().expect("chosen").waker = Some(counting);
             return;
         }
@@ -419,7 +422,13 @@ fn was_woken(ops: &[Option<Op<'_>>], i: usize) -> bool {
 }
 
 /// Runs one script; gives the steps that could follow.
-fn replay_then(caps: [usize; 2], script: &[Step], settled: bool, plans: &[Plan], most_live: usize) -> Vec<Step> {
+fn replay_then(
+    caps: [usize; 2],
+    script: &[Step],
+    settled: bool,
+    plans: &[Plan],
+    most_live: usize,
+) -> Vec<Step> {
     let ends = caps.map(bounded);
     let mut run = Run::new(caps, &ends);
     script.iter().for_each(|step| run.step(*step));
@@ -457,8 +466,7 @@ const ENDS: [Spec; 4] = [
     Spec { channel: B, side: Side::Recv },
 ];
 
-const WATCHES: [Spec; 2] =
-    [Spec { channel: A, side: Side::Watch }, Spec { channel: B, side: Side::Watch }];
+const WATCHES: [Spec; 2] = [Spec { channel: A, side: Side::Watch }, Spec { channel: B, side: Side::Watch }];
 
 fn plain(first: Spec) -> Plan {
     Plan { first, second: None, lent: false, biased: true, foreign: false }
@@ -488,8 +496,13 @@ fn all_short_scripts(caps: [usize; 2]) {
 /// Longer scripts of the pairs that meet each other: both sides of one channel, and opposing ones.
 fn all_scripts_of_opposing_selects(caps: [usize; 2]) {
     let [send_a, recv_a, send_b, recv_b] = ENDS;
-    let plans =
-        [both(send_a, recv_a), both(recv_a, send_a), both(send_a, recv_b), both(recv_a, send_b), plain(recv_a)];
+    let plans = [
+        both(send_a, recv_a),
+        both(recv_a, send_a),
+        both(send_a, recv_b),
+        both(recv_a, send_b),
+        plain(recv_a),
+    ];
     let count = run_all(caps, &plans, &mut Vec::new(), if scale() > 1 { 5 } else { 4 });
     assert!(count > 10_000, "the enumeration is not empty: {count} scripts");
 }
@@ -509,7 +522,8 @@ fn all_scripts_of_other_branches(caps: [usize; 2]) {
 }
 
 fn long_random_scripts(caps: [usize; 2], most_live: usize) {
-    let mut rng = StdRng::seed_from_u64(0x5e1ec7 + caps[0] as u64 * 100 + caps[1] as u64 * 1000 + most_live as u64);
+    let mut rng =
+        StdRng::seed_from_u64(0x5e1ec7 + caps[0] as u64 * 100 + caps[1] as u64 * 1000 + most_live as u64);
     let branches = ENDS.into_iter().chain(WATCHES).collect::<Vec<_>>();
     for _ in 0..300 * scale() {
         let ends = caps.map(bounded);
@@ -604,5 +618,8 @@ fn replays() {
     let [send_a, recv_a, send_b, recv_b] = ENDS;
     replay([0, 0], &[Start(both(send_a, recv_b)), Start(both(recv_a, send_b)), Poll(0)]);
     replay([0, 0], &[Start(both(send_a, recv_a)), Start(plain(recv_a)), Cancel(0), TrySend(A)]);
-    replay([1, 0], &[Start(both(recv_a, recv_b)), Start(plain(recv_a)), TrySend(A), TrySend(B), Cancel(0), Poll(1)]);
+    replay(
+        [1, 0],
+        &[Start(both(recv_a, recv_b)), Start(plain(recv_a)), TrySend(A), TrySend(B), Cancel(0), Poll(1)],
+    );
 }

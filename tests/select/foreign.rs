@@ -1,0 +1,281 @@
+//! S7: any future may be a branch.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, pending, poll_fn, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use leno::rendezvous;
+use leno::select::{Selected2, Selected3, foreign, select, select_biased};
+
+use crate::KINDS;
+use crate::support::{CountingWaker, PollExt, Tracker};
+
+/// A future that is ready when told to be, counts its polls, and calls `on_drop`.
+struct Planted<F: FnMut()> {
+    ready: Rc<Cell<bool>>,
+    polls: Rc<Cell<usize>>,
+    waker: Rc<RefCell<Option<Waker>>>,
+    on_drop: F,
+}
+
+impl<F: FnMut()> Planted<F> {
+    fn new(on_drop: F) -> Self {
+        Planted { ready: Rc::default(), polls: Rc::default(), waker: Rc::default(), on_drop }
+    }
+}
+
+impl<F: FnMut() + Unpin> Future for Planted<F> {
+    type Output = &'static str;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<&'static str> {
+        self.polls.set(self.polls.get() + 1);
+        *self.waker.borrow_mut() = Some(cx.waker().clone());
+        if self.ready.get() { Poll::Ready("foreign") } else { Poll::Pending }
+    }
+}
+
+impl<F: FnMut()> Drop for Planted<F> {
+    fn drop(&mut self) {
+        (self.on_drop)();
+    }
+}
+
+/// S7: futures of all sorts: ready, pending, boxed, pinned, leno's own.
+#[test]
+fn any_future_may_be_a_branch() {
+    for kind in KINDS {
+        let (tx, rx) = kind.open::<u32>();
+        let outcome = select((rx.recv(), foreign(ready(5)))).must_be_ready("one is");
+        assert_eq!(outcome, Selected2::Second(5));
+        let mut pinned = pin!(async { pending::<u8>().await });
+        let mut boxed = Box::pin(async { std::future::ready("boxed").await });
+        let outcome =
+            select((foreign(pinned.as_mut()), rx.recv(), foreign(&mut boxed))).must_be_ready("one is");
+        assert_eq!(outcome, Selected3::Third("boxed"));
+        let outcome =
+            select_biased((foreign(pending::<u8>()), foreign(ready(1)))).must_be_ready("only foreign ones");
+        assert_eq!(outcome, Selected2::Second(1));
+        // leno's own operations stand there as well; they are polled, not claimed.
+        let mut selecting = select((foreign(rx.recv()), foreign(pending::<u8>())));
+        let waker = selecting.must_wait("nothing is ready");
+        tx.try_send(7).expect("a receiver waits, or there is room");
+        assert!(waker.was_woken());
+        assert_eq!(selecting.must_be_ready("woken"), Selected2::First(Ok(7)), "{kind:?}");
+    }
+}
+
+/// S7: on a fiber, with fibers and timers as branches.
+#[test]
+fn fibers_and_timers_are_branches() {
+    leno::block_on(async {
+        let (_tx, rx) = rendezvous::<u8>();
+        let outcome = select((rx.recv(), foreign(leno::spawn(async { 3 })))).await;
+        assert!(matches!(outcome, Selected2::Second(Ok(3))));
+        let outcome = select((rx.recv(), foreign(leno::sleep(Duration::from_millis(1))))).await;
+        assert!(matches!(outcome, Selected2::Second(_)));
+    });
+}
+
+/// S7: a foreign future that loses is dropped with the select, once, after the winner is decided: its drop sees that
+/// the winner's value is taken, and that nobody waits any more.
+#[test]
+fn a_losing_future_is_dropped_after_the_winner_is_decided() {
+    for kind in KINDS {
+        let (tx, rx) = kind.open();
+        let (full, fulls) = kind.open::<u32>();
+        let room = kind.fill(&full, |i| i as u32);
+        let drops = Cell::new(0);
+        let planted = Planted::new(|| {
+            drops.set(drops.get() + 1);
+            assert!(rx.is_empty(), "S7: the winner's value is taken; {kind:?}");
+            if !kind.is_buffered() {
+                assert!(tx.try_send(9).is_err(), "S7: the winner waits no more");
+                assert!(fulls.try_recv().is_err(), "S7: nor do the losers");
+            }
+            assert_eq!(fulls.len(), room);
+        });
+        let mut handler_ran = false;
+        {
+            let waiting = async {
+                let outcome = select((foreign(planted), rx.recv(), full.send(1))).await;
+                assert_eq!(drops.get(), 1, "S7: before the winner's handler runs");
+                handler_ran = true;
+                outcome
+            };
+            let mut waiting = pin!(waiting);
+            let waker = waiting.must_wait("nothing is ready");
+            assert_eq!(drops.get(), 0, "S7: not before the winner is decided");
+            tx.try_send(5).expect("the select waits, or there is room");
+            assert!(waker.was_woken());
+            assert!(matches!(waiting.must_be_ready("woken"), Selected3::Second(Ok(5))));
+        }
+        assert!(handler_ran);
+        assert_eq!(drops.get(), 1, "dropped once");
+    }
+}
+
+/// S7: ready together with a claim: the claim came first, so the foreign future is not asked any more.
+#[test]
+fn ready_together_with_a_claim() {
+    for biased in [true, false] {
+        let (tx, rx) = rendezvous();
+        let planted = Planted::new(|| {});
+        let (ready, polls, woken) = (planted.ready.clone(), planted.polls.clone(), planted.waker.clone());
+        let branches = (foreign(planted), rx.recv());
+        let mut selecting = if biased { select_biased(branches) } else { select(branches) };
+        selecting.must_wait("nothing is ready");
+        let before = polls.get();
+        ready.set(true);
+        woken.borrow_mut().take().expect("polled").wake();
+        tx.try_send(5).expect("the select waits");
+        assert_eq!(selecting.must_be_ready("both"), Selected2::Second(Ok(5)), "S7: a peer has completed it");
+        assert_eq!(polls.get(), before, "S7: the loser is polled no more");
+    }
+}
+
+/// S7: the other way round: the foreign future wins, and a peer that comes before its owner has dropped the select
+/// finds nobody.
+#[test]
+fn a_claim_after_a_foreign_future_has_won() {
+    for kind in KINDS {
+        let (tx, rx) = kind.open();
+        let (full, fulls) = kind.open();
+        let room = kind.fill(&full, |i| i);
+        let planted = Planted::new(|| {});
+        let ready = planted.ready.clone();
+        let mut selecting = select((rx.recv(), foreign(planted), full.send(1)));
+        selecting.must_wait("nothing is ready");
+        ready.set(true);
+        assert_eq!(selecting.must_be_ready("S7"), Selected3::Second("foreign"));
+        assert_eq!(tx.try_send(5).is_ok(), kind.is_buffered(), "S1: nobody waits");
+        assert_eq!(rx.len(), usize::from(kind.is_buffered()), "S1: nobody has taken it");
+        assert_eq!(fulls.drain().count(), if kind.is_buffered() { room } else { 0 }, "S1");
+        drop(selecting);
+        assert_eq!(rx.len(), usize::from(kind.is_buffered()), "S1: nobody has taken it");
+    }
+}
+
+/// Polls `selecting` as an executor does, until it is ready; `had_peer` tells whether it has to be by now.
+#[track_caller]
+fn run<F: Future + Unpin>(mut selecting: F, had_peer: impl Fn() -> bool, what: &str) -> F::Output {
+    for _ in 0..10 {
+        let waker = CountingWaker::new();
+        if let Poll::Ready(outcome) = selecting.poll_once(&waker) {
+            return outcome;
+        }
+        assert!(waker.was_woken() || !had_peer(), "S7: a peer is there, and nobody looks; {what}");
+    }
+    panic!("S7: it never finds its peer; {what}");
+}
+
+/// S7: while a foreign future is polled no branch can be claimed; a sender that comes by meanwhile suspends, or leaves
+/// its value, and is not missed.
+#[test]
+fn a_sender_comes_by_while_a_foreign_future_is_polled() {
+    for kind in KINDS {
+        for polls_before in 0..3 {
+            let what = format!("{kind:?}, polls before: {polls_before}");
+            let (tx, rx) = kind.open();
+            let mut sending = tx.send(500);
+            let polls = Cell::new(0);
+            let look = poll_fn(|_| {
+                if polls.replace(polls.get() + 1) == polls_before {
+                    assert_eq!(tx.try_send(400).is_ok(), kind.is_buffered(), "S1: {what}");
+                    let sent = sending.poll_with(Waker::noop());
+                    assert_eq!(
+                        sent.is_ready(),
+                        kind.room(2) == 2,
+                        "S1: the select cannot be claimed; {what}"
+                    );
+                }
+                Poll::<()>::Pending
+            });
+            let outcome = run(select((foreign(look), rx.recv())), || polls.get() > polls_before, &what);
+            let first = if kind.is_buffered() { 400 } else { 500 };
+            assert_eq!(outcome, Selected2::Second(Ok(first)), "S7: {what}");
+            assert_eq!(rx.drain().count(), usize::from(kind.is_buffered()), "S1: {what}");
+        }
+    }
+}
+
+/// S7: the same for a receiver, while the select wants to send.
+#[test]
+fn a_receiver_comes_by_while_a_foreign_future_is_polled() {
+    for kind in KINDS {
+        for polls_before in 0..3 {
+            let what = format!("{kind:?}, polls before: {polls_before}");
+            let (tx, rx) = kind.open();
+            let room = kind.fill(&tx, |i| i);
+            let mut receiving = rx.recv();
+            let polls = Cell::new(0);
+            let look = poll_fn(|_| {
+                if polls.replace(polls.get() + 1) == polls_before {
+                    let received = receiving.poll_with(Waker::noop());
+                    assert_eq!(received.is_ready(), kind.is_buffered(), "S1: {what}");
+                    assert!(rx.try_recv().is_err() || room > 1, "S1: {what}");
+                }
+                Poll::<()>::Pending
+            });
+            let outcome = run(select((foreign(look), tx.send(900))), || polls.get() > polls_before, &what);
+            assert_eq!(outcome, Selected2::Second(Ok(())), "S7: {what}");
+            if !kind.is_buffered() {
+                assert_eq!(receiving.must_be_ready("S7: it was met"), Ok(900), "{what}");
+            }
+            assert_eq!(rx.drain().last(), kind.is_buffered().then_some(900), "S1: {what}");
+        }
+    }
+}
+
+/// S7, C13: a foreign future that panics: the select can be dropped, its channels are usable, nobody is left.
+#[test]
+fn a_foreign_future_panics() {
+    for kind in KINDS {
+        for polls_before in 0..2 {
+            let tracker = Tracker::new();
+            let (tx, rx) = kind.open();
+            let (full, fulls) = kind.open();
+            let room = kind.fill(&full, |_| tracker.value());
+            let polls = Cell::new(0);
+            let look = poll_fn(|_| {
+                assert!(polls.replace(polls.get() + 1) < polls_before, "planted: a foreign future panics");
+                Poll::<()>::Pending
+            });
+            let mut selecting = select((rx.recv(), foreign(look), full.send(tracker.value())));
+            for _ in 0..polls_before {
+                selecting.must_wait("nothing is ready");
+            }
+            let panic = catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready()));
+            assert!(panic.is_err());
+            drop(selecting);
+            assert_eq!(
+                tx.try_send(tracker.value()).is_ok(),
+                kind.is_buffered(),
+                "C13: nobody waits; {kind:?}"
+            );
+            assert_eq!(fulls.drain().count(), if kind.is_buffered() { room } else { 0 }, "C13: nobody waits");
+            tx.assert_valid();
+            full.assert_valid();
+            drop((rx, fulls));
+            tracker.assert_done();
+        }
+    }
+}
+
+/// S7, C13: a losing foreign future panics in its drop: the outcome may be lost with it, nothing else is.
+#[test]
+fn a_foreign_future_panics_in_its_drop() {
+    let (tx, rx) = rendezvous();
+    let mut selecting = select((foreign(Planted::new(|| panic!("planted: in drop"))), rx.recv()));
+    selecting.must_wait("nothing is ready");
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(selecting))).is_err());
+    assert!(tx.try_send(1).is_err(), "S10: nobody waits there");
+    tx.assert_valid();
+    let mut waiting = rx.recv();
+    waiting.must_wait("nobody is there");
+    tx.try_send(2).expect("C13: usable");
+    assert_eq!(waiting.must_be_ready("served"), Ok(2));
+}
