@@ -11,8 +11,8 @@ use futures_core::future::FusedFuture;
 
 use super::branch::{Recv, Send, Watch};
 use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
-use crate::fiber::Elapsed;
 use crate::task::context::may_block;
+use crate::task::error::Elapsed;
 use crate::task::thread::deadline_after;
 use crate::wait::{Cancelled, Operation};
 

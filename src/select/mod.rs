@@ -61,10 +61,10 @@ use arm::{Arm, Claimed, Operated, Polled};
 use driver::{Driver, MOST};
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::fiber::Elapsed;
 use crate::prim;
 use crate::sync::Lock;
 use crate::task::context::may_block;
+use crate::task::error::Elapsed;
 use crate::task::thread;
 
 /// Waits for the first of two to four branches; looks at them from a random one on.

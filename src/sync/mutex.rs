@@ -33,9 +33,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::guard::{MutexGuard, OwnedMutexGuard};
-use crate::fiber::Elapsed;
 use crate::prim::{self, AtomicUsize, Ordering, UnsafeCell};
 use crate::task::context::may_block;
+use crate::task::error::Elapsed;
 use crate::task::thread::deadline_after;
 use crate::wait::{Attempt, Batch, Bell, Branch, Closed, Enter, Line, NodeRef, Nudged, Operation, Waiter};
 

@@ -1,6 +1,7 @@
 //! Branches of all sorts in one select, in every place; and the blocking forms.
 
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
@@ -321,31 +322,23 @@ fn a_ready_select_yields_by_budget() {
     });
 }
 
-/// C12, C19: a select that was polled on one executor goes on on another, and on a thread.
+/// C12, C19: one select is polled by hand, on a fiber, and awaited on tokio.
 #[test]
 fn a_select_moves_between_executors() {
     within("C12: a select that moves", || {
         let (tx, rx) = rendezvous();
-        let (silent, silents) = rendezvous::<u8>();
-        let rx: &'static _ = Box::leak(Box::new(rx));
-        let silents: &'static _ = Box::leak(Box::new(silents));
+        let (_silent, silents) = rendezvous::<u8>();
         let mut selecting = select((rx.recv(), silents.recv()));
-        selecting.must_wait("nothing is ready");
-        let mut selecting = leno::block_on(async move {
-            let mut polled = false;
-            poll_fn(move |cx| {
-                let pending = std::pin::Pin::new(&mut selecting).poll(cx).is_pending();
-                assert!(pending && !std::mem::replace(&mut polled, true), "nothing is ready");
-                Poll::Ready(())
-            })
-            .await;
-            select((rx.recv(), silents.recv()))
-        });
-        selecting.must_wait("nothing is ready");
+        let by_hand = selecting.must_wait("nothing is ready");
+        leno::block_on(poll_fn(|cx| {
+            assert!(Pin::new(&mut selecting).poll(cx).is_pending(), "nothing is ready");
+            Poll::Ready(())
+        }));
+        assert_eq!(Arc::strong_count(&by_hand), 1, "C12: the waker of before is gone");
         let tokio = tokio::runtime::Builder::new_current_thread().build().expect("tokio's runtime starts");
         let sender = thread::spawn(move || tx.send_blocking(9));
         assert_eq!(tokio.block_on(selecting), Selected2::First(Ok(9)), "C12");
         sender.join().expect("no panic").expect("open");
-        drop(silent);
+        assert!(!by_hand.was_woken(), "C12: the last waker counts");
     });
 }

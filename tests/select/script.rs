@@ -578,38 +578,37 @@ fn long_random_scripts(caps: [usize; 2], most_live: usize) {
 }
 
 macro_rules! scripts {
-    ($($name:ident = $caps:expr;)*) => {$(
+    ($($name:ident = $caps:expr => $($test:ident),+;)*) => {$(
         mod $name {
-            #[test]
-            fn all_short_scripts() {
-                super::all_short_scripts($caps);
-            }
-            #[test]
-            fn all_scripts_of_opposing_selects() {
-                super::all_scripts_of_opposing_selects($caps);
-            }
-            #[test]
-            fn all_scripts_of_other_branches() {
-                super::all_scripts_of_other_branches($caps);
-            }
-            #[test]
-            fn random_scripts_with_few_waiters() {
-                super::long_random_scripts($caps, 5);
-            }
-            #[test]
-            fn random_scripts_with_many_waiters() {
-                super::long_random_scripts($caps, 30);
-            }
+            $(
+                #[test]
+                fn $test() {
+                    super::$test($caps);
+                }
+            )+
         }
     )*};
 }
 
+fn random_scripts_with_few_waiters(caps: [usize; 2]) {
+    long_random_scripts(caps, 5);
+}
+
+fn random_scripts_with_many_waiters(caps: [usize; 2]) {
+    long_random_scripts(caps, 30);
+}
+
 scripts! {
-    capacities_0_and_0 = [0, 0];
-    capacities_0_and_1 = [0, 1];
-    capacities_1_and_0 = [1, 0];
-    capacities_1_and_1 = [1, 1];
-    capacities_2_and_0 = [2, 0];
+    capacities_0_and_0 = [0, 0] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+        random_scripts_with_few_waiters, random_scripts_with_many_waiters;
+    capacities_0_and_1 = [0, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+        random_scripts_with_few_waiters, random_scripts_with_many_waiters;
+    // The pairs of branches are the same with the channels exchanged.
+    capacities_1_and_0 = [1, 0] => all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+        random_scripts_with_few_waiters, random_scripts_with_many_waiters;
+    capacities_1_and_1 = [1, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+        random_scripts_with_few_waiters, random_scripts_with_many_waiters;
+    capacities_2_and_0 = [2, 0] => random_scripts_with_few_waiters, random_scripts_with_many_waiters;
 }
 
 /// Scripts that once found something, or show what the notation looks like.

@@ -1,0 +1,241 @@
+//! What selects cost in memory: S1, that losing branches leave nothing; S3, that a ready select allocates nothing.
+//!
+//! The allocator counts per thread, so that tests do not disturb each other.
+#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
+
+#[path = "contract/support/mod.rs"]
+mod support;
+
+use std::future::{pending, ready};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use leno::select::{Selected2, foreign, select, select_biased};
+use leno::sync::Mutex;
+use leno::{bounded, rendezvous};
+
+use support::memory::Counting;
+use support::{CountingWaker, Kind, PollExt};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Slack for caches that fill up once: per thread or per channel, not per operation.
+const CACHES: isize = 64 << 10;
+
+const KINDS: [Kind; 4] = [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000)];
+
+#[track_caller]
+fn assert_flat(what: &str, live: isize) {
+    assert!(live <= CACHES, "{what}: memory must not grow, but {live} bytes stayed allocated");
+}
+
+/// S1: a million selects that lose on silent channels: each is handed a value by a third one.
+#[test]
+fn a_million_losing_selects_leave_nothing() {
+    for kind in KINDS {
+        let (_silent, silents) = kind.open::<u64>();
+        let (full, _fulls) = kind.open::<[u64; 32]>();
+        kind.fill(&full, |_| [0; 32]);
+        let (tick, ticks) = rendezvous();
+        let counting = CountingWaker::new();
+        let waker = Waker::from(Arc::clone(&counting));
+        let ((), change) = Counting::measure(|| {
+            for i in 0..250_000_u32 {
+                // A value that does not fit into a node, and is boxed while it waits.
+                let mut selecting = select((silents.recv(), full.send([1; 32]), ticks.recv()));
+                assert!(selecting.poll_with(&waker).is_pending(), "nothing is ready");
+                tick.try_send(i).expect("the select waits");
+                assert!(selecting.poll_with(&waker).is_ready(), "a peer has completed it");
+            }
+        });
+        assert_flat(&format!("S1: losing selects, {kind:?}"), change.live);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&counting), 1, "S1: no waker is kept");
+    }
+}
+
+/// S1, S10: dropped as they wait, alone, and behind others that stay.
+#[test]
+fn cancelled_selects_leave_nothing() {
+    for kind in KINDS {
+        for steady in [0, 1, 20] {
+            let (_a, a_rx) = kind.open::<u64>();
+            let (_b, b_rx) = kind.open::<u64>();
+            let mutex = Mutex::new(());
+            let _guard = mutex.try_lock();
+            let waker = CountingWaker::new();
+            let mut waiting = (0..steady).map(|_| select((b_rx.recv(), a_rx.recv()))).collect::<Vec<_>>();
+            for selecting in &mut waiting {
+                selecting.must_wait("nothing is ready");
+            }
+            let ((), change) = Counting::measure(|| {
+                for _ in 0..50_000 {
+                    let mut selecting = select((a_rx.recv(), mutex.lock(), b_rx.recv()));
+                    assert!(selecting.poll_once(&waker).is_pending(), "nothing is ready");
+                }
+            });
+            assert_flat(&format!("S10: cancelled selects behind {steady}, {kind:?}"), change.live);
+            assert_eq!(Arc::strong_count(&waker), 1, "S10: no waker is kept");
+        }
+    }
+}
+
+/// S4: the same for selects on both sides of one channel.
+#[test]
+fn selects_on_both_sides_leave_nothing() {
+    let (tx, rx) = rendezvous::<u64>();
+    let waker = CountingWaker::new();
+    let ((), change) = Counting::measure(|| {
+        for i in 0..100_000 {
+            let mut selecting = select((tx.send(i), rx.recv()));
+            assert!(selecting.poll_once(&waker).is_pending(), "nobody is there");
+            if i % 2 == 0 {
+                assert!(tx.try_send(i).is_ok(), "the select receives");
+                drop(selecting);
+                assert_eq!(rx.try_recv(), Ok(i), "C9: it came back");
+            }
+        }
+    });
+    assert_flat("S4: both sides, dropped", change.live);
+    let ((), change) = Counting::measure(|| {
+        for i in 0..100_000 {
+            let mut selecting = select((rx.recv(), tx.send(i)));
+            assert!(selecting.poll_once(&waker).is_pending(), "nobody is there");
+            assert_eq!(rx.try_recv(), Ok(i), "the select sends");
+        }
+    });
+    assert_flat("S4: both sides", change.live);
+    assert_eq!(Arc::strong_count(&waker), 1, "no waker is kept");
+}
+
+/// S9: a lent operation that goes through many selects keeps nothing of them.
+#[test]
+fn lent_operations_leave_nothing() {
+    for kind in KINDS {
+        let (_tx, rx) = kind.open::<u64>();
+        let (_silent, silents) = kind.open::<u64>();
+        let waker = CountingWaker::new();
+        let mut receiving = rx.recv();
+        let ((), change) = Counting::measure(|| {
+            for i in 0..50_000 {
+                assert!(select((&mut receiving, silents.recv())).poll_once(&waker).is_pending(), "empty");
+                if i % 2 == 0 {
+                    assert!(receiving.poll_once(&waker).is_pending(), "empty");
+                }
+            }
+        });
+        assert_flat(&format!("S9: lent operations, {kind:?}"), change.live);
+        drop(receiving);
+        assert_eq!(Arc::strong_count(&waker), 1, "no waker is kept");
+    }
+}
+
+/// C14, S1: a select that is robbed again and again costs no memory.
+#[test]
+fn robbed_selects_cost_nothing() {
+    for kind in KINDS.into_iter().filter(|kind| kind.is_buffered()) {
+        for polled in [false, true] {
+            let (tx, rx) = kind.open();
+            let (_silent, silents) = kind.open::<u64>();
+            let waker = CountingWaker::new();
+            let mut selecting = select((silents.recv(), rx.recv()));
+            selecting.must_wait("nothing is ready");
+            let ((), change) = Counting::measure(|| {
+                for i in 0..50_000 {
+                    tx.try_send(i).expect("there is room");
+                    assert_eq!(rx.try_recv(), Ok(i), "C2: whoever finds a value takes it");
+                    if polled {
+                        assert!(selecting.poll_once(&waker).is_pending(), "C14: robbed");
+                    }
+                }
+            });
+            assert_flat(&format!("C14: robbed, polled: {polled}, {kind:?}"), change.live);
+        }
+    }
+}
+
+/// C16: timeouts leave nothing.
+#[test]
+fn timeouts_leave_nothing() {
+    for kind in KINDS {
+        let (_tx, rx) = kind.open::<u64>();
+        let (_silent, silents) = kind.open::<u64>();
+        let ((), change) = Counting::measure(|| {
+            for _ in 0..10_000 {
+                assert!(select((rx.recv(), silents.recv())).wait_timeout(Duration::ZERO).is_err(), "empty");
+            }
+        });
+        assert_flat(&format!("C16: timeouts, {kind:?}"), change.live);
+    }
+}
+
+/// The thread's source of random numbers is made by the first select that is not biased.
+fn warm_up() {
+    assert!(select((foreign(ready(1)), foreign(ready(1)))).poll_with(Waker::noop()).is_ready());
+}
+
+/// S3: a select that finds a branch ready allocates nothing, whichever branch it is, by value or lent.
+#[test]
+fn a_ready_select_allocates_nothing() {
+    let waker = Waker::noop();
+    let (tx, rx) = bounded(1);
+    let (_silent, silents) = rendezvous::<[u64; 32]>();
+    let (big, _bigs) = rendezvous();
+    let mutex = Mutex::fair(());
+    let (closed, _) = bounded::<u8>(1);
+    warm_up();
+    let ((), change) = Counting::measure(|| {
+        for i in 0..1000_u64 {
+            let outcome = select_biased((silents.recv(), big.send([1_u64; 32]), tx.send(i))).poll_with(waker);
+            assert!(outcome.is_ready(), "there is room");
+            let mut receiving = rx.recv();
+            let outcome = select((silents.recv(), &mut receiving)).poll_with(waker);
+            assert_eq!(outcome, Poll::Ready(Selected2::Second(Ok(i))));
+            assert!(select((silents.recv(), mutex.lock())).poll_with(waker).is_ready(), "free");
+            assert!(select((closed.closed(), silents.recv())).poll_with(waker).is_ready(), "closed");
+            assert!(select((foreign(ready(1)), silents.recv())).poll_with(waker).is_ready(), "S7");
+            assert!(select((foreign(pending::<u8>()), closed.closed())).poll_with(waker).is_ready(), "S7");
+        }
+    });
+    assert_eq!((change.calls, change.live), (0, 0), "S3");
+}
+
+/// S3: nor does one that meets a peer who waits, on a rendezvous channel, apart from what that peer needed.
+#[test]
+fn a_select_that_meets_a_peer_allocates_nothing() {
+    let (tx, rx) = rendezvous();
+    let (_silent, silents) = rendezvous::<u64>();
+    let mut waiting = (0..1000_u64).map(|i| tx.send(i)).collect::<Vec<_>>();
+    for sending in &mut waiting {
+        assert!(sending.poll_with(Waker::noop()).is_pending(), "nobody is there");
+    }
+    warm_up();
+    let ((), change) = Counting::measure(|| {
+        for i in 0..1000 {
+            let outcome = select((silents.recv(), rx.recv())).poll_with(Waker::noop());
+            assert_eq!(outcome, Poll::Ready(Selected2::Second(Ok(i))));
+        }
+    });
+    assert_eq!(change.calls, 0, "S3");
+}
+
+/// Selects that wait each time allocate nothing in the steady state: their nodes are reused.
+#[test]
+fn the_steady_state_allocates_nothing() {
+    for kind in [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64)] {
+        let (tx, rx) = kind.open();
+        let (_silent, silents) = kind.open::<u64>();
+        let waker = CountingWaker::new();
+        let hand_over = |i: u64| {
+            let mut selecting = select((silents.recv(), rx.recv()));
+            assert!(selecting.poll_once(&waker).is_pending(), "nothing is ready");
+            tx.try_send(i).expect("the select waits, or there is room");
+            assert_eq!(selecting.poll_once(&waker), Poll::Ready(Selected2::Second(Ok(i))), "served");
+        };
+        (0..1000).for_each(hand_over);
+        let ((), change) = Counting::measure(|| (0..10_000).for_each(hand_over));
+        assert!(change.calls < 100, "{kind:?}: {} allocations in 10000 selects", change.calls);
+    }
+}
