@@ -10,12 +10,14 @@ use leno::{Receiver, Sender};
 use crate::KINDS;
 use crate::support::{PollExt, Tracker};
 
-/// The ways in which a channel closes; `end`: which side still has a handle.
-fn closings<T>() -> [(&'static str, fn(&mut Option<Sender<T>>, &mut Option<Receiver<T>>)); 4] {
+type Close<T> = fn(&Sender<T>, &Receiver<T>);
+
+/// The ways in which a channel closes. The handles of the side that does not wait are dropped afterwards.
+fn closings<T>() -> [(&'static str, Close<T>); 4] {
     [
-        ("close", |tx, _| _ = tx.as_ref().expect("there").close()),
-        ("close by the receiver", |_, rx| _ = rx.as_ref().expect("there").close()),
-        ("close_now", |tx, _| _ = tx.as_ref().expect("there").close_now()),
+        ("close", |tx, _| _ = tx.close()),
+        ("close by the receiver", |_, rx| _ = rx.close()),
+        ("close_now", |tx, _| _ = tx.close_now()),
         ("the other side is dropped", |_, _| {}),
     ]
 }
@@ -52,13 +54,11 @@ fn closed_while_a_receive_waits() {
     for kind in KINDS {
         for (how, close) in closings::<u32>() {
             let (tx, rx) = kind.open::<u32>();
-            let (tx, rx) = (&mut Some(tx), &mut Some(rx));
-            let receiver = rx.as_ref().expect("there").clone();
             let (other, others) = rendezvous::<u8>();
-            let mut selecting = select((receiver.recv(), others.recv()));
+            let mut selecting = select((rx.recv(), others.recv()));
             let waker = selecting.must_wait("nothing is ready");
-            close(tx, rx);
-            drop(tx.take());
+            close(&tx, &rx);
+            drop(tx);
             assert!(waker.was_woken(), "S5: {how}, {kind:?}");
             assert_eq!(selecting.must_be_ready(how), Selected2::First(Err(RecvError)), "S5: {how}, {kind:?}");
             assert!(other.try_send(1).is_err(), "S1: the other branch waits no more");
@@ -76,23 +76,21 @@ fn closed_while_a_send_waits() {
                 let tracker = Tracker::new();
                 let (tx, rx) = kind.open();
                 let room = kind.fill(&tx, |_| tracker.value());
-                let sender = tx.clone();
-                let (tx, rx) = (&mut Some(tx), &mut Some(rx));
                 let (other, others) = rendezvous::<u8>();
                 let value = tracker.value();
                 let waker = if watches {
                     drop(value);
-                    let mut selecting = select((others.recv(), sender.closed()));
+                    let mut selecting = select((others.recv(), tx.closed()));
                     let waker = selecting.must_wait("nothing is ready");
-                    close(tx, rx);
-                    drop(rx.take());
+                    close(&tx, &rx);
+                    drop(rx);
                     assert_eq!(selecting.must_be_ready(how), Selected2::Second(()), "S5: {how}, {kind:?}");
                     waker
                 } else {
-                    let mut selecting = select((others.recv(), sender.send(value)));
+                    let mut selecting = select((others.recv(), tx.send(value)));
                     let waker = selecting.must_wait("nothing is ready");
-                    close(tx, rx);
-                    drop(rx.take());
+                    close(&tx, &rx);
+                    drop(rx);
                     let outcome = selecting.must_be_ready(how);
                     assert!(
                         matches!(outcome, Selected2::Second(Err(SendError(back))) if back == room),
@@ -102,7 +100,7 @@ fn closed_while_a_send_waits() {
                 };
                 assert!(waker.was_woken(), "S5: {how}, {kind:?}");
                 assert!(other.try_send(1).is_err(), "S1: the other branch waits no more");
-                drop((tx.take(), sender));
+                drop(tx);
                 tracker.assert_done();
             }
         }

@@ -207,6 +207,7 @@ macro_rules! three {
     };
 }
 
+#[allow(clippy::unit_arg, reason = "the output of `closed()`, beside others")]
 fn start(
     plan: Plan,
     ends: &Ends,
