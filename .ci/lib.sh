@@ -49,39 +49,3 @@ sanitized() {
 has_nightly() {
     RUSTUP_TOOLCHAIN=nightly cargo --version >/dev/null 2>&1
 }
-
-# planted_bugs: each line of .ci/bugs is a bug that its tests must catch.
-#
-# The cfg goes to the workspace's own packages only, through a compiler wrapper per bug: so the dependencies are
-# compiled once for all of them. A bug that does not compile, or whose filter selects no test, is a failure too.
-planted_bugs() {
-    local bugs="$target/bugs" name package filter wrapper log total=0
-    mkdir -p "$bugs"
-    while read -r name package filter <&3 || [ -n "$name" ]; do
-        case $name in '' | '#'*) continue ;; esac
-        total=$((total + 1))
-        wrapper="$bugs/with-$name" log="$bugs/$name.log"
-        printf '#!/bin/sh\nexec "$@" --cfg '\''leno_bug="%s"'\''\n' "$name" >"$wrapper"
-        chmod +x "$wrapper"
-        local run=(env CARGO_TARGET_DIR="$bugs" RUSTC_WORKSPACE_WRAPPER="$wrapper" cargo test --quiet -p "$package")
-        if ! limited "${run[@]}" --no-run >"$log" 2>&1; then
-            cat "$log"
-            echo "$name: does not compile"
-            return 1
-        fi
-        if limited "${run[@]}" --tests -- "$filter" >>"$log" 2>&1; then
-            tail -n 20 "$log"
-            echo "$name: NOT CAUGHT by $package, tests \"$filter\""
-            return 1
-        fi
-        # A plain compiler error or a wrong option would also "fail": insist on a test that failed or crashed.
-        if ! grep -Eq 'FAILED|signal|panicked' "$log"; then
-            cat "$log"
-            echo "$name: ended without a failing test"
-            return 1
-        fi
-        echo "$name: caught by $package"
-    done 3<.ci/bugs
-    [ "$total" -gt 0 ] || { echo ".ci/bugs is empty: nothing shows that the models can fail"; return 1; }
-    echo "$total planted bugs, all caught"
-}

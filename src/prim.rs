@@ -18,7 +18,7 @@
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
 //! | `random_below` | a random number, deterministic in models |
 //! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
-//! | `BURSTS` | how often a thread looks around before it sleeps; never in models |
+//! | `look_around` | a short spin before a thread sleeps; nothing in models |
 //! | `REUSE` | whether memory may be recycled; false in models, where reuse would hide a late touch |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]

@@ -15,9 +15,6 @@ use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-/// Bursts of looking around before a thread sleeps, each twice as long as the one before.
-pub(crate) const BURSTS: u32 = 6;
-
 pub(crate) const REUSE: bool = true;
 
 /// `std::sync::Mutex` that ignores poisoning.
@@ -109,6 +106,21 @@ impl Life {
 /// Drops a value and frees its memory.
 pub(crate) fn free<T>(value: Box<T>) {
     drop(value);
+}
+
+/// Looks around before a thread sleeps: in bursts that double, then between yields, until it `is_over`.
+pub(crate) fn look_around(is_over: impl Fn() -> bool) {
+    const BURSTS: u32 = 6;
+    for burst in 0..2 * BURSTS {
+        if is_over() {
+            return;
+        }
+        if burst < BURSTS {
+            (0..1 << burst).for_each(|_| spin_loop());
+        } else {
+            thread::yield_now();
+        }
+    }
 }
 
 /// A number below `n`.

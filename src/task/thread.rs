@@ -37,16 +37,7 @@ impl Parker {
     /// often through sooner than a sleep begins: so it looks around for about a microsecond first.
     fn park(&self, deadline: Option<Instant>) -> bool {
         let is_late = || deadline.is_some_and(|at| Instant::now() >= at);
-        for burst in 0..2 * prim::BURSTS {
-            if self.woken.load(Ordering::Acquire) || is_late() {
-                break;
-            }
-            if burst < prim::BURSTS {
-                (0..1 << burst).for_each(|_| prim::spin_loop());
-            } else {
-                thread::yield_now();
-            }
-        }
+        prim::look_around(|| self.woken.load(Ordering::Acquire) || is_late());
         loop {
             if self.take() {
                 return true;
