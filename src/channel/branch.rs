@@ -70,6 +70,7 @@ impl<T> Branch for Send<T> {
 
     #[inline]
     fn attempt(&mut self, own: Option<NodeRef>) -> Attempt<Self::Output> {
+        assert!(self.value.is_some(), "a send was polled after it had completed or panicked");
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, own)
     }

@@ -242,6 +242,11 @@ macro_rules! future {
 
         impl<T> Unpin for $name<'_, T> {}
 
+        /// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
+        impl<T> Drop for $name<'_, T> {
+            fn drop(&mut self) {}
+        }
+
         impl<T> fmt::Debug for $name<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).field("waits", &self.operation.waits()).finish_non_exhaustive()

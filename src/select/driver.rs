@@ -169,6 +169,7 @@ impl Driver {
         }
         if let Some(waiter) = branch.waiter.take() {
             arms[index].unstow(&waiter);
+            waiter.keep_place();
             (branch.rank, branch.looks, branch.owes) = (waiter.rank(), false, true);
             waiter.free();
         }
@@ -312,8 +313,8 @@ impl Driver {
             State::Done(winner) if patience => return Some(self.win_done(arms, winner)),
             State::Done(winner) => {
                 let rank = self.take_outcome(arms, winner);
-                arms[winner].discard(rank);
                 self.retire(arms, None);
+                arms[winner].discard(rank);
             }
             State::Claimed(branch) => self.retire(arms, Some(branch)),
             _ => self.retire(arms, None),

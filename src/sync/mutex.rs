@@ -9,15 +9,17 @@
 //! | `STARVES` × n | a future that was notified in vain too often | newcomers step back once before they barge |
 //!
 //! *Barging*, the default: an unlock frees the lock and notifies the first waiter, and whoever comes first has it. A
-//! waiter that finds it taken returns to its place. Nobody depends on a future that is never polled again. A
-//! waiter that was notified [`PATIENCE`] times in vain starves; while one does, a newcomer that finds the lock
+//! waiter that finds it taken returns to its place. The second waiter is notified as well: so one future that is
+//! never polled again holds nobody up. (Where several of them stand in a row, those asleep behind them wait for the
+//! next unlock; whoever comes or is polled has the lock at once.) A waiter that was notified [`PATIENCE`] times in vain starves; while one does, a newcomer that finds the lock
 //! free lets the others run once before it takes it. So a starving waiter that is polled gets its chance before
 //! anybody who came later, and one that is not polled costs newcomers one turn each.
 //!
 //! *Fair*: an unlock hands the lock to the first waiter, without ever freeing it.
 //!
 //! Invariants:
-//! 1. `LOCKED` is set exactly while a guard exists or a DONE future holds the lock for its owner.
+//! 1. `LOCKED` is set exactly while a guard exists, a DONE future holds the lock for its owner, or `nudge` has taken
+//!    it for the first in line.
 //! 2. A waiter in the line with its word OPEN implies `WAITERS`, or an unlock at work in `Line::notify` or
 //!    `hand_over`, or that the waiter is about to ring and to look again.
 //!
@@ -43,8 +45,8 @@ const LOCKED: usize = 0b01;
 const WAITERS: usize = 0b10;
 const STARVES: usize = 0b100;
 
-/// Notifications that a waiter can miss the lock by before it starves.
-const PATIENCE: u32 = 4;
+/// Notifications that a waiter can miss the lock by before it starves; every other one is the second waiter's.
+const PATIENCE: u32 = 8;
 
 /// The lock itself, without what it guards.
 pub(super) struct RawMutex {
@@ -66,7 +68,8 @@ pub(super) struct RawMutex {
 ///
 /// A mutex made by [`fair`](Self::fair) hands the lock over in strict order. Mind the hazard: a lock future that
 /// was granted the lock but is not polled again (kept in a variable, or beside another future in a select that
-/// has moved on) holds it until it is polled or dropped, and everybody waits for it. With `new` it blocks nobody.
+/// has moved on) holds it until it is polled or dropped, and everybody waits for it. With `new` it holds nothing:
+/// whoever comes has the lock, and an unlock wakes the second waiter too.
 ///
 /// ```
 /// use leno::sync::Mutex;
@@ -127,15 +130,21 @@ impl RawMutex {
         }
     }
 
+    /// Tells the first waiter, and one more in case that the first is not polled any more.
     #[cold]
     #[inline(never)]
     fn notify(&self) {
         let mut wakes = Batch::new();
         self.line.notify(self, &mut wakes);
+        if !self.is_locked() && !self.line.is_empty() {
+            self.line.notify(self, &mut wakes);
+        }
     }
 
     /// Gives the lock to the first waiter, or frees it.
     pub(super) fn hand_over(&self) {
+        // Foreign code runs when this is dropped, after the lock is in other hands.
+        let mut wakes = Batch::new();
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             if state & WAITERS == 0 {
@@ -147,11 +156,10 @@ impl RawMutex {
             }
             if let Some(first) = self.line.pop() {
                 // The claim's release carries what was done under the lock.
-                if let Some(Ok(waker)) = first.claim().map(|claim| claim.complete()) {
-                    if let Some(waker) = waker {
-                        waker.wake();
-                    }
-                    return;
+                match first.claim().map(|claim| claim.complete()) {
+                    Some(Ok(waker)) => return wakes.push(waker),
+                    Some(Err(left)) => wakes.keep(left),
+                    None => {}
                 }
             } else {
                 self.lower();
@@ -491,6 +499,11 @@ impl<T: ?Sized> LockArc<T> {
         // SAFETY: the lock is held, and now the guard's.
         unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex)) }
     }
+}
+
+/// Leaves the line. The borrow of the mutex has to last until then, which a drop of its own says.
+impl<T: ?Sized> Drop for Lock<'_, T> {
+    fn drop(&mut self) {}
 }
 
 macro_rules! future {

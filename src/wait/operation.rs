@@ -218,6 +218,10 @@ impl<B: Branch> Operation<B> {
     }
 
     fn over(&mut self, output: B::Output) -> Poll<B::Output> {
+        Poll::Ready(self.complete(output))
+    }
+
+    fn complete(&mut self, output: B::Output) -> B::Output {
         self.stage = Stage::Over;
         if let Some(waiter) = self.waiter.take() {
             waiter.free();
@@ -225,7 +229,7 @@ impl<B: Branch> Operation<B> {
                 self.branch.pass_on();
             }
         }
-        Poll::Ready(output)
+        output
     }
 
     /// After an attempt that found nothing, or while it waits.
@@ -264,9 +268,7 @@ impl<B: Branch> Operation<B> {
         // SAFETY: the node stands in no queue.
         let old = unsafe { waiter.park(parker) };
         self.branch.stow(waiter);
-        // Entering may call wakers: should one panic, the node has to count as entered.
-        self.stage = Stage::Waits;
-        // SAFETY: just so.
+        // SAFETY: just so. Should a waker panic in there, the node is in no queue.
         let entered = unsafe { self.branch.enter(waiter, None) };
         let step = match entered {
             Enter::Ready(output) => Step::Ready(output),
@@ -274,7 +276,10 @@ impl<B: Branch> Operation<B> {
                 self.branch.unstow(waiter);
                 Step::Reenter
             }
-            Enter::Waits => Step::Pending,
+            Enter::Waits => {
+                self.stage = Stage::Waits;
+                Step::Pending
+            }
             Enter::Look => {
                 self.stage = Stage::Looks;
                 self.looked = true;
@@ -373,6 +378,7 @@ impl<B: Branch> Operation<B> {
         if !opened {
             waiter.keep_place();
             self.branch.unstow(waiter);
+            self.stage = Stage::Idle;
         }
         drop(old);
         if opened { None } else { Some(Step::Reenter) }
@@ -447,10 +453,7 @@ impl<B: Branch> Operation<B> {
     pub(crate) fn block_on(&mut self, deadline: Option<std::time::Instant>) -> Option<B::Output> {
         if self.stage == Stage::Idle {
             match self.branch.attempt(None) {
-                Attempt::Ready(output) => {
-                    self.stage = Stage::Over;
-                    return Some(output);
-                }
+                Attempt::Ready(output) => return Some(self.complete(output)),
                 Attempt::Wait => {}
                 Attempt::Again => thread::pause(PAUSE),
             }
@@ -459,7 +462,12 @@ impl<B: Branch> Operation<B> {
             Some(output) => Some(output),
             None => match self.cancel(true) {
                 Cancelled::Done(output, _) => Some(output),
-                Cancelled::Undone | Cancelled::Taken => None,
+                Cancelled::Taken => None,
+                // A last look: those in front of it may be long in coming.
+                Cancelled::Undone => match self.branch.attempt(None) {
+                    Attempt::Ready(output) => Some(self.complete(output)),
+                    Attempt::Wait | Attempt::Again => None,
+                },
             },
         }
     }

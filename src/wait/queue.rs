@@ -23,7 +23,8 @@
 //! 1. MANY exactly if the list or the bystanders are not empty; with bystanders alone the word's side is idle.
 //! 2. A node is in the word, in the list, among the bystanders, or in nobody's reach but its owner's.
 //! 3. CLOSED excludes ONE and MANY. HELD excludes waiting receivers.
-//! 4. Nodes leave in the order in which they entered; those that return to their place, by rank.
+//! 4. Nodes leave the list in the order in which they entered; those that return to their place, by rank. Bystanders
+//!    come after the list.
 //!
 //! A *bystander* is a branch of a select that has another branch on the other side of this very queue: its two
 //! nodes cannot both stand in the list. It waits aside; whoever comes for its side and finds the other side

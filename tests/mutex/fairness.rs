@@ -40,7 +40,7 @@ fn a_hog_lets_a_waiter_in() {
         longest
     });
     assert!(rounds.get() > 100, "the hog was at it all the time");
-    assert!(longest <= 6, "M3: a waiter was passed over {longest} times");
+    assert!(longest <= 10, "M3: a waiter was passed over {longest} times");
 }
 
 /// A waiter that starves and is not polled any more costs the others a step aside, and nothing else.

@@ -242,24 +242,38 @@ fn a_polled_waiter_passes_one_that_is_not() {
     drop(never.must_be_ready("it is free again"));
 }
 
-/// M4: `unlock_fair` hands over to the first waiter in line. One that was woken by an earlier unlock and has not run
-/// yet, while somebody barged in, is not in line; if nobody else is, the lock is free for it.
+/// M4: `unlock_fair` hands over to the first waiter in line. Those that were woken by an earlier unlock (two of them)
+/// and have not run yet, while somebody barged in, are not in line; if nobody else is, the lock is free for them.
 #[test]
-fn unlock_fair_after_a_waiter_was_passed_over() {
+fn unlock_fair_after_waiters_were_passed_over() {
     let mutex = Mutex::new(0);
     let guard = mutex.try_lock().expect("free");
-    let (mut first, mut second) = (mutex.lock(), mutex.lock());
-    let woken = first.must_wait("held");
-    second.must_wait("held");
+    let (mut first, mut second, mut third) = (mutex.lock(), mutex.lock(), mutex.lock());
+    let woken = [first.must_wait("held"), second.must_wait("held")];
+    third.must_wait("held");
     drop(guard);
-    assert!(woken.was_woken(), "M3: the first is told");
+    assert!(woken.iter().all(|waker| waker.was_woken()), "M3: the first two are told");
     let barged = mutex.try_lock().expect("M3: barges");
     MutexGuard::unlock_fair(barged);
     assert!(mutex.try_lock().is_none(), "M4: handed over");
-    first.must_wait("M4: to the second, which is in line");
-    let guard = second.must_be_ready("M4: handed over");
+    first.must_wait("M4: to the third, which is in line");
+    let guard = third.must_be_ready("M4: handed over");
     MutexGuard::unlock_fair(guard);
     drop(first.must_be_ready("M4: in line again, and handed over"));
+    drop(second.must_be_ready("and then free"));
+}
+
+/// M3: a waiter behind one that is never polled again is woken, and gets the lock.
+#[test]
+fn a_waiter_behind_one_that_is_not_polled_is_woken() {
+    let mutex = Mutex::new(0);
+    let guard = mutex.try_lock().expect("free");
+    let (mut never, mut sleeping) = (mutex.lock(), mutex.lock());
+    never.must_wait("held");
+    let woken = sleeping.must_wait("held");
+    drop(guard);
+    assert!(woken.was_woken(), "M3: it need not wait for the one before it");
+    drop(sleeping.must_be_ready("M3: the lock is free"));
 }
 
 /// M3: no waiter is forgotten: after each unlock somebody who will run is told.
