@@ -13,7 +13,7 @@ models! { ring:
     notified_in_vain
     cancelled_sender_against_room
     two_movers
-    register_against_lifted_gate
+    register_against_lifted_gate - 1
     join_against_lowered_bell
     publish_against_lowered_bell
     close_after_send
