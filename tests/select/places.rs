@@ -234,6 +234,44 @@ fn a_timeout_and_a_peer_at_one_time() {
     }
 }
 
+/// C16: a sender that never waits can reach a select that never waits in one moment only: after its last look, before it
+/// leaves. Each value that was sent there is the select's outcome.
+#[test]
+fn a_peer_between_the_last_look_and_the_end() {
+    const VALUES: usize = 2000;
+    within("C16: a peer at the last moment", || {
+        let (tx, rx) = rendezvous();
+        let (out, outs) = rendezvous();
+        let sender = thread::spawn(move || {
+            let mut next = 0;
+            let mut received = Vec::new();
+            while next < VALUES {
+                next += usize::from(tx.try_send(next).is_ok());
+                received.extend(outs.try_recv().ok());
+            }
+            received
+        });
+        let (mut received, mut sent) = (0, Vec::new());
+        for i in 0.. {
+            let mut sending = out.send(i);
+            match select((rx.recv(), &mut sending)).wait_timeout(Duration::ZERO) {
+                Ok(Selected2::First(Ok(value))) => {
+                    assert_eq!(value, received, "C1, C16: none is lost");
+                    received += 1;
+                }
+                Ok(Selected2::Second(Ok(()))) => sent.push(i),
+                Ok(_) => break,
+                Err(_) => {
+                    assert!(sending.into_inner().is_some(), "C16: nothing was sent");
+                    assert_eq!(rx.len(), 0, "C16: nothing was taken");
+                }
+            }
+        }
+        assert_eq!(received, VALUES);
+        assert_eq!(sender.join().expect("no panic"), sent, "C1, C16");
+    });
+}
+
 /// C16: completed before the deadline's look at the word: the outcome is given, not the error. The peer comes during
 /// the last poll, by way of a foreign future, and finds the select when that has opened.
 #[test]
