@@ -34,7 +34,7 @@ impl Parker {
     }
 
     /// Sleeps until woken (true) or until `deadline` has passed (false). A peer that is at work on another core is
-    /// often through sooner than a sleep begins: so it looks around for about a microsecond first.
+    /// often through sooner than a sleep begins: so it looks around for a moment first.
     fn park(&self, deadline: Option<Instant>) -> bool {
         let is_late = || deadline.is_some_and(|at| Instant::now() >= at);
         prim::look_around(|| self.woken.load(Ordering::Acquire) || is_late());
