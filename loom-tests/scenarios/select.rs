@@ -277,6 +277,24 @@ pub(crate) fn lent_send_against_recv() {
     assert_eq!(sending.into_inner().is_some(), !received);
 }
 
+/// The same while the channel closes: nobody has taken the value, so the send keeps it, or learns of the close with it.
+pub(crate) fn lent_send_against_close() {
+    let values = Values::default();
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut sending = a.send(values.make(1));
+    let mut selecting = select((&mut sending, b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let closing = thread::spawn(move || {
+        a_rx.close();
+        a_rx
+    });
+    drop(selecting);
+    assert!(sending.into_inner().is_some());
+    closing.join().unwrap();
+    assert_eq!(values.alive(), 0);
+}
+
 /// A select runs out of time while a peer receives: it has sent, or it says so.
 pub(crate) fn timed_out_against_recv() {
     let (a, a_rx) = rendezvous();

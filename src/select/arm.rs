@@ -19,6 +19,9 @@ pub trait Operated {
     type Branch: Branch;
     type Output;
 
+    /// Whether it is somebody else's, who goes on with it after the select.
+    const LENT: bool;
+
     fn operation(&mut self) -> &mut Operation<Self::Branch>;
 
     fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output;
@@ -30,6 +33,9 @@ pub trait Operated {
 pub trait Arm {
     /// Whether it can only be polled.
     fn is_foreign(&self) -> bool;
+
+    /// Whether the operation outlives the select.
+    fn is_lent(&self) -> bool;
 
     /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
     /// completed.
@@ -112,6 +118,10 @@ impl<F: Future + Unpin> Polled<F> {
 impl<O: Operated> Arm for Claimed<O> {
     fn is_foreign(&self) -> bool {
         false
+    }
+
+    fn is_lent(&self) -> bool {
+        O::LENT
     }
 
     fn start(&mut self) -> bool {
@@ -205,6 +215,10 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         true
     }
 
+    fn is_lent(&self) -> bool {
+        false
+    }
+
     fn start(&mut self) -> bool {
         false
     }
@@ -258,6 +272,8 @@ impl<O: Operated> Operated for &mut O {
     type Branch = O::Branch;
     type Output = O::Output;
 
+    const LENT: bool = true;
+
     fn operation(&mut self) -> &mut Operation<O::Branch> {
         (**self).operation()
     }
@@ -272,6 +288,8 @@ macro_rules! operated {
         impl<$($generics)*> Operated for $future {
             type Branch = $branch;
             type Output = $output;
+
+            const LENT: bool = false;
 
             fn operation(&mut self) -> &mut Operation<Self::Branch> {
                 <$future>::operation(self)

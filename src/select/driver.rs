@@ -287,7 +287,8 @@ impl Driver {
     }
 
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
-    /// given; otherwise its outcome is passed on or freed.
+    /// given; otherwise its outcome is passed on or freed. The peer is waited for as well if an operation was lent:
+    /// its owner goes on with it, and has to find it done or undone.
     pub(super) fn leave(&mut self, arms: &mut [&mut dyn Arm], patience: bool) -> Option<usize> {
         let Some(anchor) = &self.anchor else {
             if self.started {
@@ -296,9 +297,11 @@ impl Driver {
             return None;
         };
         let mut pauses = 0;
-        // From BUSY on no peer can claim it: what is found below is what has happened.
-        while patience
+        // From BUSY on, where a poll that panicked has left it, no peer can claim it: what is found below is what has
+        // happened.
+        while (patience || arms.iter().any(|arm| arm.is_lent()))
             && !cfg!(leno_bug = "timeout_leaves_at_once")
+            && anchor.word().state() != State::Busy
             && anchor.word().busy_all() == Busied::Claimed
         {
             thread::pause(pauses);

@@ -61,7 +61,8 @@
 //! there any more, a peer holds it: the owner moves the word from OPEN through BUSY, where it takes back what it
 //! was to send, to GONE, and the peer frees the node; or it finds DONE or NOTIFIED and disposes of the outcome,
 //! which is passed on; or it finds CLAIMED and leaves GONE for the peer to find, who keeps its value, or what it
-//! took. A drop never waits.
+//! took. A drop never waits, but that of a select to which an operation was lent: its owner goes on with it, so the
+//! few instructions of a peer that has CLAIMED it are waited for.
 //!
 //! # Foreign code
 //!

@@ -244,13 +244,15 @@ fn a_foreign_future_panics() {
                 assert!(polls.replace(polls.get() + 1) < polls_before, "planted: a foreign future panics");
                 Poll::<()>::Pending
             });
-            let mut selecting = select((rx.recv(), foreign(look), full.send(tracker.value())));
+            let mut lent = full.send(tracker.value());
+            let mut selecting = select((rx.recv(), foreign(look), full.send(tracker.value()), &mut lent));
             for _ in 0..polls_before {
                 selecting.must_wait("nothing is ready");
             }
             let panic = catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready()));
             assert!(panic.is_err());
             drop(selecting);
+            assert!(lent.into_inner().is_some_and(|kept| kept == room), "S9: it keeps its value");
             assert_eq!(
                 tx.try_send(tracker.value()).is_ok(),
                 kind.is_buffered(),

@@ -21,6 +21,7 @@ models! { select:
     both_sides_in_two_selects
     given_back_against_bystander
     lent_send_against_recv
+    lent_send_against_close
     timed_out_against_recv
     notified_and_won_elsewhere
     looks_against_publish
