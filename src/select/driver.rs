@@ -299,7 +299,8 @@ impl Driver {
         let mut pauses = 0;
         // From BUSY on, where a poll that panicked has left it, no peer can claim it: what is found below is what has
         // happened.
-        while (patience || arms.iter().any(|arm| arm.is_lent()))
+        let lent = arms.iter().any(|arm| arm.is_lent()) && !cfg!(leno_bug = "lent_drop_leaves_at_once");
+        while (patience || lent)
             && !cfg!(leno_bug = "timeout_leaves_at_once")
             && anchor.word().state() != State::Busy
             && anchor.word().busy_all() == Busied::Claimed
