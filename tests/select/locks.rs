@@ -209,6 +209,24 @@ fn a_select_that_is_not_polled_blocks_nobody() {
     drop(mutex.lock().must_be_ready("M3: nobody starves any more"));
 }
 
+/// M3: those ahead in the line were told and are not polled; a select that is polled finds the lock free and takes it.
+#[test]
+fn a_polled_select_passes_waiters_that_are_not() {
+    let mutex = Mutex::new(0);
+    let (_silent, silents) = rendezvous::<u8>();
+    let guard = mutex.try_lock().expect("free");
+    let mut never = [(); 8].map(|()| mutex.lock());
+    for locking in &mut never {
+        locking.must_wait("held");
+    }
+    let mut selecting = select((silents.recv(), mutex.lock()));
+    selecting.must_wait("held");
+    drop(guard);
+    let outcome = selecting.must_be_ready("M3: the lock is free, and those ahead block nobody");
+    assert!(matches!(outcome, Selected2::Second(_)));
+    assert!(mutex.try_lock().is_none(), "M1");
+}
+
 /// S9: a lent lock that lost can be awaited, and has its guard alone.
 #[test]
 fn a_lent_lock_goes_on_afterwards() {
