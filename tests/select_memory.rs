@@ -1,7 +1,6 @@
 //! What selects cost in memory: S1, that losing branches leave nothing; S3, that a ready select allocates nothing.
 //!
 //! The allocator counts per thread, so that tests do not disturb each other.
-#![allow(clippy::disallowed_types, reason = "tests run on the real std")]
 
 #[path = "contract/support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! The scenarios of `deep`, under loom.
+//! The scenarios of `deep`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/deep.rs"]
 mod deep;

@@ -1,4 +1,4 @@
-//! The scenarios of `mutex`, under loom.
+//! The scenarios of `mutex`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/mutex.rs"]
 mod mutex;

@@ -1,4 +1,4 @@
-//! The scenarios of `rendezvous`, under loom.
+//! The scenarios of `rendezvous`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/rendezvous.rs"]
 mod rendezvous;

@@ -1,4 +1,4 @@
-//! The scenarios of `ring`, under loom.
+//! The scenarios of `ring`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/ring.rs"]
 mod ring;

@@ -152,8 +152,13 @@ impl<T> Ring<T> {
     }
 
     #[inline]
+    fn index(&self, word: usize) -> usize {
+        (word & (self.lap - 1)) / ONE
+    }
+
+    #[inline]
     fn slot(&self, word: usize) -> &Slot<T> {
-        let index = (word & (self.lap - 1)) / ONE;
+        let index = self.index(word);
         debug_assert!(index < self.slots.len());
         // SAFETY: `next` is the only way to a new position, and keeps the index below the capacity.
         unsafe { self.slots.get_unchecked(index) }
@@ -162,8 +167,7 @@ impl<T> Ring<T> {
     /// The word with its position moved on by one; the flags stay.
     #[inline]
     fn next(&self, word: usize) -> usize {
-        let index = (word & (self.lap - 1)) / ONE;
-        if index + 1 < self.slots.len() {
+        if self.index(word) + 1 < self.slots.len() {
             word.wrapping_add(ONE)
         } else {
             (word & !(self.lap - 1)).wrapping_add(self.lap) | (word & FLAGS)
@@ -597,7 +601,7 @@ impl<T> Ring<T> {
                 continue;
             }
             let tail = tail & !FLAGS;
-            let (head_index, tail_index) = ((head & (self.lap - 1)) / ONE, (tail & (self.lap - 1)) / ONE);
+            let (head_index, tail_index) = (self.index(head), self.index(tail));
             return if tail == head {
                 0
             } else if tail_index > head_index {

@@ -195,12 +195,12 @@ unsafe impl Sync for Waiter {}
 impl Waiter {
     /// A node for a plain operation; its word is OPEN once it is parked.
     pub(crate) fn plain() -> Waiter {
-        Waiter::alloc(ptr::null(), 0, 0)
+        Waiter::alloc(ptr::null(), 0)
     }
 
     /// A select's anchor; its word is BUSY.
     pub(crate) fn anchor() -> Waiter {
-        let anchor = Waiter::alloc(ptr::null(), 0, 0);
+        let anchor = Waiter::plain();
         anchor.node().word.reset(false);
         anchor.node().shared.store(1, Ordering::Relaxed);
         anchor
@@ -209,13 +209,13 @@ impl Waiter {
     /// The node of branch `branch` of `anchor`'s select.
     pub(crate) fn branch(anchor: &Waiter, branch: usize) -> Waiter {
         anchor.node().shared.fetch_add(1, Ordering::Relaxed);
-        Waiter::alloc(anchor.0.0.as_ptr(), branch, 0)
+        Waiter::alloc(anchor.0.0.as_ptr(), branch)
     }
 
-    fn alloc(anchor: *const Node, branch: usize, rank: u64) -> Waiter {
+    fn alloc(anchor: *const Node, branch: usize) -> Waiter {
         let node = NodeRef(cache::alloc());
         // SAFETY: nobody else knows the node yet.
-        unsafe { node.get() }.place.with_mut(|place| unsafe { *place = Place { anchor, branch, rank } });
+        unsafe { node.get() }.place.with_mut(|place| unsafe { *place = Place { anchor, branch, rank: 0 } });
         Waiter(node)
     }
 
