@@ -61,6 +61,8 @@ pub mod model {
     pub use crate::fiber::model as run_queue;
     pub use crate::task::model as task;
 
+    pub use crate::wait::model as wait;
+
     /// How many nodes and fibers there are.
     #[cfg(leno_shuttle)]
     pub fn lives() -> usize {

@@ -19,7 +19,12 @@
 //! | `random_below` | a random number, deterministic in models |
 //! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
 //! | `look_around` | a short spin before a thread sleeps; nothing in models |
-//! | `REUSE` | whether memory may be recycled; false in models, where reuse would hide a late touch |
+//! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every guard of now is dropped |
+//! | `global!` | process-wide statics; in models they are made anew in each execution |
+//! | `null_table` | an array of null pointers, constant except in models |
+//! | `name`, `named`, `keep` | in models: numbers for addresses, as the pool of nodes gives them in real builds; memory that stays readable |
+//! | `MODEL` | whether this is a model |
+//! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]

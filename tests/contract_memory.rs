@@ -18,8 +18,8 @@ use support::{CountingWaker, Kind, PollExt};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Slack for caches that fill up once: per thread or per channel, not per operation.
-const CACHES: isize = 64 << 10;
+/// Slack for caches that fill up once: per thread, per channel, and the first chunk of nodes; not per operation.
+const CACHES: isize = 256 << 10;
 
 const KINDS: [Kind; 4] = [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000)];
 

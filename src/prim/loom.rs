@@ -4,18 +4,38 @@
 mod counter;
 #[path = "quarantine.rs"]
 mod quarantine;
+#[cfg(not(leno_epoch))]
+#[path = "stub.rs"]
+mod stub;
 
 pub(crate) use counter::Counter;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-pub(crate) use quarantine::free;
+pub(crate) use quarantine::{free, keep};
 
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-pub(crate) const REUSE: bool = false;
+pub(crate) const MODEL: bool = true;
+
+pub(crate) use quarantine::{name, named, reuse, set_reuse};
+
+#[cfg(leno_epoch)]
+pub(crate) use crossbeam_epoch::{Guard, pin};
+#[cfg(not(leno_epoch))]
+pub(crate) use stub::{Guard, pin, retire};
+
+/// Drops the value once every guard that exists now is gone.
+#[cfg(leno_epoch)]
+pub(crate) fn retire<T: Send + 'static>(guard: &Guard, value: Box<T>) {
+    guard.defer(move || free(value));
+}
+
+pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
+    std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
+}
 
 /// loom's mutex.
 #[derive(Debug, Default)]
@@ -80,12 +100,12 @@ pub(crate) mod thread {
 #[derive(Debug)]
 pub(crate) struct Life {
     dead: AtomicBool,
-    _leak: loom::alloc::Track<()>,
+    leak: std::sync::Mutex<Option<loom::alloc::Track<()>>>,
 }
 
 impl Life {
     pub(crate) fn new() -> Self {
-        Life { dead: AtomicBool::new(false), _leak: loom::alloc::Track::new(()) }
+        Life { dead: AtomicBool::new(false), leak: std::sync::Mutex::new(Some(loom::alloc::Track::new(()))) }
     }
 
     pub(crate) fn touch(&self) {
@@ -94,8 +114,13 @@ impl Life {
 
     pub(crate) fn end(&self) {
         if !std::thread::panicking() {
-            assert!(!self.dead.swap(true, Ordering::Relaxed), "a node ended twice");
+            assert!(!self.dead.swap(true, Ordering::Release), "a node ended twice");
         }
+        drop(self.leak.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take());
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
     }
 }
 
@@ -113,6 +138,13 @@ macro_rules! thread_local_ {
     };
 }
 pub(crate) use thread_local_ as thread_local;
+
+macro_rules! global {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
+        loom::lazy_static! { $($(#[$meta])* static ref $name: $type = $init;)+ }
+    };
+}
+pub(crate) use global;
 
 macro_rules! const_fn {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {

@@ -22,9 +22,50 @@ pub(crate) fn free<T: 'static>(value: Box<T>) {
         raw.drop_in_place();
         Block(Box::from_raw(raw.cast::<MaybeUninit<T>>()))
     };
+    keep(Box::new(block));
+}
+
+/// Frees the memory later, and drops the value then.
+pub(crate) fn keep<T: Send + 'static>(block: Box<T>) {
     let mut blocks = BLOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    blocks.push_back(Box::new(block));
+    blocks.push_back(block);
     if blocks.len() > KEPT {
         blocks.pop_front();
     }
+}
+
+/// Numbers for addresses: more than one execution gives out.
+const NAMES: usize = 1 << 14;
+
+static NAMED: Mutex<(usize, Vec<usize>)> = Mutex::new((0, Vec::new()));
+
+/// A number for the address, other than 0; it comes round after 2^14 more.
+pub(crate) fn name<T>(address: *mut T) -> usize {
+    let mut named = NAMED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (last, addresses) = &mut *named;
+    addresses.resize(NAMES, 0);
+    *last = *last % (NAMES - 1) + 1;
+    addresses[*last] = address.expose_provenance();
+    *last
+}
+
+/// The address that has the number.
+pub(crate) fn named<T>(name: usize) -> *mut T {
+    let named = NAMED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    std::ptr::with_exposed_provenance_mut(named.1[name])
+}
+
+std::thread_local! {
+    /// All threads of an execution run on one real thread.
+    static REUSE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether memory may be recycled.
+pub(crate) fn reuse() -> bool {
+    REUSE.get()
+}
+
+/// Has this scenario recycle memory.
+pub(crate) fn set_reuse(reuse: bool) {
+    REUSE.set(reuse);
 }

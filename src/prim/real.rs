@@ -15,7 +15,34 @@ use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-pub(crate) const REUSE: bool = true;
+pub(crate) const MODEL: bool = false;
+
+#[inline(always)]
+pub(crate) const fn reuse() -> bool {
+    true
+}
+
+pub(crate) use crossbeam_epoch::{Guard, pin};
+
+/// Drops the value once every guard that exists now is gone.
+pub(crate) fn retire<T: Send + 'static>(guard: &Guard, value: Box<T>) {
+    guard.defer(move || drop(value));
+    guard.flush();
+}
+
+pub(crate) const fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; LEN]
+}
+
+/// Of models only.
+pub(crate) fn name<T>(_: *mut T) -> usize {
+    unreachable!("real builds name nodes by a table")
+}
+
+/// Of models only.
+pub(crate) fn named<T>(_: usize) -> *mut T {
+    unreachable!("real builds name nodes by a table")
+}
 
 /// `std::sync::Mutex` that ignores poisoning.
 #[derive(Debug, Default)]
@@ -101,6 +128,16 @@ impl Life {
 
     #[inline(always)]
     pub(crate) fn end(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// Of models only.
+pub(crate) fn keep<T>(_: Box<T>) {
+    unreachable!("real builds return nodes to a pool")
 }
 
 /// Drops a value and frees its memory.
@@ -134,6 +171,13 @@ macro_rules! thread_local_ {
     };
 }
 pub(crate) use thread_local_ as thread_local;
+
+macro_rules! global {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
+        $($(#[$meta])* $vis static $name: $type = $init;)+
+    };
+}
+pub(crate) use global;
 
 macro_rules! const_fn {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {

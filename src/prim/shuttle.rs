@@ -6,10 +6,12 @@ mod cell;
 mod counter;
 #[path = "quarantine.rs"]
 mod quarantine;
+#[path = "stub.rs"]
+mod stub;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
-pub(crate) use quarantine::free;
+pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -18,7 +20,14 @@ use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-pub(crate) const REUSE: bool = false;
+pub(crate) const MODEL: bool = true;
+
+pub(crate) use quarantine::{name, named, reuse, set_reuse};
+pub(crate) use stub::{Guard, pin, retire};
+
+pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
+    std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
+}
 
 /// shuttle's mutex.
 #[derive(Debug, Default)]
@@ -106,9 +115,13 @@ impl Life {
 
     pub(crate) fn end(&self) {
         if !std::thread::panicking() {
-            assert!(!self.dead.swap(true, Ordering::Relaxed), "a node ended twice");
+            assert!(!self.dead.swap(true, Ordering::Release), "a node ended twice");
             LIVES.set(LIVES.get() - 1);
         }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
     }
 }
 
@@ -126,6 +139,13 @@ macro_rules! thread_local_ {
     };
 }
 pub(crate) use thread_local_ as thread_local;
+
+macro_rules! global {
+    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
+        shuttle::lazy_static! { $($(#[$meta])* static ref $name: $type = $init;)+ }
+    };
+}
+pub(crate) use global;
 
 macro_rules! const_fn {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {

@@ -46,11 +46,16 @@ impl Line {
     /// # Safety
     /// The node stands in no queue, and is prepared for a peer.
     pub(crate) unsafe fn join(&self, waiter: &Waiter) -> Result<(), Closed> {
-        if waiter.rank() == 0 {
-            waiter.set_rank(self.0.next_rank());
-        }
         // SAFETY: the caller's promise.
-        match unsafe { self.0.enter_by_rank(Side::Recv, waiter.as_ref()) } {
+        let entered = unsafe {
+            if waiter.rank() == 0 {
+                waiter.set_rank(self.0.next_rank());
+                self.0.enter(Side::Recv, waiter.as_ref())
+            } else {
+                self.0.enter_by_rank(Side::Recv, waiter.as_ref())
+            }
+        };
+        match entered {
             Entered::Waits => Ok(()),
             Entered::Closed => Err(Closed),
             refused => unreachable!("a line has one side: {refused:?}"),

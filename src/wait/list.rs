@@ -1,152 +1,576 @@
-//! A doubly linked list of nodes: the queue's representation for more than one waiter.
+//! The lock-free doubly linked list of nodes: the newest on top, the oldest at the front.
 //!
-//! It is guarded by the queue's lock, which also makes it safe to look into every listed node: a node leaves the
-//! list under that lock, and is freed after that only. Push, pop and remove are O(1); a node that returns to its
-//! place walks past those that began to wait before it, which are few: all of them were notified before.
+//! ```text
+//!    top ──▶ D ──older──▶ C ──older──▶ B ──older──▶ A ──▶ nil         exact: decided by compare-exchange
+//!            D ◀──newer── C ◀──newer── B ◀──newer── A ◀── front       hints: stored, and checked when used
+//! ```
+//!
+//! After Sundell and Tsigas, turned round: the exact links lead from the newest node to the oldest, and the end at
+//! which nodes enter is one word, the *top*. That word carries the queue's flags too, among them the side on which the
+//! nodes wait. So joining a side, finding the other side waiting, and finding the queue closed exclude each other by
+//! a single compare-exchange. Hints lead the other way; a wrong or missing hint costs time, never truth.
+//!
+//! # Links
+//!
+//! A node has a number, which a table turns into its address (`pool`). A link is one word:
+//!
+//! ```text
+//!   63           31 30          5 4    0
+//!   [ generation  ][   number    ][flags]
+//! ```
+//!
+//! *Names* (the top, `newer`, `front`) hold the generation of the node that they name. `older` holds the generation
+//! of the node that it stands in, and the number of the next older one: so that a compare-exchange of `older`
+//! fails if the node has left and come back since, and needs no generation of its neighbour (claim 2 below). A
+//! stay in a list has one generation; entering begins the next one.
+//!
+//! # Operations
+//!
+//! * **append**: `older` is set to the top's node, then the top moves from that to the new node. Linearized there.
+//!   An empty list becomes `ONLY`: its one node is taken out by moving the top to nil and by nothing else. What is
+//!   appended next ends that for good (the top is not `ONLY` any more).
+//! * **pop**: the oldest node is one whose `older` is nil. It is *marked*, by a compare-exchange of that same word;
+//!   linearized there. Nothing ever enters below a node, so a node that is the oldest stays it until it leaves.
+//! * **remove**: its owner marks it, wherever it stands. Linearized there.
+//! * Whoever has marked a node *unlinks* it before it does anything else with it: the first live (unmarked) node
+//!   above it, or the top, is moved on to what the marked node's `older` says, past marked nodes in between, one
+//!   at a time. A walk unlinks every marked node that it meets, so nobody waits for somebody who was preempted.
+//!
+//! Claims:
+//! 1. *Live nodes are linked.* A node is unlinked by replacing the link to it with its own `older`, which is frozen by
+//!    the mark: what it led to stays reachable. So a node that is not marked is reachable from the top, by exactly
+//!    one path; its neighbour above changes only to something newer, its neighbour below only to something older.
+//! 2. *A link says who.* While `X.older` of one stay of X names number n, n is the same stay of the same node: it
+//!    leaves the list only by being unlinked, which changes `X.older`; when it comes back it is newer than X. So a
+//!    walker that reads a neighbour and then finds the link to it unchanged has read that neighbour's stay.
+//! 3. *Marked is gone.* The mark is set once in a stay, and nobody but who has set it has the node. It is handed on,
+//!    freed or entered again only after it has been unlinked, so no link leads to a node that is gone.
+//! 4. *Sequence numbers* grow from the oldest to the newest. A walk down from a live node that passes a number without
+//!    meeting its node has shown that the node is not linked any more, and it never will be again.
+//!
+//! A node that entered an empty list and finds the top not to be itself was either taken out through the top, or
+//! something was appended above it, in which case it is linked until somebody marks it. `is_covered` tells which: by
+//! the node's own hint, if that names a live node of this list with a higher number (what a hint can name that
+//! is older than this stay was gone when the list was empty), otherwise by a walk.
+//!
+//! # Reclamation, and the traps
+//!
+//! Walkers read nodes to which they have no right: the four words of [`Hooks`], which are atomics and stay readable.
+//! Nodes are *type-stable*: they are recycled at once, as nodes. Memory goes back to the allocator in whole chunks
+//! of free nodes only, through an epoch; every walk is pinned. So:
+//!
+//! * *A helper writes a hint to a node that was gone by then* (the trap of this list under epochs alone): it lands in
+//!   a free or a recycled node's `newer`, which is a hint. Who follows it checks generation, list, number and mark.
+//! * *ABA*: every compare-exchange names the generation of the node whose word, or whose place on top, it changes. A
+//!   generation has 33 bits: a thread would have to be suspended inside an operation for exactly 2^33 stays of
+//!   one node.
+//! * *Two neighbours removed at once*: a marked node's `older` is frozen, so that the neighbour below cannot be
+//!   unlinked from it behind the back of who unlinks the marked node; both are unlinked from the live node above.
+//! * *A removal beside an append*: the appended node names the top, marked or not; it is then itself the live node
+//!   from which the marked one is unlinked. If it comes too late its compare-exchange fails.
+//! * *Recycled into another list*: `home` names the list in which a node's stay is. It is compared only.
+//!
+//! # Progress and cost
+//!
+//! Lock-free: an attempt fails only because another one has succeeded. Pop and remove are O(1) with good hints. A hint
+//! is missing while an appender is between its two stores, and may be outdated where neighbours leave at the same
+//! moment; then a walk from the top finds the place and mends the hints on its way.
+//!
+//! Locked instructions: append 1, plus 1 for the pin unless the list is empty; take the only one 1, pop and remove 2
+//! plus 1 for the pin. Orderings: acquire and release; each argument above is about one word, or about what was read
+//! before that word was found unchanged.
 
-use super::node::{Links, Listed, Node, NodeRef};
+use super::node::{Node, NodeRef};
+use super::pool::Stable as _;
+use crate::prim::{self, AtomicU64, Guard, Ordering};
 
-#[derive(Debug)]
-pub(super) struct List {
-    head: Option<NodeRef>,
-    tail: Option<NodeRef>,
-    kind: Listed,
+/// A node's generation, a number, and flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(u64);
+
+/// Bits of a link.
+const FLAG_BITS: u32 = 5;
+const NUMBER_BITS: u32 = 26;
+const FLAGS: u64 = (1 << FLAG_BITS) - 1;
+const NUMBER: u64 = ((1 << NUMBER_BITS) - 1) << FLAG_BITS;
+const ONE_GENERATION: u64 = 1 << (FLAG_BITS + NUMBER_BITS);
+
+/// How many nodes can be named.
+pub(super) const NUMBERS: usize = 1 << NUMBER_BITS;
+
+/// In the top and in `older`: the nodes wait to send.
+pub(super) const SEND: u64 = 0b0_0001;
+/// In the top: its node is the only one, and is taken out through the top.
+const ONLY: u64 = 0b0_0010;
+/// In `older`: the stay is over, and the word is frozen.
+const MARK: u64 = 0b0_0010;
+/// In `older`: the node entered an empty list.
+const ROOT: u64 = 0b0_0100;
+/// In `older`: the node stands beside the list.
+const ASTRAY: u64 = 0b0_1000;
+/// In `older`: the node has returned to its place; its number in the sequence is its rank.
+pub(super) const RETURNED: u64 = 0b1_0000;
+/// In the top, for the queue's use; kept by whatever happens to the nodes.
+pub(super) const KEPT: u64 = 0b1_1100;
+
+/// Hints that are followed before a walk starts from the top.
+const PATIENCE: usize = 16;
+
+impl Link {
+    const NIL: Link = Link(0);
+
+    fn number(self) -> usize {
+        ((self.0 & NUMBER) >> FLAG_BITS) as usize
+    }
+
+    pub(super) fn is_nil(self) -> bool {
+        self.0 & NUMBER == 0
+    }
+
+    pub(super) fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    pub(super) fn is_only(self) -> bool {
+        self.has(ONLY)
+    }
+
+    /// The same, with other flags.
+    pub(super) fn with(self, flags: u64) -> Link {
+        Link(self.0 & !FLAGS | flags)
+    }
+
+    pub(super) fn flags(self) -> u64 {
+        self.0 & FLAGS
+    }
+
+    /// The same generation and flags, another number.
+    fn to(self, number: usize) -> Link {
+        Link(self.0 & !NUMBER | (number as u64) << FLAG_BITS)
+    }
+
+    fn same_generation(self, other: Link) -> bool {
+        (self.0 ^ other.0) & !(NUMBER | FLAGS) == 0 || cfg!(leno_bug = "no_generation")
+    }
 }
 
-// SAFETY: a list is a bundle of peer's rights to its nodes.
-unsafe impl Send for List {}
+/// The words of a node that anybody may read at any time.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    /// This stay's generation, the next older node, and flags.
+    older: AtomicU64,
+    /// The name of the next newer node: a hint.
+    newer: AtomicU64,
+    /// Grows from the oldest to the newest.
+    sequence: AtomicU64,
+    /// The address of the list, compared only.
+    home: prim::AtomicUsize,
+}
 
-impl List {
-    /// A list whose nodes say that they are `kind`.
-    pub(super) const fn new(kind: Listed) -> List {
-        List { head: None, tail: None, kind }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.head.is_none()
-    }
-
-    /// # Safety
-    /// The node stands in no queue, and the caller may enter it.
-    pub(super) unsafe fn push_back(&mut self, node: NodeRef) {
-        // SAFETY: the caller's promise.
-        unsafe { self.link(self.tail, node, None) };
-    }
-
-    /// Inserts by rank: behind all that began to wait earlier. Rank 0 is none, and comes last.
-    ///
-    /// # Safety
-    /// As for [`List::push_back`].
-    pub(super) unsafe fn insert(&mut self, node: NodeRef) {
-        // SAFETY: the caller's promise; listed nodes are alive.
-        unsafe {
-            let key = |node: NodeRef| node.get().rank().wrapping_sub(1);
-            let place = key(node);
-            if self.tail.is_none_or(|tail| key(tail) <= place) {
-                return self.push_back(node);
-            }
-            let mut next = self.head;
-            while let Some(other) = next.filter(|other| key(*other) <= place) {
-                next = links(other, |links| links.next);
-            }
-            let prev = next.and_then(|next| links(next, |links| links.prev));
-            self.link(prev, node, next);
+impl Hooks {
+    /// Of a node whose first stay is to have the generation after `generation`.
+    pub(super) fn new(generation: u64) -> Hooks {
+        Hooks {
+            older: AtomicU64::new((generation * ONE_GENERATION) | ASTRAY | MARK),
+            newer: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
+            home: prim::AtomicUsize::new(0),
         }
     }
 
-    pub(super) fn pop_front(&mut self) -> Option<NodeRef> {
-        let head = self.head?;
-        // SAFETY: a listed node.
-        unsafe { self.unlink(head) };
-        Some(head)
+    /// The generation of the last stay.
+    pub(super) fn generation(&self) -> u64 {
+        self.older().0 / ONE_GENERATION
     }
 
-    /// Takes out the first node that `fits`.
-    pub(super) fn pop_first(&mut self, fits: impl Fn(&Node) -> bool) -> Option<NodeRef> {
-        let mut next = self.head;
-        while let Some(node) = next {
-            // SAFETY: listed nodes are alive.
-            unsafe {
-                if fits(node.get()) {
-                    self.unlink(node);
-                    return Some(node);
+    fn older(&self) -> Link {
+        // ORDERING: Acquire: what is read afterwards is at least as new.
+        Link(self.older.load(Ordering::Acquire))
+    }
+
+    pub(super) fn sequence(&self) -> u64 {
+        // ORDERING: Acquire: a look at `older` after this one sees what was there before this was stored.
+        self.sequence.load(Ordering::Acquire)
+    }
+
+    /// Begins a stay beside the list, behind number `after` of its sequence. For the owner of a node in no list.
+    pub(super) fn go_astray(&self, after: u64) {
+        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).to(0).with(ASTRAY | MARK);
+        self.older.store(next.0, Ordering::Release);
+        self.sequence.store(after, Ordering::Release);
+    }
+
+    /// Whether the node's last stay is in no list. For its owner.
+    pub(super) fn is_astray(&self) -> bool {
+        self.older().has(ASTRAY)
+    }
+
+    /// Begins a stay above `below`; gives the node's name.
+    fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
+        // The generation first: who reads one of the others in this stay finds `older` changed.
+        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
+        self.older.store(next.0, Ordering::Release);
+        self.newer.store(0, Ordering::Release);
+        self.sequence.store(sequence, Ordering::Release);
+        self.home.store(home, Ordering::Release);
+        next.with(0).to(number)
+    }
+}
+
+/// A node that was found linked and unmarked, with its `older` as it was then.
+#[derive(Clone, Copy)]
+struct Live<'g> {
+    node: &'g Node,
+    older: Link,
+}
+
+impl Live<'_> {
+    fn name(self) -> Link {
+        self.older.with(0).to(self.node.number())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct List {
+    /// The name of the newest node; the flags.
+    top: AtomicU64,
+    /// The name of the oldest: a hint.
+    front: AtomicU64,
+}
+
+impl List {
+    prim::const_fn! {
+        pub(super) fn new() -> List {
+            List { top: AtomicU64::new(0), front: AtomicU64::new(0) }
+        }
+    }
+
+    pub(super) fn top(&self) -> Link {
+        Link(self.top.load(Ordering::Acquire))
+    }
+
+    /// Moves the top from `from` to `to`; otherwise gives what it is.
+    pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
+        self.top.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+    }
+
+    /// Clears flags.
+    pub(super) fn clear(&self, flags: u64) {
+        self.top.fetch_and(!flags, Ordering::AcqRel);
+    }
+
+    /// Appends a node of side `side`, if the top is still `top`; otherwise gives what it is. In an empty list its number
+    /// in the sequence is `first`. `side` may hold `RETURNED` too.
+    ///
+    /// # Safety
+    /// The node stands in no queue, and its owner (the caller) has prepared it for a peer.
+    pub(super) unsafe fn append(&self, top: Link, node: NodeRef, side: u64, first: u64) -> Result<(), Link> {
+        // SAFETY: the caller owns the node.
+        let node = unsafe { node.get() };
+        let flags = top.flags() & KEPT | side & SEND;
+        if top.is_nil() {
+            let name = node.hooks.begin(node.number(), Link::NIL, side | ROOT, first, self.home());
+            return self.change(top, name.with(flags | ONLY));
+        }
+        let guard = prim::pin();
+        // A top that has changed since names a node that may be gone; then the exchange fails.
+        let Some(below) = Node::peek(top.number(), &guard) else { return Err(self.top()) };
+        let sequence = below.hooks.sequence() + 1;
+        let name = node.hooks.begin(node.number(), top, side, sequence, self.home());
+        self.change(top, name.with(flags))?;
+        below.hooks.newer.store(name.0, Ordering::Release);
+        if top.is_only() {
+            self.front.store(top.with(0).0, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Takes out the oldest node, if it is of side `side`.
+    pub(super) fn pop(&self, side: u64) -> Option<NodeRef> {
+        loop {
+            let top = self.top();
+            if top.is_nil() || top.flags() & SEND != side {
+                return None;
+            }
+            if top.is_only() {
+                if self.take_only(top).is_ok() {
+                    // SAFETY: taken out, so that the peer's right is the caller's.
+                    return Some(unsafe { NodeRef::named(top.number()) });
                 }
-                next = links(node, |links| links.next);
+                continue;
+            }
+            let guard = prim::pin();
+            let Some(oldest) = self.oldest(top, &guard) else { continue };
+            let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
+            if is_side && self.mark(oldest).is_ok() {
+                self.unlink(oldest.node, &guard);
+                return Some(NodeRef::of(oldest.node));
+            }
+        }
+    }
+
+    /// The oldest node's number in the sequence, if there is one of side `side`; and whether it has returned.
+    pub(super) fn first(&self, side: u64) -> Option<(u64, bool)> {
+        loop {
+            let top = self.top();
+            if top.is_nil() || top.flags() & SEND != side {
+                return None;
+            }
+            let guard = prim::pin();
+            let first = if top.is_only() { self.summit(top, &guard) } else { self.oldest(top, &guard) };
+            if let Some(first) = first {
+                return Some((first.node.hooks.sequence(), first.older.has(RETURNED)));
+            }
+        }
+    }
+
+    /// The number in the sequence of the last node that entered.
+    pub(super) fn last(&self) -> u64 {
+        let top = self.top();
+        let guard = prim::pin();
+        let last = if top.is_nil() { None } else { Node::peek(top.number(), &guard) };
+        last.map_or(0, |last| last.hooks.sequence())
+    }
+
+    fn take_only(&self, top: Link) -> Result<(), Link> {
+        self.change(top, Link(top.flags() & KEPT))
+    }
+
+    /// Takes a node out wherever it stands. False: it was taken out before.
+    ///
+    /// # Safety
+    /// The node has entered this list, and the caller is its owner.
+    pub(super) unsafe fn remove(&self, node: NodeRef) -> bool {
+        // SAFETY: the caller owns the node.
+        let node = unsafe { node.get() };
+        let mut live = Live { node, older: node.hooks.older() };
+        let mut covered = !live.older.has(ROOT) || cfg!(leno_bug = "root_unchecked");
+        loop {
+            if live.older.has(MARK) {
+                return false;
+            }
+            if !covered {
+                let top = self.top();
+                if top.with(0) == live.name() && top.is_only() {
+                    if self.take_only(top).is_ok() {
+                        return true;
+                    }
+                    continue;
+                }
+            }
+            let guard = prim::pin();
+            covered = covered || self.is_covered(live, &guard);
+            if !covered {
+                return false;
+            }
+            match self.mark(live) {
+                Ok(()) => {
+                    self.unlink(node, &guard);
+                    return true;
+                }
+                Err(now) => live.older = now,
+            }
+        }
+    }
+
+    fn mark(&self, live: Live<'_>) -> Result<(), Link> {
+        let (from, to) = (live.older.0, live.older.0 | MARK);
+        live.node.hooks.older.compare_exchange(from, to, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+    }
+
+    /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
+    fn is_covered(&self, root: Live<'_>, guard: &Guard) -> bool {
+        let sequence = root.node.hooks.sequence();
+        if let Some(Ok(_)) = self.live(root.node.newer(), sequence, guard) {
+            return true;
+        }
+        loop {
+            let top = self.top();
+            if top.is_nil() || top.is_only() {
+                return top.with(0) == root.name() && !top.is_only();
+            }
+            if top.with(0) == root.name() {
+                return true;
+            }
+            let Some(summit) = self.summit(top, guard) else { continue };
+            let Some(above) = self.sweep(summit, sequence, Some(root.node), guard) else { continue };
+            return above.older.number() == root.node.number();
+        }
+    }
+
+    /// Takes a marked node out of the links.
+    fn unlink(&self, gone: &Node, guard: &Guard) {
+        let sequence = gone.hooks.sequence();
+        loop {
+            let start = self.foothold(gone.newer(), sequence, guard).or_else(|| {
+                let top = self.top();
+                if top.is_nil() {
+                    return None;
+                }
+                self.summit(top, guard)
+            });
+            let is_unlinked = match start {
+                None => self.top().is_nil(),
+                Some(start) => self.sweep(start, sequence, Some(gone), guard).is_some(),
+            };
+            if is_unlinked || cfg!(leno_bug = "unlink_once") {
+                return;
+            }
+        }
+    }
+
+    /// The oldest live node.
+    fn oldest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
+        let front = Link(self.front.load(Ordering::Acquire));
+        let start = self.foothold(front, 0, guard).or_else(|| self.summit(top, guard))?;
+        let oldest = self.sweep(start, 0, None, guard)?;
+        if oldest.name() != front {
+            self.front.store(oldest.name().0, Ordering::Release);
+        }
+        Some(oldest)
+    }
+
+    /// A live node of this list above `sequence`, by hints.
+    fn foothold<'g>(&self, mut hint: Link, sequence: u64, guard: &'g Guard) -> Option<Live<'g>> {
+        for _ in 0..PATIENCE {
+            match self.live(hint, sequence, guard)? {
+                Ok(live) => return Some(live),
+                Err(marked) => hint = marked.newer(),
             }
         }
         None
     }
 
-    /// # Safety
-    /// The node is alive and, if it is listed, then in a list under this lock.
-    pub(super) unsafe fn remove(&mut self, node: NodeRef) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let here = links(node, |links| links.listed == self.kind);
-            if here {
-                self.unlink(node);
+    /// What a hint names, if it is, or was last, a node of this list above `sequence`. `Err`: it is marked.
+    fn live<'g>(&self, hint: Link, sequence: u64, guard: &'g Guard) -> Option<Result<Live<'g>, &'g Node>> {
+        if hint.is_nil() {
+            return None;
+        }
+        let node = Node::peek(hint.number(), guard)?;
+        // ORDERING: Acquire, as in `Hooks::sequence`.
+        let (home, number) = (node.hooks.home.load(Ordering::Acquire), node.hooks.sequence());
+        let older = node.hooks.older();
+        // The generation last: it was the same one all the while.
+        if !older.same_generation(hint) || home != self.home() || number <= sequence {
+            return None;
+        }
+        Some(if older.has(MARK) && !cfg!(leno_bug = "unlink_from_marked") {
+            Err(node)
+        } else {
+            Ok(Live { node, older })
+        })
+    }
+
+    /// The node on top, if it is live; otherwise it is unlinked.
+    fn summit<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
+        let node = Node::peek(top.number(), guard)?;
+        let older = node.hooks.older();
+        if !older.same_generation(top) {
+            return None;
+        }
+        if !older.has(MARK) {
+            return Some(Live { node, older });
+        }
+        let next = if older.is_nil() {
+            Link(top.flags() & KEPT)
+        } else {
+            // If the top is still this node then that one below is linked, and its generation the one just read.
+            Node::peek(older.number(), guard)?.hooks.older().with(top.flags()).to(older.number())
+        };
+        let _ = self.change(top, next);
+        None
+    }
+
+    /// Walks down from a live node, unlinking what is marked, to the last live one above `sequence`, or down to the
+    /// node `goal` of that number; sequence 0: to the oldest. `None`: a node on the way has left meanwhile.
+    fn sweep<'g>(
+        &self,
+        mut at: Live<'g>,
+        sequence: u64,
+        goal: Option<&Node>,
+        guard: &'g Guard,
+    ) -> Option<Live<'g>> {
+        loop {
+            if at.older.is_nil() {
+                return Some(at);
             }
-            here
+            let next = Node::peek(at.older.number(), guard);
+            let read =
+                next.map(|next| (next, next.hooks.older(), next.hooks.sequence(), next.life.is_over()));
+            let now = at.node.hooks.older();
+            if now != at.older {
+                if !now.same_generation(at.older) || now.has(MARK) {
+                    return None;
+                }
+                at.older = now;
+                continue;
+            }
+            let (next, older, number, is_over) = read.expect("the table has what is linked");
+            assert!(!is_over, "a node was freed while it was linked");
+            let is_goal = goal.is_some_and(|goal| std::ptr::eq(goal, next));
+            if number < sequence || (number == sequence && !is_goal) {
+                return Some(at);
+            }
+            if older.has(MARK) {
+                let past = at.older.to(older.number());
+                // ORDERING: AcqRel: who sees the new link sees that the node was marked.
+                match at.node.hooks.older.compare_exchange(at.older.0, past.0, MOVE, Ordering::Acquire) {
+                    Ok(_) => {
+                        at.older = past;
+                        self.hint(at, guard);
+                    }
+                    Err(_) => at.older = at.node.hooks.older(),
+                }
+                if at.older.has(MARK) || !at.older.same_generation(past) {
+                    return None;
+                }
+            } else if is_goal {
+                return Some(at);
+            } else {
+                at = Live { node: next, older };
+            }
         }
     }
 
-    unsafe fn link(&mut self, prev: Option<NodeRef>, node: NodeRef, next: Option<NodeRef>) {
-        // SAFETY: the neighbours are listed, the node may be entered, and the lock is held.
-        unsafe {
-            links(node, |links| {
-                debug_assert_eq!(links.listed, Listed::Nowhere);
-                *links = Links { prev, next, listed: self.kind };
-            });
-            match prev {
-                Some(prev) => links(prev, |links| links.next = Some(node)),
-                None => self.head = Some(node),
-            }
-            match next {
-                Some(next) => links(next, |links| links.prev = Some(node)),
-                None => self.tail = Some(node),
-            }
+    /// Tells the node below that `at` is above it.
+    fn hint(&self, at: Live<'_>, guard: &Guard) {
+        if at.older.is_nil() {
+            self.front.store(at.name().0, Ordering::Release);
+        } else if let Some(below) = Node::peek(at.older.number(), guard) {
+            below.hooks.newer.store(at.name().0, Ordering::Release);
         }
     }
 
-    unsafe fn unlink(&mut self, node: NodeRef) {
-        // SAFETY: the node and its neighbours are listed, and the lock is held.
-        unsafe {
-            let (prev, next) = links(node, |links| {
-                links.listed = Listed::Nowhere;
-                (links.prev.take(), links.next.take())
-            });
-            match prev {
-                Some(prev) => links(prev, |links| links.next = next),
-                None => self.head = next,
-            }
-            match next {
-                Some(next) => links(next, |links| links.prev = prev),
-                None => self.tail = prev,
-            }
-        }
+    fn home(&self) -> usize {
+        (&raw const *self).addr()
     }
 
-    /// The links agree both ways, and every node says that it is listed.
-    pub(super) fn assert_valid(&self) {
-        let (mut prev, mut next) = (None, self.head);
-        while let Some(node) = next {
-            // SAFETY: listed nodes are alive.
-            unsafe {
-                links(node, |links| {
-                    assert_eq!(links.listed, self.kind, "a node in the list must say so");
-                    assert_eq!(links.prev, prev, "a node must point back at its predecessor");
-                });
-                prev = next;
-                next = links(node, |links| links.next);
-            }
+    /// While nobody is at work here: no marked node is linked, sides and lists agree, numbers grow towards the top.
+    /// Gives the side's bit and how many there are.
+    pub(super) fn assert_valid(&self) -> usize {
+        let guard = prim::pin();
+        let top = self.top();
+        let (mut next, mut above, mut len) = (top.number(), u64::MAX, 0);
+        while next != 0 {
+            let node = Node::peek(next, &guard).expect("the table has what is linked");
+            let older = node.hooks.older();
+            assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
+            assert!(!older.has(MARK) && !node.life.is_over(), "a node that has left must not be linked");
+            assert_eq!(older.flags() & SEND, top.flags() & SEND, "nodes must wait on the top's side");
+            assert!(node.hooks.sequence() < above, "numbers must grow towards the top");
+            (next, above, len) = (older.number(), node.hooks.sequence(), len + 1);
         }
-        assert_eq!(self.tail, prev, "the tail must be the last node");
+        assert!(!top.is_only() || len == 1, "ONLY means one");
+        len
     }
 }
 
-/// # Safety
-/// The node is alive and its links are the caller's: it holds the lock, or the node stands in no queue.
-unsafe fn links<R>(node: NodeRef, f: impl FnOnce(&mut Links) -> R) -> R {
-    // SAFETY: the caller's promise.
-    unsafe { node.get() }.links.with_mut(|links| f(unsafe { &mut *links }))
+/// Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one out sees
+/// what its owner wrote.
+const MOVE: Ordering = if cfg!(leno_bug = "enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+
+impl Node {
+    fn newer(&self) -> Link {
+        Link(self.hooks.newer.load(Ordering::Acquire))
+    }
 }

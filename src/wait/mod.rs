@@ -90,11 +90,16 @@
 //! Khanchandani, D. Alistarh, "CQS: A Formally-Verified Framework for Fair and Abortable Synchronization", PLDI 2023.
 
 mod batch;
+mod cache;
 mod line;
 mod list;
+#[cfg(any(test, leno_loom, leno_shuttle))]
+pub mod model;
 mod node;
 mod operation;
+mod pool;
 mod queue;
+mod row;
 mod word;
 
 pub(crate) use batch::{Batch, wake_all};

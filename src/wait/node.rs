@@ -24,14 +24,14 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::{RawWakerVTable, Waker};
 
+use super::cache;
+use super::list::Hooks;
+use super::pool::Stable;
 use super::word::{Claimed, State, Word};
-use crate::prim::{self, AtomicUsize, Life, Ordering, UnsafeCell};
+use crate::prim::{AtomicUsize, Guard, Life, Ordering, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
 const INLINE: usize = 4;
-
-/// Free nodes that a thread keeps.
-const CACHED: usize = 64;
 
 /// Of a branch node's `shared`: nobody has touched it yet; the mark of a peer that took it out; one for each party
 /// that is through with it.
@@ -46,6 +46,9 @@ pub(crate) struct Node {
     shared: AtomicUsize,
     place: UnsafeCell<Place>,
     pub(super) links: UnsafeCell<Links>,
+    pub(super) hooks: Hooks,
+    /// The name of this memory, for good.
+    number: usize,
     parker: UnsafeCell<Option<Waker>>,
     /// Identity of the parker, for the owner's eyes only: it may compare it while a peer takes the parker.
     identity: UnsafeCell<Identity>,
@@ -68,20 +71,21 @@ struct Place {
     rank: u64,
 }
 
-/// A list's hooks; guarded by the lock of the queue in which the node stands.
+/// A row's hooks; guarded by the lock of the queue beside which the node stands.
 pub(super) struct Links {
     pub(super) prev: Option<NodeRef>,
     pub(super) next: Option<NodeRef>,
     pub(super) listed: Listed,
 }
 
-/// The list in which a node is linked.
+/// The row in which a node is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     Nowhere,
-    Waiters,
+    Returned,
     BystandingRecv,
     BystandingSend,
+    Detached,
 }
 
 /// An address of a node, with no right attached.
@@ -89,12 +93,15 @@ pub(super) enum Listed {
 pub(crate) struct NodeRef(NonNull<Node>);
 
 impl NodeRef {
-    pub(super) fn from_word(word: usize) -> NodeRef {
-        NodeRef(NonNull::new(ptr::with_exposed_provenance_mut(word)).expect("an occupied word names a node"))
+    /// # Safety
+    /// The caller holds a right to the node of that number.
+    pub(super) unsafe fn named(number: usize) -> NodeRef {
+        // SAFETY: the caller's promise.
+        NodeRef(unsafe { cache::named(number) })
     }
 
-    pub(super) fn to_word(self) -> usize {
-        self.0.as_ptr().expose_provenance()
+    pub(super) fn of(node: &Node) -> NodeRef {
+        NodeRef(NonNull::from(node))
     }
 
     /// # Safety
@@ -107,7 +114,73 @@ impl NodeRef {
     }
 }
 
+impl Stable for Node {
+    fn create(number: usize, generation: u64) -> Node {
+        Node {
+            word: Word::new(true),
+            shared: AtomicUsize::new(IN_QUEUE),
+            place: UnsafeCell::new(Place { anchor: ptr::null(), branch: 0, rank: 0 }),
+            links: UnsafeCell::new(Links { prev: None, next: None, listed: Listed::Nowhere }),
+            hooks: Hooks::new(generation),
+            number,
+            parker: UnsafeCell::new(None),
+            identity: UnsafeCell::new((ptr::null(), ptr::null())),
+            payload: UnsafeCell::new(Payload { words: [MaybeUninit::uninit(); INLINE], full: false }),
+            life: Life::new(),
+        }
+    }
+
+    fn number(&self) -> usize {
+        self.number
+    }
+
+    fn generation(&self) -> u64 {
+        self.hooks.generation()
+    }
+}
+
+// SAFETY: what a node holds is reached by rights only, each of which may move between threads.
+unsafe impl Send for Node {}
+// SAFETY: without a right, only atomics are reached.
+unsafe impl Sync for Node {}
+
 impl Node {
+    /// Looks at a node to which the caller has no right: its hooks only. `None`: its memory is gone.
+    #[inline]
+    pub(super) fn peek(number: usize, guard: &Guard) -> Option<&Node> {
+        cache::peek(number, guard)
+    }
+
+    /// Makes a free node as new.
+    ///
+    /// # Safety
+    /// The node is the caller's alone.
+    pub(super) unsafe fn renew(&self) {
+        self.word.reset(true);
+        self.shared.store(IN_QUEUE, Ordering::Relaxed);
+    }
+
+    /// A free node's link to the next one, in the cache's stack.
+    ///
+    /// # Safety
+    /// The node is free, and the caller's alone.
+    pub(super) unsafe fn next_free(&self) -> *const Node {
+        // SAFETY: the caller's promise.
+        self.place.with(|place| unsafe { (*place).anchor })
+    }
+
+    /// # Safety
+    /// As for [`Node::next_free`].
+    pub(super) unsafe fn set_next_free(&self, next: *const Node) {
+        // SAFETY: the caller's promise.
+        self.place.with_mut(|place| unsafe { (*place).anchor = next });
+    }
+
+    /// Gives a node that was created outside of the pool its number.
+    pub(super) fn set_number(&mut self, number: usize) {
+        self.number = number;
+    }
+
     /// When its operation began to wait, for queues that keep places.
     pub(super) fn rank(&self) -> u64 {
         // SAFETY: written by the owner before entering only (invariant 4).
@@ -351,6 +424,9 @@ impl Waiter {
 #[derive(Debug)]
 pub(crate) struct Popped(NodeRef);
 
+// SAFETY: it is a unique right, as `Waiter`.
+unsafe impl Send for Popped {}
+
 impl Popped {
     /// # Safety
     /// The caller has just taken the node out of its queue.
@@ -570,86 +646,4 @@ unsafe fn release_anchor(anchor: NodeRef) {
 
 fn identify(waker: &Waker) -> Identity {
     (waker.data(), waker.vtable())
-}
-
-/// Where nodes come from: a small stack of free ones per thread, and the heap.
-mod cache {
-    use std::cell::Cell;
-
-    use super::{
-        AtomicUsize, CACHED, IN_QUEUE, INLINE, Life, Links, Listed, MaybeUninit, Node, NonNull, Ordering,
-        Payload, Place, UnsafeCell, Word, prim, ptr,
-    };
-
-    /// A stack of free nodes, linked through `place.anchor`.
-    struct Free {
-        top: Cell<*const Node>,
-        len: Cell<usize>,
-    }
-
-    prim::thread_local! {
-        static FREE: Free = Free { top: Cell::new(ptr::null()), len: Cell::new(0) };
-    }
-
-    pub(super) fn alloc() -> NonNull<Node> {
-        if let Ok(Some(node)) = FREE.try_with(Free::pop) {
-            return node;
-        }
-        NonNull::from(Box::leak(Box::new(Node {
-            word: Word::new(true),
-            shared: AtomicUsize::new(IN_QUEUE),
-            place: UnsafeCell::new(Place { anchor: ptr::null(), branch: 0, rank: 0 }),
-            links: UnsafeCell::new(Links { prev: None, next: None, listed: Listed::Nowhere }),
-            parker: UnsafeCell::new(None),
-            identity: UnsafeCell::new((ptr::null(), ptr::null())),
-            payload: UnsafeCell::new(Payload { words: [MaybeUninit::uninit(); INLINE], full: false }),
-            life: Life::new(),
-        })))
-    }
-
-    /// # Safety
-    /// The node is nobody's, with no waker and no value in it.
-    pub(super) unsafe fn free(node: NonNull<Node>) {
-        if prim::REUSE && FREE.try_with(|free| free.push(node)).unwrap_or(false) {
-            return;
-        }
-        // SAFETY: the node is nobody's.
-        unsafe { node.as_ref() }.life.end();
-        // SAFETY: it was leaked from a box by `alloc`.
-        prim::free(unsafe { Box::from_raw(node.as_ptr()) });
-    }
-
-    impl Free {
-        fn pop(&self) -> Option<NonNull<Node>> {
-            let node = NonNull::new(self.top.get().cast_mut())?;
-            // SAFETY: free nodes are this thread's alone.
-            let free = unsafe { node.as_ref() };
-            // SAFETY: as above.
-            self.top.set(free.place.with(|place| unsafe { (*place).anchor }));
-            self.len.set(self.len.get() - 1);
-            free.word.reset(true);
-            free.shared.store(IN_QUEUE, Ordering::Relaxed);
-            Some(node)
-        }
-
-        fn push(&self, node: NonNull<Node>) -> bool {
-            if self.len.get() == CACHED {
-                return false;
-            }
-            // SAFETY: the node is this thread's alone.
-            unsafe { node.as_ref() }.place.with_mut(|place| unsafe { (*place).anchor = self.top.get() });
-            self.top.set(node.as_ptr());
-            self.len.set(self.len.get() + 1);
-            true
-        }
-    }
-
-    impl Drop for Free {
-        fn drop(&mut self) {
-            while let Some(node) = self.pop() {
-                // SAFETY: it was leaked from a box by `alloc`.
-                drop(unsafe { Box::from_raw(node.as_ptr()) });
-            }
-        }
-    }
 }

@@ -1,44 +1,57 @@
 //! The waiter queue: senders *or* receivers wait in it, never both.
 //!
 //! Arriving is one atomic step: an operation takes the first waiter of the other side, or it joins its own side.
-//! One word says which, in two representations (a small array between them comes with the lock-free list):
+//! One word decides it, the top of a lock-free [`list`](super::list), which names the newest waiter, says on which
+//! side the waiters are, and carries the queue's flags:
 //!
 //! ```text
-//!          enter                        enter (same side)
-//!   EMPTY ───────▶ ONE(node, side) ───────────────────────▶ MANY(side) ─┐ push, pop, remove:
-//!     ▲ ◀───────                                             │      ▲   │ under the lock
-//!     │   take, remove                                       │      └───┘
-//!     └──────────────────────────────────────────────────────┘ the last one leaves
+//!           enter                     enter (same side)
+//!   EMPTY ─────────▶ ONE(node, side) ──────────────────▶ MANY(newest, side) ─┐ enter: move the top
+//!     ▲ ◀─────────                                          │       ▲        │ take, remove: mark a node, unlink it
+//!     │ take, remove: move the top                          │       └────────┘
+//!     └─────────────────────────────────────────────────────┘ the last one leaves
 //! ```
 //!
-//! * EMPTY and ONE change by one compare-exchange of the word. The node is not looked into before it is taken
-//!   out, so a recycled address does no harm: whoever takes a node out gets the waiter that stands there now, and
-//!   an owner that takes its own node out holds a right to it, so that it cannot have been recycled.
-//! * While the word says MANY, it and the list change only under the lock.
+//! | flag | means |
+//! |---|---|
+//! | `CLOSED` | nobody may enter; who has set it takes out everybody that is here |
+//! | `HELD` | values wait that come before every sender's: no receiver may enter |
+//! | `ASIDE` | somebody stands beside the list; everything but `remove` is done under the lock |
 //!
-//! Beside the two, the word carries `CLOSED` (nobody may enter, nobody waits) and `HELD` (values wait that
-//! come before every sender's: no receiver may enter). Both are seen by the compare-exchange that enters.
+//! # Beside the list
 //!
-//! Invariants (with the lock free):
-//! 1. MANY exactly if the list or the bystanders are not empty; with bystanders alone the word's side is idle.
-//! 2. A node is in the word, in the list, among the bystanders, or in nobody's reach but its owner's.
-//! 3. CLOSED excludes ONE and MANY. HELD excludes waiting receivers.
-//! 4. Nodes leave the list in the order in which they entered; those that return to their place, by rank. Bystanders
-//!    come after the list.
+//! Two kinds of waiters cannot stand in a list that grows at one end and in which strangers may look at links only.
+//! They stand in [`Row`]s under a lock, which is taken only while somebody is there (`ASIDE`) or goes there.
 //!
-//! A *bystander* is a branch of a select that has another branch on the other side of this very queue: its two
-//! nodes cannot both stand in the list. It waits aside; whoever comes for its side and finds the other side
-//! waiting, or nobody, meets it. Only the select's own branch, for which it stepped aside, cannot.
+//! * *Returned*: was taken out, notified in vain or missed, and comes back to its place. It goes before the list, by
+//!   rank: everybody in the list was behind it when it was taken out, or has come later. (The first one to return
+//!   to an empty queue enters the list, with its rank for a number, so that the next one can tell.)
+//! * *Bystanders*: branches of a select that has branches on both sides of this very queue. Whoever comes for
+//!   their side meets them, but for the select's own other branch. Their turn is by their time of arrival.
 //!
-//! Progress: entering and taking are lock-free while at most one waiter is there; beyond that they take a lock for
-//! a few pointer operations, with no foreign code inside. `remove` likewise, O(1).
+//! Each of them remembers the number in the list's sequence behind which it stands.
 //!
-//! Orderings: AcqRel on the word: who takes a node sees all that its owner wrote before entering. Under MANY the
-//! lock orders everything.
+//! # Invariants
+//! 1. Every node in the list is of the side that the top says. Waiters of both sides are here only where one of them is a
+//!    bystander, and then only if they are of one select.
+//! 2. `ASIDE` is set and cleared under the lock. While it is set, so are `CLOSED` and `HELD`, and nodes enter under
+//!    the lock only.
+//! 3. A node is in the list, in a row, or in nobody's reach but its owner's and its peer's.
+//! 4. `HELD` excludes waiting receivers; `CLOSED` excludes waiters that somebody else than the closer takes out.
+//!
+//! # Progress
+//!
+//! Lock-free without `ASIDE`; entering an empty queue, and taking the only waiter or removing it, is one
+//! compare-exchange. With `ASIDE` a lock is held for a few pointer operations, with no foreign code inside. A node that
+//! returns while others are taken out at the same moment may be passed by those that had begun already.
+//!
+//! Koval's article grows the queue by hardware transactions. Those are disabled or removed in current processors, and
+//! nothing here would need them: growing is the compare-exchange that appends the second node.
 
-use super::list::List;
+use super::list::{KEPT, Link, List, RETURNED, SEND};
 use super::node::{Listed, Node, NodeRef, Popped};
-use crate::prim::{self, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::row::Row;
+use crate::prim::{self, AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Which side of the exchange an operation is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +60,10 @@ pub(crate) enum Side {
     Send,
 }
 
-const SEND: usize = 0b0001;
-const MANY: usize = 0b0010;
-const CLOSED: usize = 0b0100;
-const HELD: usize = 0b1000;
-const FLAGS: usize = CLOSED | HELD;
-const NODE: usize = !0b1111;
+const ASIDE: u64 = 0b0_0100;
+const CLOSED: u64 = 0b0_1000;
+const HELD: u64 = 0b1_0000;
+const _: () = assert!(KEPT == ASIDE | CLOSED | HELD, "the list keeps the queue's flags");
 
 /// What became of an operation that entered.
 #[must_use]
@@ -70,54 +81,33 @@ pub(crate) enum Entered {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    word: AtomicUsize,
+    list: List,
     ranks: AtomicU64,
-    lists: Mutex<Lists>,
+    aside: Mutex<Aside>,
 }
 
+/// Who stands beside the list.
 #[derive(Debug)]
-struct Lists {
-    waiters: List,
-    receivers_beside: List,
-    senders_beside: List,
+struct Aside {
+    returned: Row,
+    /// The side of those who have returned.
+    returned_side: Side,
+    receivers: Row,
+    senders: Row,
+    /// What the list's sequence has come to, as far as is known here.
+    last: u64,
 }
 
-impl Lists {
-    const fn new() -> Lists {
-        Lists {
-            waiters: List::new(Listed::Waiters),
-            receivers_beside: List::new(Listed::BystandingRecv),
-            senders_beside: List::new(Listed::BystandingSend),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.waiters.is_empty() && self.receivers_beside.is_empty() && self.senders_beside.is_empty()
-    }
-
-    /// Whether receivers wait, bystanders among them; `waiting` is the waiters' side.
-    fn receives(&self, waiting: Side) -> bool {
-        let beside = !self.receivers_beside.is_empty() && !cfg!(leno_bug = "hold_ignores_bystanders");
-        beside || (waiting == Side::Recv && !self.waiters.is_empty())
-    }
-
-    fn beside(&mut self, side: Side) -> &mut List {
-        match side {
-            Side::Recv => &mut self.receivers_beside,
-            Side::Send => &mut self.senders_beside,
-        }
-    }
-
-    /// Takes out the first of side `from` that is not of the operation `own`; `waiting` is the waiters' side.
-    fn pop(&mut self, from: Side, waiting: Side, own: Option<NodeRef>) -> Option<NodeRef> {
-        let not_own = |node: &Node| own.is_none() || node.anchor() != own;
-        let first = if waiting == from { self.waiters.pop_first(not_own) } else { None };
-        first.or_else(|| self.beside(from).pop_first(not_own))
-    }
+/// Where an operation goes that has to wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Join {
+    Back,
+    Place,
+    Beside,
 }
 
 impl Side {
-    fn bits(self) -> usize {
+    fn bits(self) -> u64 {
         match self {
             Side::Recv => 0,
             Side::Send => SEND,
@@ -132,23 +122,72 @@ impl Side {
     }
 }
 
-/// The one node in the word, if it says ONE.
-fn one(word: usize) -> Option<NodeRef> {
-    (word & MANY == 0 && word & NODE != 0).then(|| NodeRef::from_word(word & NODE))
+/// The side of the waiters in the list, if there are any.
+fn waiting(top: Link) -> Option<Side> {
+    (!top.is_nil()).then(|| if top.has(SEND) { Side::Send } else { Side::Recv })
 }
 
-fn side(word: usize) -> Side {
-    if word & SEND == 0 { Side::Recv } else { Side::Send }
+fn refuses(top: Link, to: Side) -> Option<Entered> {
+    if top.has(CLOSED) {
+        return Some(Entered::Closed);
+    }
+    let held = top.has(HELD) && !cfg!(leno_bug = "enter_ignores_held");
+    (held && to == Side::Recv).then_some(Entered::Held)
+}
+
+impl Aside {
+    const fn new() -> Aside {
+        Aside {
+            returned: Row::new(Listed::Returned),
+            returned_side: Side::Recv,
+            receivers: Row::new(Listed::BystandingRecv),
+            senders: Row::new(Listed::BystandingSend),
+            last: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.returned.is_empty() && self.receivers.is_empty() && self.senders.is_empty()
+    }
+
+    fn beside(&mut self, side: Side) -> &mut Row {
+        match side {
+            Side::Recv => &mut self.receivers,
+            Side::Send => &mut self.senders,
+        }
+    }
+
+    /// Whether receivers stand here.
+    fn receives(&self) -> bool {
+        let beside = !self.receivers.is_empty() && !cfg!(leno_bug = "hold_ignores_bystanders");
+        beside || (self.returned_side == Side::Recv && !self.returned.is_empty())
+    }
+
+    /// Takes out the first of side `from` that is not of the operation `own`.
+    fn pop(&mut self, list: &List, from: Side, own: Option<NodeRef>) -> Option<NodeRef> {
+        loop {
+            let in_list = list.first(from.bits()).map_or(u64::MAX, |(number, _)| number);
+            let is_next = |node: &Node| node.hooks.sequence() < in_list;
+            if self.returned_side == from && self.returned.first(|_| true).is_some_and(is_next) {
+                return self.returned.pop_front();
+            }
+            let not_own = |node: &Node| own.is_none() || node.anchor() != own;
+            if self.beside(from).first(not_own).is_some_and(is_next) {
+                return self.beside(from).pop_first(not_own);
+            }
+            match list.pop(from.bits()) {
+                // It has left, and it is the turn of those here.
+                None if in_list != u64::MAX && !cfg!(leno_bug = "aside_gives_up") => {}
+                first => return first,
+            }
+        }
+    }
 }
 
 impl Queue {
     prim::const_fn! {
         pub(crate) fn new() -> Queue {
-            Queue {
-                word: AtomicUsize::new(0),
-                ranks: AtomicU64::new(1),
-                lists: Mutex::new(Lists::new()),
-            }
+            Queue { list: List::new(), ranks: AtomicU64::new(1), aside: Mutex::new(Aside::new()) }
         }
     }
 
@@ -163,105 +202,133 @@ impl Queue {
     /// # Safety
     /// The node stands in no queue, and its owner (the caller) has prepared it for a peer.
     pub(crate) unsafe fn enter(&self, side: Side, node: NodeRef) -> Entered {
-        // SAFETY: the caller's promise.
-        unsafe { self.arrive(side, node, |lists| lists.waiters.push_back(node)) }
+        let mut top = self.list.top();
+        loop {
+            if let Some(refused) = refuses(top, side) {
+                return refused;
+            }
+            if top.has(ASIDE) {
+                // SAFETY: the caller's promise.
+                return unsafe { self.arrive(side, node, Join::Back) };
+            }
+            if waiting(top).is_none_or(|waiting| waiting == side) {
+                // SAFETY: the caller's promise.
+                match unsafe { self.list.append(top, node, side.bits(), 1) } {
+                    Ok(()) => return Entered::Waits,
+                    Err(now) => top = now,
+                }
+                continue;
+            }
+            if let Some(first) = self.list.pop(side.other().bits()) {
+                // SAFETY: just taken out.
+                return Entered::Met(unsafe { Popped::new(first) });
+            }
+            top = self.list.top();
+        }
     }
 
-    /// As [`Queue::enter`], at the place that the node's rank gives it.
+    /// As [`Queue::enter`], at the place that the node's rank gives it among those that have returned.
     ///
     /// # Safety
     /// As for [`Queue::enter`].
     pub(crate) unsafe fn enter_by_rank(&self, side: Side, node: NodeRef) -> Entered {
+        let top = self.list.top();
         // SAFETY: the caller's promise.
-        unsafe { self.arrive(side, node, |lists| lists.waiters.insert(node)) }
+        unsafe {
+            if top.is_nil() && !top.has(KEPT) {
+                let side = side.bits() | RETURNED;
+                if self.list.append(top, node, side, node.get().rank()).is_ok() {
+                    return Entered::Waits;
+                }
+            }
+            self.arrive(side, node, Join::Place)
+        }
     }
 
-    unsafe fn arrive(&self, to: Side, node: NodeRef, join: impl FnOnce(&mut Lists)) -> Entered {
-        let mut word = self.word.load(Ordering::Acquire);
-        let mut lists = loop {
-            if let Some(refused) = refuses(word, to) {
-                return refused;
-            }
-            let next = match one(word) {
-                None if word & MANY == 0 => node.to_word() | to.bits() | (word & FLAGS),
-                Some(_) if side(word) != to => word & FLAGS,
-                _ => match self.lock_list() {
-                    Ok(lists) => break lists,
-                    Err(now) => {
-                        word = now;
-                        continue;
-                    }
-                },
-            };
-            match self.word.compare_exchange_weak(word, next, ENTER, Ordering::Acquire) {
-                Ok(_) => {
-                    return match one(word) {
-                        None => Entered::Waits,
-                        // SAFETY: this compare-exchange took it out.
-                        Some(first) => Entered::Met(unsafe { Popped::new(first) }),
-                    };
-                }
-                Err(now) => word = now,
-            }
-        };
-        let word = self.word.load(Ordering::Acquire);
-        if let Some(refused) = refuses(word, to) {
-            return refused;
-        }
+    /// As [`Queue::enter`], for a branch of a select that has another branch on the other side of this queue: it does
+    /// not meet that one.
+    ///
+    /// # Safety
+    /// As for [`Queue::enter`].
+    pub(crate) unsafe fn enter_beside(&self, side: Side, node: NodeRef) -> Entered {
+        // SAFETY: the caller's promise.
+        unsafe { self.arrive(side, node, Join::Beside) }
+    }
+
+    /// The way in under the lock.
+    #[cold]
+    unsafe fn arrive(&self, side: Side, node: NodeRef, join: Join) -> Entered {
         // SAFETY: the caller owns the node.
         let own = unsafe { node.get() }.anchor();
-        if let Some(first) = lists.pop(to.other(), side(word), own) {
-            self.settle(&lists, side(word));
-            // SAFETY: taken out of the list.
-            return Entered::Met(unsafe { Popped::new(first) });
-        }
-        if side(word) != to && !lists.waiters.is_empty() {
-            // Only branches of its own select wait on the other side.
-            // SAFETY: the caller's promise.
-            unsafe { lists.beside(to).push_back(node) };
+        let mut aside = self.aside.lock();
+        loop {
+            let top = self.list.top();
+            if let Some(refused) = refuses(top, side) {
+                return refused;
+            }
+            if let Some(first) = aside.pop(&self.list, side.other(), own) {
+                self.settle(&mut aside);
+                // SAFETY: just taken out.
+                return Entered::Met(unsafe { Popped::new(first) });
+            }
+            // Nobody is there to be met, if the top was so all the while.
+            if waiting(top).is_some_and(|waiting| waiting != side) {
+                continue;
+            }
+            if join == Join::Back {
+                // SAFETY: the caller's promise.
+                match unsafe { self.list.append(top, node, side.bits(), aside.last + 1) } {
+                    Ok(()) => return Entered::Waits,
+                    Err(_) => continue,
+                }
+            }
+            if !top.has(ASIDE) && self.list.change(top, top.with(top.flags() | ASIDE)).is_err() {
+                continue;
+            }
+            aside.last = aside.last.max(self.list.last());
+            // SAFETY: the caller owns the node, which is in no queue.
+            unsafe {
+                if join == Join::Place {
+                    let before = self.list.first(side.bits());
+                    let before = before.filter(|(rank, returned)| *returned && *rank <= node.get().rank());
+                    node.get().hooks.go_astray(before.map_or(0, |(rank, _)| rank));
+                    aside.returned_side = side;
+                    aside.returned.insert(node);
+                } else {
+                    node.get().hooks.go_astray(aside.last);
+                    aside.beside(side).push_back(node);
+                }
+            }
             return Entered::Waits;
         }
-        join(&mut lists);
-        self.settle(&lists, to);
-        Entered::Waits
     }
 
     /// Takes the first waiter of `from`.
+    #[inline]
     pub(crate) fn take(&self, from: Side) -> Option<Popped> {
-        let mut word = self.word.load(Ordering::Acquire);
-        while word & MANY == 0 {
-            if word & NODE == 0 || side(word) != from {
-                return None;
-            }
-            match self.word.compare_exchange_weak(word, word & FLAGS, ENTER, Ordering::Acquire) {
-                // SAFETY: this compare-exchange took it out.
-                Ok(_) => return one(word).map(|first| unsafe { Popped::new(first) }),
-                Err(now) => word = now,
-            }
-        }
         self.take_other(from, None)
     }
 
     /// Takes the first waiter of `from` that is not of the operation `own`.
     pub(crate) fn take_other(&self, from: Side, own: Option<NodeRef>) -> Option<Popped> {
-        let mut lists = self.lock_list().ok()?;
-        let waiting = side(self.word.load(Ordering::Acquire));
-        let first = lists.pop(from, waiting, own)?;
-        self.settle(&lists, waiting);
-        // SAFETY: taken out of the list.
-        Some(unsafe { Popped::new(first) })
+        let top = self.list.top();
+        let first = if top.has(CLOSED) {
+            None
+        } else if top.has(ASIDE) {
+            self.take_aside(from, own)
+        } else {
+            self.list.pop(from.bits())
+        };
+        // SAFETY: just taken out.
+        first.map(|first| unsafe { Popped::new(first) })
     }
 
-    /// As [`Queue::enter`], for a branch of a select that has another branch on the other side of this queue: where
-    /// only that one waits, this one becomes a bystander.
-    ///
-    /// # Safety
-    /// As for [`Queue::enter`].
-    pub(crate) unsafe fn enter_beside(&self, to: Side, node: NodeRef) -> Entered {
-        // Into the list, where nodes can be looked at: the one in the word could be the select's own.
-        drop(self.lock_list());
-        // SAFETY: the caller's promise.
-        unsafe { self.enter(to, node) }
+    #[cold]
+    fn take_aside(&self, from: Side, own: Option<NodeRef>) -> Option<NodeRef> {
+        let mut aside = self.aside.lock();
+        let first = aside.pop(&self.list, from, own);
+        self.settle(&mut aside);
+        first
     }
 
     /// Takes a node out wherever it stands. True: its owner (the caller) holds it alone again. False: a peer has
@@ -270,165 +337,127 @@ impl Queue {
     /// # Safety
     /// The node has entered this queue, and the caller is its owner.
     pub(crate) unsafe fn remove(&self, node: NodeRef) -> bool {
-        let mut word = self.word.load(Ordering::Acquire);
-        loop {
-            if word & MANY == 0 {
-                if one(word) != Some(node) {
-                    return false;
-                }
-                match self.word.compare_exchange_weak(word, word & FLAGS, ENTER, Ordering::Acquire) {
-                    Ok(_) => return true,
-                    Err(now) => word = now,
-                }
-                continue;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !node.get().hooks.is_astray() {
+                return self.list.remove(node);
             }
-            let mut lists = self.lists.lock();
-            word = self.word.load(Ordering::Acquire);
-            if word & MANY != 0 {
-                let Lists { waiters, receivers_beside, senders_beside } = &mut *lists;
-                // SAFETY: the owner keeps the node alive.
-                let removed = unsafe {
-                    waiters.remove(node) || receivers_beside.remove(node) || senders_beside.remove(node)
-                };
-                self.settle(&lists, side(word));
-                return removed;
+            let mut aside = self.aside.lock();
+            if self.list.top().has(CLOSED) {
+                return false;
             }
+            let Aside { returned, receivers, senders, .. } = &mut *aside;
+            let removed = returned.remove(node) || receivers.remove(node) || senders.remove(node);
+            self.settle(&mut aside);
+            removed
         }
     }
 
-    /// Closes the queue and takes everybody out at once. `None`: it was closed already.
+    /// Closes the queue and takes everybody out. `None`: it was closed already.
     pub(crate) fn close(&self) -> Option<Detached> {
-        let mut word = self.word.load(Ordering::Acquire);
+        let mut detached = Detached(Row::new(Listed::Detached));
+        let (mut top, mut aside) = self.lock_if_aside();
         loop {
-            if word & CLOSED != 0 {
+            if top.has(CLOSED) {
                 return None;
             }
-            if word & MANY == 0 {
-                let next = (word & HELD) | CLOSED;
-                match self.word.compare_exchange_weak(word, next, ENTER, Ordering::Acquire) {
-                    Ok(_) => return Some(Detached { one: one(word), lists: Lists::new() }),
-                    Err(now) => word = now,
-                }
-                continue;
-            }
-            let mut lists = self.lists.lock();
-            word = self.word.load(Ordering::Acquire);
-            if word & MANY != 0 {
-                self.word.store((word & HELD) | CLOSED, Ordering::Release);
-                return Some(Detached { one: None, lists: std::mem::replace(&mut *lists, Lists::new()) });
+            // An only node is taken out by moving the top, which is done here with the others.
+            match self.list.change(top, top.with(top.flags() & !ASIDE | CLOSED)) {
+                Ok(()) => break,
+                Err(_) => (top, aside) = self.lock_again(aside),
             }
         }
+        if let Some(aside) = &mut aside {
+            detached.take_all(|| aside.returned.pop_front());
+        }
+        if let Some(side) = waiting(top) {
+            detached.take_all(|| self.list.pop(side.bits()));
+        }
+        if let Some(aside) = &mut aside {
+            detached.take_all(|| aside.receivers.pop_front().or_else(|| aside.senders.pop_front()));
+            aside.last = 0;
+        }
+        Some(detached)
     }
 
     /// Sets HELD; false, and nothing changed, if receivers wait.
     #[must_use]
     pub(crate) fn hold(&self) -> bool {
-        self.mark(|word, lists| {
-            let receivers = match lists {
-                Some(lists) => lists.receives(side(word)),
-                None => side(word) == Side::Recv && one(word).is_some(),
-            };
-            (!receivers).then_some(word | HELD)
-        })
-    }
-
-    /// Clears HELD.
-    pub(crate) fn release(&self) {
-        let _ = self.mark(|word, _| Some(word & !HELD));
-    }
-
-    fn mark(&self, change: impl Fn(usize, Option<&Lists>) -> Option<usize>) -> bool {
-        let mut word = self.word.load(Ordering::Acquire);
+        let (mut top, mut aside) = self.lock_if_aside();
         loop {
-            if word & MANY == 0 {
-                let Some(next) = change(word, None) else { return false };
-                match self.word.compare_exchange_weak(word, next, ENTER, Ordering::Acquire) {
-                    Ok(_) => return true,
-                    Err(now) => word = now,
-                }
-                continue;
+            if waiting(top) == Some(Side::Recv) || aside.as_ref().is_some_and(|aside| aside.receives()) {
+                return false;
             }
-            let lists = self.lists.lock();
-            word = self.word.load(Ordering::Acquire);
-            if word & MANY != 0 {
-                let Some(next) = change(word, Some(&lists)) else { return false };
-                self.word.store(next, Ordering::Release);
-                return true;
+            match self.list.change(top, top.with(top.flags() | HELD)) {
+                Ok(()) => return true,
+                Err(_) => (top, aside) = self.lock_again(aside),
             }
         }
     }
 
+    /// Clears HELD.
+    pub(crate) fn release(&self) {
+        self.list.clear(HELD);
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
-        self.word.load(Ordering::Acquire) & CLOSED != 0
+        self.list.top().has(CLOSED)
     }
 
     /// Whether it is closed and nothing is held.
     pub(crate) fn is_ended(&self) -> bool {
         let held = if cfg!(leno_bug = "closed_hides_held") { 0 } else { HELD };
-        self.word.load(Ordering::Acquire) & (CLOSED | held) == CLOSED
+        self.list.top().flags() & (CLOSED | held) == CLOSED
     }
 
     pub(crate) fn is_held(&self) -> bool {
-        self.word.load(Ordering::Acquire) & HELD != 0
+        self.list.top().has(HELD)
     }
 
     /// Whether nobody waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.word.load(Ordering::Acquire) & (NODE | MANY) == 0
+        let top = self.list.top();
+        top.is_nil() && !top.has(ASIDE)
     }
 
-    /// Locks the list, after turning ONE into MANY. `Err`: the word says EMPTY.
-    fn lock_list(&self) -> Result<MutexGuard<'_, Lists>, usize> {
-        let mut lists = self.lists.lock();
-        let mut word = self.word.load(Ordering::Acquire);
-        loop {
-            if word & MANY != 0 {
-                return Ok(lists);
-            }
-            let Some(first) = one(word) else { return Err(word) };
-            // The waiter that migrates is frozen by this very step: from here on it is reached under the lock.
-            let next = (word & !NODE) | MANY;
-            match self.word.compare_exchange_weak(word, next, ENTER, Ordering::Acquire) {
-                Ok(_) => {
-                    // SAFETY: it was taken out of the word.
-                    unsafe { lists.waiters.push_back(first) };
-                    return Ok(lists);
-                }
-                Err(now) => word = now,
-            }
+    /// The top, and the lock if somebody stands aside.
+    fn lock_if_aside(&self) -> (Link, Option<MutexGuard<'_, Aside>>) {
+        self.lock_again(None)
+    }
+
+    fn lock_again<'a>(
+        &'a self,
+        held: Option<MutexGuard<'a, Aside>>,
+    ) -> (Link, Option<MutexGuard<'a, Aside>>) {
+        let top = self.list.top();
+        if held.is_none() && top.has(ASIDE) {
+            let aside = self.aside.lock();
+            return (self.list.top(), Some(aside));
+        }
+        (top, held)
+    }
+
+    /// Clears ASIDE if nobody stands there any more; the lock is held.
+    fn settle(&self, aside: &mut Aside) {
+        if aside.is_empty() && self.list.top().has(ASIDE) {
+            aside.last = 0;
+            self.list.clear(ASIDE);
         }
     }
 
-    /// Brings the word in line with the list; the lock is held and the word says MANY.
-    fn settle(&self, lists: &Lists, to: Side) {
-        let word = self.word.load(Ordering::Relaxed);
-        let next = if lists.is_empty() { word & FLAGS } else { (word & FLAGS) | MANY | to.bits() };
-        if next != word {
-            self.word.store(next, Ordering::Release);
-        }
-    }
-
-    /// Invariants 1 and 3.
+    /// While nobody is at work here: the invariants.
     pub(crate) fn assert_valid(&self) {
-        let lists = self.lists.lock();
-        let word = self.word.load(Ordering::Acquire);
-        lists.waiters.assert_valid();
-        lists.receivers_beside.assert_valid();
-        lists.senders_beside.assert_valid();
-        assert_eq!(word & MANY != 0, !lists.is_empty(), "MANY must say whether the list is in use");
-        assert!(word & CLOSED == 0 || word & (MANY | NODE) == 0, "nobody waits in a closed queue");
+        let aside = self.aside.lock();
+        let top = self.list.top();
+        let listed = self.list.assert_valid();
+        for row in [&aside.returned, &aside.receivers, &aside.senders] {
+            row.assert_valid();
+        }
+        assert_eq!(top.has(ASIDE), !aside.is_empty(), "ASIDE must say whether somebody stands there");
+        assert!(!top.has(CLOSED) || (listed == 0 && aside.is_empty()), "nobody waits in a closed queue");
+        let receivers = waiting(top) == Some(Side::Recv) || aside.receives();
+        assert!(!top.has(HELD) || !receivers, "no receiver waits while values are held");
     }
-}
-
-/// Release: publishes the node that enters. Acquire: whoever takes one out sees what its owner wrote.
-const ENTER: Ordering = if cfg!(leno_bug = "enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
-
-fn refuses(word: usize, to: Side) -> Option<Entered> {
-    if word & CLOSED != 0 {
-        return Some(Entered::Closed);
-    }
-    let held = word & HELD != 0 && !cfg!(leno_bug = "enter_ignores_held");
-    (held && to == Side::Recv).then_some(Entered::Held)
 }
 
 impl Drop for Queue {
@@ -445,19 +474,22 @@ impl Drop for Queue {
 /// Everybody that waited in a queue when it closed, in order.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Detached {
-    one: Option<NodeRef>,
-    lists: Lists,
+pub(crate) struct Detached(Row);
+
+impl Detached {
+    fn take_all(&mut self, mut next: impl FnMut() -> Option<NodeRef>) {
+        while let Some(node) = next() {
+            // SAFETY: just taken out, and the links of a node in no row are its peer's.
+            unsafe { self.0.push_back(node) };
+        }
+    }
 }
 
 impl Iterator for Detached {
     type Item = Popped;
 
     fn next(&mut self) -> Option<Popped> {
-        let Lists { waiters, receivers_beside, senders_beside } = &mut self.lists;
-        let mut lists = [waiters, receivers_beside, senders_beside].into_iter();
-        let node = self.one.take().or_else(|| lists.find_map(List::pop_front))?;
         // SAFETY: closing took it out of its queue.
-        Some(unsafe { Popped::new(node) })
+        self.0.pop_front().map(|node| unsafe { Popped::new(node) })
     }
 }

@@ -1,0 +1,313 @@
+//! Type-stable memory: numbered places for one type, given back to the allocator in whole chunks, through an epoch.
+//!
+//! A table turns a number into an address. Whoever holds a guard may read a place that it finds there, also while the
+//! place is free, or was given out again: a `T` is shared from its creation on, and says by a generation of its
+//! own in which of its lives it is.
+//!
+//! Places are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
+//! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
+//! generations go on in the chunk that takes its numbers later, so that a name of the old one fits nobody.
+//!
+//! The table is read without a lock. The books are under one, off the hot paths: threads take and return places by the
+//! dozen.
+
+use std::collections::BTreeSet;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use crate::prim::{self, AtomicPtr, Guard, Life, Mutex, Ordering};
+
+/// What lives in a pool.
+pub(crate) trait Stable: Send + Sync + 'static {
+    /// The place `number`, whose generations go on after `generation`.
+    fn create(number: usize, generation: u64) -> Self;
+
+    fn number(&self) -> usize;
+
+    /// The last generation that it has had.
+    fn generation(&self) -> u64;
+}
+
+/// At most `CHUNKS` chunks of `LEN` places each; their numbers start at 1.
+pub(crate) struct Pool<T, const LEN: usize, const CHUNKS: usize> {
+    table: [AtomicPtr<Chunk<T, LEN>>; CHUNKS],
+    books: Mutex<Books>,
+}
+
+struct Chunk<T, const LEN: usize> {
+    life: Life,
+    /// How many places were created, once it has left the table.
+    created: usize,
+    places: [MaybeUninit<T>; LEN],
+}
+
+struct Books {
+    accounts: Vec<Account>,
+    /// The chunks that have room.
+    open: BTreeSet<usize>,
+    /// The numbers of chunks that are gone.
+    gone: Vec<usize>,
+    /// How many chunks in the table are wholly free.
+    spare: usize,
+}
+
+/// One chunk's books.
+#[derive(Default)]
+struct Account {
+    present: bool,
+    /// How many places were created.
+    created: usize,
+    /// Those of them that are free.
+    free: Vec<usize>,
+    /// The last generation in former chunks of this number.
+    generation: u64,
+}
+
+impl<T, const LEN: usize> Chunk<T, LEN> {
+    /// The address of a place in it.
+    fn place(this: NonNull<Self>, index: usize) -> NonNull<T> {
+        assert!(index < LEN);
+        // SAFETY: within the chunk.
+        unsafe { NonNull::new_unchecked((&raw mut (*this.as_ptr()).places).cast::<T>().add(index)) }
+    }
+}
+
+impl<T, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
+    fn drop(&mut self) {
+        let books = self.books.lock();
+        for (number, account) in books.accounts.iter().enumerate().filter(|(_, account)| account.present) {
+            let chunk = self.table[number].load(Ordering::Relaxed);
+            // SAFETY: it is a box of the table's, and nobody uses the pool any more.
+            unsafe {
+                (*chunk).created = account.created;
+                drop(Box::from_raw(chunk));
+            }
+        }
+    }
+}
+
+impl<T, const LEN: usize> Drop for Chunk<T, LEN> {
+    fn drop(&mut self) {
+        self.life.end();
+        for place in &mut self.places[..self.created] {
+            // SAFETY: it was created.
+            unsafe { place.assume_init_drop() };
+        }
+    }
+}
+
+impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
+    prim::const_fn! {
+        pub(crate) fn new() -> Self {
+            let books = Books { accounts: Vec::new(), open: BTreeSet::new(), gone: Vec::new(), spare: 0 };
+            Pool { table: prim::null_table(), books: Mutex::new(books) }
+        }
+    }
+
+    /// Looks at a place that was given out at some time. `None`: its chunk is gone.
+    #[inline]
+    pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T> {
+        let (chunk, index) = ((number - 1) / LEN, (number - 1) % LEN);
+        // ORDERING: Acquire pairs with `open_chunk`. A place that is created later is published with its number.
+        let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire))?;
+        // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only; a place
+        // whose number is known was created.
+        unsafe {
+            (*chunk.as_ptr()).life.touch();
+            Some(Chunk::place(chunk, index).as_ref())
+        }
+    }
+
+    /// # Safety
+    /// The place is given out, and not given back meanwhile.
+    #[inline]
+    pub(crate) unsafe fn find(&self, number: usize) -> NonNull<T> {
+        let (chunk, index) = ((number - 1) / LEN, (number - 1) % LEN);
+        // ORDERING: Acquire, as in `peek`.
+        let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire));
+        Chunk::place(chunk.expect("the table has what is given out"), index)
+    }
+
+    /// Gives out `count` places.
+    pub(crate) fn take(&self, count: usize, mut out: impl FnMut(NonNull<T>)) {
+        let mut books = self.books.lock();
+        for _ in 0..count {
+            let number = books.open.first().copied().unwrap_or_else(|| self.open_chunk(&mut books));
+            let account = &mut books.accounts[number];
+            let was_whole = account.free.len() == account.created;
+            let chunk = NonNull::new(self.table[number].load(Ordering::Relaxed)).expect("it is present");
+            let index = account.free.pop().unwrap_or_else(|| {
+                let index = account.created;
+                account.created += 1;
+                // SAFETY: a place that was never created is nobody's.
+                unsafe {
+                    Chunk::place(chunk, index).write(T::create(number * LEN + index + 1, account.generation))
+                };
+                index
+            });
+            let is_full = account.free.is_empty() && account.created == LEN;
+            books.spare -= usize::from(was_whole);
+            if is_full {
+                books.open.remove(&number);
+            }
+            out(Chunk::place(chunk, index));
+        }
+    }
+
+    /// Takes back places that nobody has.
+    ///
+    /// # Safety
+    /// Each was given out by this pool, and is not used by the caller any more.
+    pub(crate) unsafe fn give_back(&self, places: impl Iterator<Item = NonNull<T>>) {
+        let mut books = self.books.lock();
+        for place in places {
+            // SAFETY: the caller's promise.
+            let at = unsafe { place.as_ref() }.number() - 1;
+            let (number, index) = (at / LEN, at % LEN);
+            let account = &mut books.accounts[number];
+            account.free.push(index);
+            if account.free.len() == account.created {
+                if books.spare > 0 {
+                    self.close_chunk(number, &mut books);
+                    continue;
+                }
+                books.spare += 1;
+            }
+            books.open.insert(number);
+        }
+    }
+
+    fn open_chunk(&self, books: &mut Books) -> usize {
+        let number = books.gone.pop().unwrap_or(books.accounts.len());
+        if number == books.accounts.len() {
+            assert!(number < CHUNKS, "more than {} operations wait at the same time", LEN * CHUNKS);
+            books.accounts.push(Account::default());
+        }
+        let chunk = Box::<Chunk<T, LEN>>::new_uninit();
+        let chunk = Box::into_raw(chunk).cast::<Chunk<T, LEN>>();
+        // SAFETY: freshly allocated; places need not be initialized.
+        let chunk = unsafe {
+            (&raw mut (*chunk).life).write(Life::new());
+            (&raw mut (*chunk).created).write(0);
+            Box::from_raw(chunk)
+        };
+        books.accounts[number].present = true;
+        books.open.insert(number);
+        books.spare += 1;
+        // ORDERING: Release pairs with `peek`.
+        self.table[number].store(Box::into_raw(chunk), Ordering::Release);
+        number
+    }
+
+    fn close_chunk(&self, number: usize, books: &mut Books) {
+        books.open.remove(&number);
+        books.gone.push(number);
+        let account = &mut books.accounts[number];
+        let chunk = self.table[number].load(Ordering::Relaxed);
+        let generations = (0..account.created).map(|index| {
+            // SAFETY: present, and created.
+            unsafe { Chunk::place(NonNull::new_unchecked(chunk), index).as_ref() }.generation()
+        });
+        let generation = generations.max().unwrap_or(account.generation);
+        let created = account.created;
+        *account = Account { generation, ..Account::default() };
+        let guard = prim::pin();
+        self.table[number].store(ptr::null_mut(), Ordering::Release);
+        // SAFETY: it was a box, and is in the table no more; those who look at it still look at the places only.
+        let chunk = unsafe {
+            (&raw mut (*chunk).created).write(created);
+            Box::from_raw(chunk)
+        };
+        if cfg!(leno_bug = "early_free") {
+            prim::free(chunk);
+        } else {
+            prim::retire(&guard, chunk);
+        }
+    }
+
+    /// How many chunks there are.
+    #[cfg(any(test, leno_epoch))]
+    pub(crate) fn chunks(&self) -> usize {
+        self.books.lock().accounts.iter().filter(|account| account.present).count()
+    }
+
+    /// The books agree with each other and with the table.
+    #[cfg(any(test, leno_epoch))]
+    pub(crate) fn assert_valid(&self) {
+        let books = self.books.lock();
+        let mut spare = 0;
+        for (number, account) in books.accounts.iter().enumerate() {
+            let is_full = account.free.is_empty() && account.created == LEN;
+            assert_eq!(account.present, !self.table[number].load(Ordering::Relaxed).is_null());
+            assert_eq!(
+                books.open.contains(&number),
+                account.present && !is_full,
+                "a chunk with room is open"
+            );
+            spare += usize::from(account.present && account.free.len() == account.created);
+        }
+        assert_eq!(books.spare, spare);
+        assert!(spare <= 1, "one empty chunk is kept");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pool, Stable};
+    use crate::prim::{AtomicU64, Ordering, pin};
+
+    struct Number(usize, AtomicU64);
+
+    impl Stable for Number {
+        fn create(number: usize, generation: u64) -> Self {
+            Number(number, AtomicU64::new(generation))
+        }
+
+        fn number(&self) -> usize {
+            self.0
+        }
+
+        fn generation(&self) -> u64 {
+            self.1.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Memory comes back after a burst, all but one empty chunk, and what is taken later has other generations.
+    #[test]
+    fn chunks_come_and_go() {
+        let pool = Pool::<Number, 4, 8>::new();
+        let mut taken = Vec::new();
+        for _ in 0..3 {
+            pool.take(30, |place| taken.push(place));
+            assert_eq!(pool.chunks(), 8);
+            pool.assert_valid();
+            for place in &taken {
+                // SAFETY: it was taken.
+                unsafe { place.as_ref() }.1.fetch_add(1, Ordering::Relaxed);
+            }
+            let kept = taken.swap_remove(13);
+            // SAFETY: each was taken, and is given back once.
+            unsafe { pool.give_back(taken.drain(..)) };
+            pool.assert_valid();
+            assert_eq!(pool.chunks(), 2, "one chunk is in use, and one is kept");
+            taken.push(kept);
+            // SAFETY: as above.
+            unsafe { pool.give_back(taken.drain(..)) };
+            assert_eq!(pool.chunks(), 1);
+        }
+        pool.take(32, |place| taken.push(place));
+        let guard = pin();
+        for place in taken {
+            // SAFETY: it was taken.
+            let number = unsafe { place.as_ref() }.number();
+            let peeked = pool.peek(number, &guard).expect("it is taken");
+            assert!(std::ptr::eq(peeked, place.as_ptr()), "a number names one place");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "operations wait at the same time")]
+    fn there_is_a_limit() {
+        Pool::<Number, 2, 2>::new().take(5, drop);
+    }
+}
