@@ -49,6 +49,29 @@ where
     })
 }
 
+/// No run does more operations than this, however fast they are.
+const MOST_OPS: u64 = 2_000_000;
+
+/// How many operations fill the time of one run; `time` runs as many as it is told to.
+pub fn calibrate(run: Duration, time: impl Fn(u64) -> Duration) -> u64 {
+    let mut ops = GRAIN;
+    loop {
+        let took = time(ops);
+        let wanted = run.as_nanos() as f64 / (took.as_nanos() as f64 / ops as f64);
+        if took * 4 >= run || ops >= MOST_OPS {
+            return (wanted as u64).clamp(GRAIN, MOST_OPS);
+        }
+        ops = (wanted as u64).clamp(ops + GRAIN, ops * 20).min(MOST_OPS);
+    }
+}
+
+/// The median of some figures.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
 /// CPU time that this process has used so far.
 fn cpu_time() -> Duration {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();

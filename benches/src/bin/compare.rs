@@ -13,17 +13,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use leno_benches::cells::{self, Cell, Contestant};
-use leno_benches::measure::GRAIN;
+use leno_benches::cells::{self, Cell};
+use leno_benches::measure::{calibrate, median};
 
 const USAGE: &str = "usage: compare [--rounds N] [--quick] [--filter TEXT] [--all]
   --rounds N     rounds per cell (default 7)
   --quick        3 short rounds: for a look, not for publishing
   --filter TEXT  only cells whose name contains TEXT
   --all          also print every contestant's figures";
-
-/// No run does more operations than this, however fast they are.
-const MOST_OPS: u64 = 2_000_000;
 
 struct Options {
     rounds: usize,
@@ -120,8 +117,11 @@ impl Measured {
 }
 
 fn measure(cell: &Cell, options: &Options) -> Measured {
-    let ops: Vec<u64> =
-        cell.contestants.iter().map(|contestant| calibrate(contestant, options.run)).collect();
+    let ops: Vec<u64> = cell
+        .contestants
+        .iter()
+        .map(|contestant| calibrate(options.run, |ops| contestant.run(ops).wall))
+        .collect();
     let mut samples = vec![Vec::new(); cell.contestants.len()];
     for round in 0..options.rounds {
         for turn in 0..cell.contestants.len() {
@@ -142,25 +142,6 @@ fn measure(cell: &Cell, options: &Options) -> Measured {
         })
         .collect();
     Measured { name: cell.name.clone(), figures }
-}
-
-/// How many operations fill the time of one run.
-fn calibrate(contestant: &Contestant, run: Duration) -> u64 {
-    let mut ops = GRAIN;
-    loop {
-        let sample = contestant.run(ops);
-        let wanted = run.as_nanos() as f64 / sample.wall_ns();
-        if sample.wall * 4 >= run || ops >= MOST_OPS {
-            return (wanted as u64).clamp(GRAIN, MOST_OPS);
-        }
-        ops = (wanted as u64).clamp(ops + GRAIN, ops * 20).min(MOST_OPS);
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
 fn print_summary(results: &[Measured], options: &Options) {
