@@ -93,6 +93,8 @@ mod batch;
 mod cache;
 mod line;
 mod list;
+#[cfg(test)]
+mod locked;
 #[cfg(any(test, leno_loom, leno_shuttle))]
 pub mod model;
 mod node;
