@@ -63,8 +63,8 @@ pub(crate) fn most(shape: Shape, threads: usize, waiters: usize) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) ns_per_op: f64,
-    /// No thread was off its core for more than a tenth of the time.
-    pub(crate) undisturbed: bool,
+    /// Which share of the time each of its threads had a core: of the thread for which it was the least.
+    pub(crate) on_core: f64,
 }
 
 /// At least `ops` operations on one or two threads, with up to `waiters` in the queue.
@@ -127,7 +127,7 @@ impl Run {
         let ops: u64 = spans.iter().map(|span| span.ops).sum();
         Run {
             ns_per_op: (ended - began).as_nanos() as f64 / ops as f64,
-            undisturbed: spans.iter().all(|span| span.cpu * 10 >= (span.ended - span.began) * 9),
+            on_core: spans.iter().map(Span::on_core).fold(1.0, f64::min),
         }
     }
 }
@@ -145,6 +145,10 @@ impl Span {
         let (began, cpu) = (Instant::now(), thread_cpu_time());
         let ops = work();
         Span { cpu: thread_cpu_time() - cpu, ended: Instant::now(), began, ops }
+    }
+
+    fn on_core(&self) -> f64 {
+        self.cpu.as_secs_f64() / (self.ended - self.began).as_secs_f64()
     }
 }
 
