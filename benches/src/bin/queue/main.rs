@@ -74,8 +74,8 @@ const CONTESTANTS: [Contestant; 9] = [
     contestant::<rivals::spin::Spin>(),
     contestant::<rivals::segments::Segments>(),
     contestant::<rivals::few::Few<4, false>>(),
+    contestant::<rivals::few::Few<7, false>>(),
     contestant::<rivals::few::Few<8, false>>(),
-    contestant::<rivals::few::Few<4, true>>(),
     contestant::<rivals::few::Few<8, true>>(),
     contestant::<rivals::tickets::Tickets<16>>(),
 ];

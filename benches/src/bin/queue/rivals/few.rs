@@ -31,7 +31,8 @@ use crossbeam_utils::Backoff;
 
 use super::{Node, Owned, Rival};
 
-/// `N` is 4 or 8: sixteen numbers of four bits would leave no room for anything else, see [`tickets`](super::tickets).
+/// `N` is at most 8, and with 7 all is one cache line. Sixteen numbers of four bits would leave no room for anything
+/// else: see [`tickets`](super::tickets).
 #[repr(align(64))]
 pub(crate) struct Few<const N: usize, const LOCK_FREE: bool> {
     word: AtomicU64,
@@ -63,7 +64,7 @@ impl<const N: usize> State<N> {
     const VERSION: u32 = Self::TURNS + N as u32;
 
     fn new() -> Self {
-        const { assert!(N.is_power_of_two() && N >= 2 && Self::VERSION <= 44) };
+        const { assert!(N >= 2 && N <= 8 && Self::VERSION <= 44) };
         State((0..N as u64).map(|slot| slot << (Self::BITS * slot as u32)).sum())
     }
 
@@ -149,6 +150,7 @@ impl<const N: usize, const LOCK_FREE: bool> Few<N, LOCK_FREE> {
 impl<const N: usize, const LOCK_FREE: bool> Rival for Few<N, LOCK_FREE> {
     const NAME: &'static str = match (N, LOCK_FREE) {
         (4, false) => "few 4",
+        (7, false) => "few 7",
         (8, false) => "few 8",
         (4, true) => "few 4, lock-free",
         (8, true) => "few 8, lock-free",
@@ -297,6 +299,7 @@ mod tests {
             }
         }
         check::<4>();
+        check::<7>();
         check::<8>();
     }
 }

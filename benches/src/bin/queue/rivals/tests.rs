@@ -51,6 +51,7 @@ each! {
     spin: Spin,
     segments: Segments,
     few_4: Few<4, false>,
+    few_7: Few<7, false>,
     few_8: Few<8, false>,
     few_4_lock_free: Few<4, true>,
     few_8_lock_free: Few<8, true>,
