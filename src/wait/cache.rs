@@ -19,7 +19,7 @@ const KEPT: usize = 64;
 const CHUNK: usize = 1024;
 
 prim::global! {
-    static POOL: Pool<Node, CHUNK, { NUMBERS / CHUNK - 1 }> = Pool::new();
+    static POOL: Pool<Node, CHUNK, { NUMBERS / CHUNK }> = Pool::new();
 }
 
 /// A stack of free nodes.

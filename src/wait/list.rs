@@ -188,6 +188,10 @@ impl Hooks {
         Link(self.older.load(Ordering::Acquire))
     }
 
+    fn change(&self, from: Link, to: Link) -> Result<(), Link> {
+        self.older.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+    }
+
     pub(super) fn sequence(&self) -> u64 {
         // ORDERING: Acquire: a look at `older` after this one sees what was there before this was stored.
         self.sequence.load(Ordering::Acquire)
@@ -206,6 +210,7 @@ impl Hooks {
     }
 
     /// Begins a stay above `below`; gives the node's name.
+    #[inline]
     fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
         // The generation first: who reads one of the others in this stay finds `older` changed.
         let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
@@ -245,11 +250,13 @@ impl List {
         }
     }
 
+    #[inline]
     pub(super) fn top(&self) -> Link {
         Link(self.top.load(Ordering::Acquire))
     }
 
     /// Moves the top from `from` to `to`; otherwise gives what it is.
+    #[inline]
     pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
         self.top.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
     }
@@ -264,6 +271,7 @@ impl List {
     ///
     /// # Safety
     /// The node stands in no queue, and its owner (the caller) has prepared it for a peer.
+    #[inline]
     pub(super) unsafe fn append(&self, top: Link, node: NodeRef, side: u64, first: u64) -> Result<(), Link> {
         // SAFETY: the caller owns the node.
         let node = unsafe { node.get() };
@@ -286,6 +294,7 @@ impl List {
     }
 
     /// Takes out the oldest node, if it is of side `side`.
+    #[inline]
     pub(super) fn pop(&self, side: u64) -> Option<NodeRef> {
         loop {
             let top = self.top();
@@ -297,16 +306,23 @@ impl List {
                     // SAFETY: taken out, so that the peer's right is the caller's.
                     return Some(unsafe { NodeRef::named(top.number()) });
                 }
-                continue;
-            }
-            let guard = prim::pin();
-            let Some(oldest) = self.oldest(top, &guard) else { continue };
-            let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
-            if is_side && self.mark(oldest).is_ok() {
-                self.unlink(oldest.node, &guard);
-                return Some(NodeRef::of(oldest.node));
+            } else if let Some(oldest) = self.pop_oldest(top, side) {
+                return Some(oldest);
             }
         }
+    }
+
+    /// Takes out the oldest of several. `None`: something has changed.
+    #[inline(never)]
+    fn pop_oldest(&self, top: Link, side: u64) -> Option<NodeRef> {
+        let guard = prim::pin();
+        let oldest = self.front(&guard).or_else(|| self.oldest(top, &guard))?;
+        let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
+        if !is_side || self.mark(oldest).is_err() {
+            return None;
+        }
+        self.unlink(oldest.node, oldest.older, &guard);
+        Some(NodeRef::of(oldest.node))
     }
 
     /// The oldest node's number in the sequence, if there is one of side `side`; and whether it has returned.
@@ -332,6 +348,7 @@ impl List {
         last.map_or(0, |last| last.hooks.sequence())
     }
 
+    #[inline]
     fn take_only(&self, top: Link) -> Result<(), Link> {
         self.change(top, Link(top.flags() & KEPT))
     }
@@ -340,6 +357,7 @@ impl List {
     ///
     /// # Safety
     /// The node has entered this list, and the caller is its owner.
+    #[inline]
     pub(super) unsafe fn remove(&self, node: NodeRef) -> bool {
         // SAFETY: the caller owns the node.
         let node = unsafe { node.get() };
@@ -365,7 +383,7 @@ impl List {
             }
             match self.mark(live) {
                 Ok(()) => {
-                    self.unlink(node, &guard);
+                    self.unlink(node, live.older, &guard);
                     return true;
                 }
                 Err(now) => live.older = now,
@@ -373,9 +391,9 @@ impl List {
         }
     }
 
+    #[inline]
     fn mark(&self, live: Live<'_>) -> Result<(), Link> {
-        let (from, to) = (live.older.0, live.older.0 | MARK);
-        live.node.hooks.older.compare_exchange(from, to, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+        live.node.hooks.change(live.older, Link(live.older.0 | MARK))
     }
 
     /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
@@ -398,8 +416,31 @@ impl List {
         }
     }
 
-    /// Takes a marked node out of the links.
-    fn unlink(&self, gone: &Node, guard: &Guard) {
+    /// Takes a marked node out of the links; `older` is what was marked.
+    #[inline]
+    fn unlink(&self, gone: &Node, older: Link, guard: &Guard) {
+        // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
+        let newer = gone.newer();
+        if newer.is_nil() {
+            let top = self.top();
+            if top.number() == gone.number() && self.replace_top(top, older, guard) {
+                return;
+            }
+        } else if let Some(above) = Node::peek(newer.number(), guard) {
+            let link = above.hooks.older();
+            let leads_here = link.number() == gone.number() && link.same_generation(newer);
+            if leads_here && !link.has(MARK) {
+                let past = link.to(older.number());
+                if above.hooks.change(link, past).is_ok() {
+                    return self.hint(Live { node: above, older: past }, guard);
+                }
+            }
+        }
+        self.unlink_by_walk(gone, guard);
+    }
+
+    #[cold]
+    fn unlink_by_walk(&self, gone: &Node, guard: &Guard) {
         let sequence = gone.hooks.sequence();
         loop {
             let start = self.foothold(gone.newer(), sequence, guard).or_else(|| {
@@ -419,7 +460,20 @@ impl List {
         }
     }
 
+    /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
+    #[inline]
+    fn front<'g>(&self, guard: &'g Guard) -> Option<Live<'g>> {
+        let front = Link(self.front.load(Ordering::Acquire));
+        if front.is_nil() {
+            return None;
+        }
+        let node = Node::peek(front.number(), guard)?;
+        let older = node.hooks.older();
+        (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live { node, older })
+    }
+
     /// The oldest live node.
+    #[cold]
     fn oldest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
         let start = self.foothold(front, 0, guard).or_else(|| self.summit(top, guard))?;
@@ -471,14 +525,21 @@ impl List {
         if !older.has(MARK) {
             return Some(Live { node, older });
         }
+        self.replace_top(top, older, guard);
+        None
+    }
+
+    /// Moves the top from its node, which is marked, to what is below. False: it has changed.
+    #[inline]
+    fn replace_top(&self, top: Link, older: Link, guard: &Guard) -> bool {
         let next = if older.is_nil() {
             Link(top.flags() & KEPT)
         } else {
             // If the top is still this node then that one below is linked, and its generation the one just read.
-            Node::peek(older.number(), guard)?.hooks.older().with(top.flags()).to(older.number())
+            let Some(below) = Node::peek(older.number(), guard) else { return false };
+            below.hooks.older().with(top.flags()).to(older.number())
         };
-        let _ = self.change(top, next);
-        None
+        self.change(top, next).is_ok()
     }
 
     /// Walks down from a live node, unlinking what is marked, to the last live one above `sequence`, or down to the
@@ -513,16 +574,13 @@ impl List {
             }
             if older.has(MARK) {
                 let past = at.older.to(older.number());
-                // ORDERING: AcqRel: who sees the new link sees that the node was marked.
-                match at.node.hooks.older.compare_exchange(at.older.0, past.0, MOVE, Ordering::Acquire) {
-                    Ok(_) => {
+                match at.node.hooks.change(at.older, past) {
+                    Ok(()) => {
                         at.older = past;
                         self.hint(at, guard);
                     }
-                    Err(_) => at.older = at.node.hooks.older(),
-                }
-                if at.older.has(MARK) || !at.older.same_generation(past) {
-                    return None;
+                    Err(now) if now.has(MARK) || !now.same_generation(past) => return None,
+                    Err(now) => at.older = now,
                 }
             } else if is_goal {
                 return Some(at);
@@ -533,6 +591,7 @@ impl List {
     }
 
     /// Tells the node below that `at` is above it.
+    #[inline]
     fn hint(&self, at: Live<'_>, guard: &Guard) {
         if at.older.is_nil() {
             self.front.store(at.name().0, Ordering::Release);

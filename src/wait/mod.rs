@@ -80,14 +80,17 @@
 //!
 //! # Progress
 //!
-//! The claim word is lock-free. A queue is lock-free for its first waiter; from the second on it is a list under a
-//! lock, which is held for a few pointer operations. (A lock-free list takes its place behind the same interface.)
+//! The claim word and the [`list`] of waiters are lock-free. Waiters that return to their place, and selects with
+//! branches on both sides of one channel, stand beside the list under a lock, which is held for a few pointer
+//! operations and is taken only while there are any ([`queue`]).
 //!
 //! # Sources
 //!
 //! The queue's contract ("add sender or poll receiver"), its representations and the select in two phases: N. Koval,
 //! "Algorithms in Kotlin coroutines". Waiters that are aborted by a claim word of their own: N. Koval, D.
 //! Khanchandani, D. Alistarh, "CQS: A Formally-Verified Framework for Fair and Abortable Synchronization", PLDI 2023.
+//! The list: H. Sundell, P. Tsigas, "Lock-free and practical doubly linked list-based deques using single-word
+//! compare-and-swap", OPODIS 2004.
 
 mod batch;
 mod cache;

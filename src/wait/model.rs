@@ -196,7 +196,7 @@ pub mod pool {
     use crate::wait::pool::{self, Stable};
 
     /// A pool.
-    pub struct Pool(pool::Pool<Probe, 1, 4>);
+    pub struct Pool(pool::Pool<Probe, 1, 5>);
 
     /// A place that was given out.
     #[derive(Debug)]

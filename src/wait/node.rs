@@ -17,8 +17,10 @@
 //! 4. *Cells.* The parker and the payload belong to whoever has claimed the word of that branch, and otherwise to
 //!    the owner while no peer can claim: before entering, in `BUSY` (not the payload of a node that a peer has
 //!    claimed, of course), and after the end. `anchor`, `branch` and `rank` are written by the owner
-//!    before entering only. `links` belong to the queue's lock.
-//! 5. A node is freed with no waker and no value in it.
+//!    before entering only. `links` belong to whoever has the row in which the node stands.
+//! 5. *Hooks* may be read, and some of them written, by anybody at any time, also after the node was freed: its memory
+//!    stays a node ([`list`](super::list), [`pool`](super::pool)).
+//! 6. A node is freed with no waker and no value in it.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};

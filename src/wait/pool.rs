@@ -28,7 +28,7 @@ pub(crate) trait Stable: Send + Sync + 'static {
     fn generation(&self) -> u64;
 }
 
-/// At most `CHUNKS` chunks of `LEN` places each; their numbers start at 1.
+/// Less than `CHUNKS` chunks of `LEN` places each: there is no chunk 0, as no place has the number 0.
 pub(crate) struct Pool<T, const LEN: usize, const CHUNKS: usize> {
     table: [AtomicPtr<Chunk<T, LEN>>; CHUNKS],
     books: Mutex<Books>,
@@ -107,7 +107,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     /// Looks at a place that was given out at some time. `None`: its chunk is gone.
     #[inline]
     pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T> {
-        let (chunk, index) = ((number - 1) / LEN, (number - 1) % LEN);
+        let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire pairs with `open_chunk`. A place that is created later is published with its number.
         let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire))?;
         // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only; a place
@@ -122,7 +122,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     /// The place is given out, and not given back meanwhile.
     #[inline]
     pub(crate) unsafe fn find(&self, number: usize) -> NonNull<T> {
-        let (chunk, index) = ((number - 1) / LEN, (number - 1) % LEN);
+        let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire, as in `peek`.
         let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire));
         Chunk::place(chunk.expect("the table has what is given out"), index)
@@ -141,7 +141,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
                 account.created += 1;
                 // SAFETY: a place that was never created is nobody's.
                 unsafe {
-                    Chunk::place(chunk, index).write(T::create(number * LEN + index + 1, account.generation))
+                    Chunk::place(chunk, index).write(T::create(number * LEN + index, account.generation))
                 };
                 index
             });
@@ -162,7 +162,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         let mut books = self.books.lock();
         for place in places {
             // SAFETY: the caller's promise.
-            let at = unsafe { place.as_ref() }.number() - 1;
+            let at = unsafe { place.as_ref() }.number();
             let (number, index) = (at / LEN, at % LEN);
             let account = &mut books.accounts[number];
             account.free.push(index);
@@ -178,10 +178,10 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     }
 
     fn open_chunk(&self, books: &mut Books) -> usize {
-        let number = books.gone.pop().unwrap_or(books.accounts.len());
-        if number == books.accounts.len() {
-            assert!(number < CHUNKS, "more than {} operations wait at the same time", LEN * CHUNKS);
-            books.accounts.push(Account::default());
+        let number = books.gone.pop().unwrap_or(books.accounts.len().max(1));
+        assert!(number < CHUNKS, "more than {} operations wait at the same time", LEN * (CHUNKS - 1));
+        if number >= books.accounts.len() {
+            books.accounts.resize_with(number + 1, Account::default);
         }
         let chunk = Box::<Chunk<T, LEN>>::new_uninit();
         let chunk = Box::into_raw(chunk).cast::<Chunk<T, LEN>>();
@@ -236,7 +236,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     pub(crate) fn assert_valid(&self) {
         let books = self.books.lock();
         let mut spare = 0;
-        for (number, account) in books.accounts.iter().enumerate() {
+        for (number, account) in books.accounts.iter().enumerate().skip(1) {
             let is_full = account.free.is_empty() && account.created == LEN;
             assert_eq!(account.present, !self.table[number].load(Ordering::Relaxed).is_null());
             assert_eq!(
@@ -275,7 +275,7 @@ mod tests {
     /// Memory comes back after a burst, all but one empty chunk, and what is taken later has other generations.
     #[test]
     fn chunks_come_and_go() {
-        let pool = Pool::<Number, 4, 8>::new();
+        let pool = Pool::<Number, 4, 9>::new();
         let mut taken = Vec::new();
         for _ in 0..3 {
             pool.take(30, |place| taken.push(place));
@@ -308,6 +308,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "operations wait at the same time")]
     fn there_is_a_limit() {
-        Pool::<Number, 2, 2>::new().take(5, drop);
+        Pool::<Number, 2, 3>::new().take(5, drop);
     }
 }
