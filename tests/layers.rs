@@ -20,7 +20,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("fiber", &["prim", "task", "time"]),
     ("channel", &["prim", "task", "wait"]),
     ("sync", &["prim", "task", "wait"]),
-    ("select", &["prim", "task", "wait", "channel", "sync"]),
+    ("select", &["prim", "task", "wait", "time", "channel", "sync"]),
     ("lib", &["prim", "task", "wait", "time", "fiber", "channel", "sync", "select"]),
 ];
 
@@ -49,7 +49,8 @@ fn named(source: &str) -> Vec<(usize, String)> {
         let path = source[at + "crate::".len()..].trim_start();
         if let Some(group) = path.strip_prefix('{') {
             found.extend(heads(group).into_iter().map(|name| (line, name)));
-        } else {
+        } else if !path[word(path).len()..].starts_with('!') {
+            // (Exported macros stand at the root, wherever they are written.)
             found.push((line, word(path)));
         }
     }

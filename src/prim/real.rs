@@ -160,9 +160,24 @@ pub(crate) fn look_around(is_over: impl Fn() -> bool) {
     }
 }
 
-/// A number below `n`.
+/// A number below `n`, which is below 2^32: Marsaglia's xorshift, seeded once per thread.
 pub(crate) fn random_below(n: usize) -> usize {
-    rand::rng().random_range(0..n)
+    std::thread_local! {
+        static STATE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    let next = |state: &std::cell::Cell<u64>| {
+        let mut x = state.get();
+        while x == 0 {
+            x = rand::rng().random();
+        }
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        state.set(x);
+        x >> 32
+    };
+    let random = STATE.try_with(next).unwrap_or_default();
+    ((random * n as u64) >> 32) as usize
 }
 
 macro_rules! thread_local_ {

@@ -77,6 +77,25 @@ pub trait Arm {
     fn place(&mut self) -> Option<(*const (), bool)>;
 }
 
+/// An arm whose outcome can be taken, once it was completed.
+pub trait Take: Arm {
+    type Output;
+
+    fn take(&mut self) -> Self::Output;
+}
+
+/// The branches of one select.
+pub trait Arms {
+    fn count(&self) -> usize;
+
+    fn arm(&mut self, index: usize) -> &mut dyn Arm;
+
+    /// Whether it takes no part.
+    fn is_off(&self, _index: usize) -> bool {
+        false
+    }
+}
+
 /// An operation with a place for its outcome.
 pub struct Claimed<O: Operated> {
     future: O,
@@ -99,7 +118,21 @@ impl<O: Operated> Claimed<O> {
         self.future.operation().branch_mut()
     }
 
-    pub(super) fn take(&mut self) -> O::Output {
+    /// Makes an operation that has completed as one that was not begun.
+    pub(super) fn renew(&mut self) {
+        self.future.operation().set_lent(false);
+    }
+
+    /// Whether the operation has nothing left to do.
+    pub(super) fn is_spent(&mut self) -> bool {
+        self.branch().is_spent()
+    }
+}
+
+impl<O: Operated> Take for Claimed<O> {
+    type Output = O::Output;
+
+    fn take(&mut self) -> O::Output {
         let output = self.output.take().expect("the arm was completed");
         self.future.convert(output)
     }
@@ -109,8 +142,12 @@ impl<F: Future + Unpin> Polled<F> {
     pub(super) fn new(future: F) -> Self {
         Polled { future, output: None }
     }
+}
 
-    pub(super) fn take(&mut self) -> F::Output {
+impl<F: Future + Unpin> Take for Polled<F> {
+    type Output = F::Output;
+
+    fn take(&mut self) -> F::Output {
         self.output.take().expect("the arm was completed")
     }
 }
@@ -266,6 +303,42 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     fn place(&mut self) -> Option<(*const (), bool)> {
         None
     }
+}
+
+macro_rules! tuples {
+    ($([$($T:ident $index:tt),+])+) => {$(
+        impl<$($T: Arm),+> Arms for ($($T,)+) {
+            fn count(&self) -> usize {
+                [$($index),+].len()
+            }
+
+            fn arm(&mut self, index: usize) -> &mut dyn Arm {
+                match index {
+                    $($index => &mut self.$index,)+
+                    _ => unreachable!("a select has no branch {index}"),
+                }
+            }
+        }
+    )+};
+}
+
+tuples! {
+    [A 0]
+    [A 0, B 1]
+    [A 0, B 1, C 2]
+    [A 0, B 1, C 2, D 3]
+    [A 0, B 1, C 2, D 3, E 4]
+    [A 0, B 1, C 2, D 3, E 4, F 5]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14]
+    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15]
 }
 
 impl<O: Operated> Operated for &mut O {

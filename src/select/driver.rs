@@ -29,16 +29,17 @@
 //! 5. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see
 //!    `wait::queue`).
 //!
-//! Progress: obstruction-free, but for the queues' own locks; a poll makes a bounded number of rounds.
+//! Progress: obstruction-free, but for what the queues say of themselves; a poll makes a bounded number of rounds.
 
+use std::ops::{Index, IndexMut};
 use std::task::{Context, Poll};
 
-use super::arm::Arm;
+use super::arm::{Arm, Arms};
 use crate::task::{budget, thread};
 use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter};
 
-/// Branches of one select.
-pub(super) const MOST: usize = 8;
+/// Branches whose registrations need no memory of their own.
+const INLINE: usize = 8;
 
 /// How often one poll lets its opening be refused.
 const REFUSALS: u32 = 3;
@@ -46,8 +47,17 @@ const REFUSALS: u32 = 3;
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     anchor: Option<Waiter>,
-    branches: [Registration; MOST],
+    branches: Registrations,
     started: bool,
+    /// Whether it has branches on both sides of anything.
+    two_sided: bool,
+}
+
+/// How the branches stand, by index. Nothing is allocated before a branch beyond the first few waits.
+#[derive(Debug, Default)]
+struct Registrations {
+    first: [Registration; INLINE],
+    more: Vec<Registration>,
 }
 
 /// How one branch stands.
@@ -63,11 +73,49 @@ struct Registration {
     looked: bool,
     /// It may have been notified, and owes the next in line to look.
     owes: bool,
+    /// It is about to enter its queue.
+    enters: bool,
+}
+
+impl Registrations {
+    fn make_room(&mut self, count: usize) {
+        if count > INLINE {
+            self.more.resize_with(count - INLINE, Registration::default);
+        }
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Registration> {
+        self.first.iter_mut().chain(&mut self.more)
+    }
+}
+
+impl Index<usize> for Registrations {
+    type Output = Registration;
+
+    fn index(&self, index: usize) -> &Registration {
+        self.first.get(index).unwrap_or_else(|| &self.more[index - INLINE])
+    }
+}
+
+impl IndexMut<usize> for Registrations {
+    fn index_mut(&mut self, index: usize) -> &mut Registration {
+        if index < INLINE { &mut self.first[index] } else { &mut self.more[index - INLINE] }
+    }
 }
 
 /// Looks, in this order: from `first` on, and round.
 fn order(first: usize, count: usize) -> impl Iterator<Item = usize> {
     (first..count).chain(0..first)
+}
+
+fn is_two_sided(arms: &mut dyn Arms) -> bool {
+    let mut sides = [false; 2];
+    for index in 0..arms.count() {
+        if let Some((_, side)) = arms.arm(index).place() {
+            sides[usize::from(side)] = true;
+        }
+    }
+    sides == [true; 2]
 }
 
 /// What a look at one branch, or at all of them, came to.
@@ -80,13 +128,7 @@ enum Looked<W = usize> {
 
 impl Driver {
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
-    pub(super) fn poll(
-        &mut self,
-        arms: &mut [&mut dyn Arm],
-        first: usize,
-        cx: &mut Context<'_>,
-    ) -> Poll<usize> {
-        debug_assert!(arms.len() <= MOST);
+    pub(super) fn poll(&mut self, arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Poll<usize> {
         if !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -101,7 +143,49 @@ impl Driver {
         }
     }
 
-    fn poll_branches(&mut self, arms: &mut [&mut dyn Arm], first: usize, cx: &mut Context<'_>) -> Looked {
+    /// Looks at each branch once, and registers none: what is ready now, if anything is.
+    pub(super) fn look_once(
+        &mut self,
+        arms: &mut dyn Arms,
+        first: usize,
+        cx: &mut Context<'_>,
+    ) -> Option<usize> {
+        debug_assert!(self.anchor.is_none(), "a select waits or looks once");
+        let winner = self.start(arms, first).or_else(|| {
+            order(first, arms.count())
+                .find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
+        });
+        match winner {
+            Some(winner) => {
+                self.win(arms, winner);
+            }
+            None => self.retire(arms, None),
+        }
+        self.reset();
+        winner
+    }
+
+    /// Whether it was polled, and has neither completed nor left.
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// Makes it as new; it has completed, or has left.
+    pub(super) fn reset(&mut self) {
+        self.started = false;
+        self.branches.iter_mut().for_each(|branch| *branch = Registration::default());
+    }
+
+    /// Borrows the operations; the winner, if one of them has completed already.
+    fn start(&mut self, arms: &mut dyn Arms, first: usize) -> Option<usize> {
+        self.started = true;
+        self.branches.make_room(arms.count());
+        self.two_sided = is_two_sided(arms);
+        order(first, arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
+    }
+
+    fn poll_branches(&mut self, arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Looked {
+        let count = arms.count();
         if let Some(anchor) = &self.anchor {
             match anchor.word().busy_all() {
                 Busied::Yes => {}
@@ -109,8 +193,7 @@ impl Driver {
                 Busied::Claimed | Busied::Notified => return Looked::Again,
             }
         } else if !self.started {
-            self.started = true;
-            if let Some(winner) = order(first, arms.len()).find(|&index| arms[index].start()) {
+            if let Some(winner) = self.start(arms, first) {
                 return Looked::Won(self.win(arms, winner));
             }
         }
@@ -119,19 +202,21 @@ impl Driver {
         for _ in 0..REFUSALS {
             let mut again = false;
             // Everything that is ready is found before anything is registered.
-            let mut to_enter = [false; MOST];
-            for index in order(first, arms.len()) {
-                if arms[index].is_foreign() && !foreign_too {
+            for index in order(first, count) {
+                if arms.is_off(index) || (arms.arm(index).is_foreign() && !foreign_too) {
                     continue;
                 }
                 match self.look(arms, index, cx) {
                     Looked::Won(()) => return Looked::Won(self.win(arms, index)),
                     Looked::Again => again = true,
-                    Looked::Nothing => to_enter[index] = self.is_out(arms, index),
+                    Looked::Nothing => self.branches[index].enters = self.is_out(arms, index),
                 }
             }
             foreign_too = false;
-            for index in order(first, arms.len()).filter(|&index| to_enter[index]) {
+            for index in order(first, count) {
+                if !std::mem::take(&mut self.branches[index].enters) {
+                    continue;
+                }
                 match self.enter(arms, index, cx) {
                     Looked::Won(()) => return Looked::Won(self.win(arms, index)),
                     Looked::Again => again = true,
@@ -156,24 +241,24 @@ impl Driver {
     }
 
     /// Looks at one branch, if it has to be looked at.
-    fn look(&mut self, arms: &mut [&mut dyn Arm], index: usize, cx: &mut Context<'_>) -> Looked<()> {
+    fn look(&mut self, arms: &mut dyn Arms, index: usize, cx: &mut Context<'_>) -> Looked<()> {
         let own = self.own(arms, index);
         let branch = &mut self.branches[index];
         match branch.waiter.as_ref().map(Waiter::hand) {
-            Some(Hand::Queue) if branch.looks || arms[index].is_worth_a_look() => {
-                return branch.look_while_waiting(arms[index], own, cx);
+            Some(Hand::Queue) if branch.looks || arms.arm(index).is_worth_a_look() => {
+                return branch.look_while_waiting(arms.arm(index), own, cx);
             }
             Some(Hand::Queue) => return Looked::Nothing,
             Some(Hand::Peer) if !cfg!(leno_bug = "select_takes_node_back") => return Looked::Again,
             Some(Hand::Peer | Hand::Back) | None => {}
         }
         if let Some(waiter) = branch.waiter.take() {
-            arms[index].unstow(&waiter);
+            arms.arm(index).unstow(&waiter);
             waiter.keep_place();
             (branch.rank, branch.looks, branch.owes) = (waiter.rank(), false, true);
             waiter.free();
         }
-        let looked = attempted(arms[index].attempt(own, cx));
+        let looked = attempted(arms.arm(index).attempt(own, cx));
         if let Looked::Nothing = looked {
             // What it was notified of is gone.
             branch.owes = false;
@@ -182,18 +267,18 @@ impl Driver {
     }
 
     /// Whether the branch has a queue to enter, and stands in none.
-    fn is_out(&self, arms: &[&mut dyn Arm], index: usize) -> bool {
-        self.branches[index].waiter.is_none() && !arms[index].is_foreign()
+    fn is_out(&self, arms: &mut dyn Arms, index: usize) -> bool {
+        self.branches[index].waiter.is_none() && !arms.arm(index).is_foreign()
     }
 
     /// Has one branch enter its queue.
-    fn enter(&mut self, arms: &mut [&mut dyn Arm], index: usize, cx: &mut Context<'_>) -> Looked<()> {
+    fn enter(&mut self, arms: &mut dyn Arms, index: usize, cx: &mut Context<'_>) -> Looked<()> {
         let waiter = Waiter::branch(self.anchor.get_or_insert_with(Waiter::anchor), index);
         let own = self.own(arms, index);
         let branch = &mut self.branches[index];
         waiter.set_rank(branch.rank);
         // SAFETY: a new node.
-        match unsafe { arms[index].enter(&waiter, own) } {
+        match unsafe { arms.arm(index).enter(&waiter, own) } {
             Enter::Ready(()) => {
                 waiter.free();
                 Looked::Won(())
@@ -210,21 +295,21 @@ impl Driver {
             Enter::Look => {
                 branch.waiter = Some(waiter);
                 branch.looks = true;
-                branch.look_while_waiting(arms[index], own, cx)
+                branch.look_while_waiting(arms.arm(index), own, cx)
             }
         }
     }
 
     /// The anchor, if branch `index` has another one on the other side of its queue.
-    fn own(&self, arms: &mut [&mut dyn Arm], index: usize) -> Option<NodeRef> {
-        let anchor = self.anchor.as_ref()?;
-        let (queue, side) = arms[index].place()?;
-        let mut others = arms.iter_mut().filter_map(|arm| arm.place());
+    fn own(&self, arms: &mut dyn Arms, index: usize) -> Option<NodeRef> {
+        let anchor = self.anchor.as_ref().filter(|_| self.two_sided)?;
+        let (queue, side) = arms.arm(index).place()?;
+        let mut others = (0..arms.count()).filter_map(|other| arms.arm(other).place());
         others.any(|other| other == (queue, !side)).then(|| anchor.as_ref())
     }
 
     /// The select itself has completed `winner`; the word is BUSY, if there is one.
-    fn win(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> usize {
+    fn win(&mut self, arms: &mut dyn Arms, winner: usize) -> usize {
         let parker = self.anchor.as_ref().and_then(Waiter::leave_anchor);
         if !self.branches[winner].looked {
             // It took what it was notified of.
@@ -236,17 +321,17 @@ impl Driver {
     }
 
     /// A peer has completed `winner`.
-    fn win_done(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> usize {
+    fn win_done(&mut self, arms: &mut dyn Arms, winner: usize) -> usize {
         self.take_outcome(arms, winner);
         self.retire(arms, None);
         winner
     }
 
     /// Takes the outcome of the branch that is DONE; gives the hand-over's rank.
-    fn take_outcome(&mut self, arms: &mut [&mut dyn Arm], winner: usize) -> u64 {
+    fn take_outcome(&mut self, arms: &mut dyn Arms, winner: usize) -> u64 {
         let waiter = self.branches[winner].waiter.take().expect("a branch that is done had entered");
         // SAFETY: DONE.
-        unsafe { arms[winner].finish(&waiter) };
+        unsafe { arms.arm(winner).finish(&waiter) };
         let rank = waiter.rank();
         // The peer gave this node up by its last step.
         waiter.free();
@@ -255,7 +340,7 @@ impl Driver {
 
     /// Takes all branches out of their queues, and gives the arms back. A branch that a peer has claimed, and not
     /// completed before the select left, is the peer's with all that is in its node.
-    fn retire(&mut self, arms: &mut [&mut dyn Arm], claimed: Option<usize>) {
+    fn retire(&mut self, arms: &mut dyn Arms, claimed: Option<usize>) {
         for (index, branch) in self.branches.iter_mut().enumerate() {
             let Some(waiter) = branch.waiter.take() else { continue };
             if claimed == Some(index) {
@@ -263,8 +348,8 @@ impl Driver {
                 continue;
             }
             // SAFETY: it has entered, and is ours.
-            let removed = unsafe { arms[index].remove(&waiter) };
-            arms[index].unstow(&waiter);
+            let removed = unsafe { arms.arm(index).remove(&waiter) };
+            arms.arm(index).unstow(&waiter);
             if removed {
                 waiter.free();
             } else {
@@ -275,13 +360,13 @@ impl Driver {
         if let Some(anchor) = self.anchor.take() {
             anchor.release_anchor();
         }
-        for arm in &mut *arms {
-            arm.end();
+        for index in 0..arms.count() {
+            arms.arm(index).end();
         }
         // Foreign code runs from here on only.
-        for (branch, arm) in self.branches.iter_mut().zip(arms) {
+        for (index, branch) in self.branches.iter_mut().enumerate() {
             if std::mem::take(&mut branch.owes) && !cfg!(leno_bug = "select_owes_nothing") {
-                arm.pass_on();
+                arms.arm(index).pass_on();
             }
         }
     }
@@ -289,7 +374,7 @@ impl Driver {
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
     /// given; otherwise its outcome is passed on or freed. The peer is waited for as well if an operation was lent:
     /// its owner goes on with it, and has to find it done or undone.
-    pub(super) fn leave(&mut self, arms: &mut [&mut dyn Arm], patience: bool) -> Option<usize> {
+    pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
         let Some(anchor) = &self.anchor else {
             if self.started {
                 self.retire(arms, None);
@@ -299,7 +384,8 @@ impl Driver {
         let mut pauses = 0;
         // From BUSY on, where a poll that panicked has left it, no peer can claim it: what is found below is what has
         // happened.
-        let lent = arms.iter().any(|arm| arm.is_lent()) && !cfg!(leno_bug = "lent_drop_leaves_at_once");
+        let lent = (0..arms.count()).any(|index| arms.arm(index).is_lent())
+            && !cfg!(leno_bug = "lent_drop_leaves_at_once");
         while (patience || lent)
             && !cfg!(leno_bug = "timeout_leaves_at_once")
             && anchor.word().state() != State::Busy
@@ -318,7 +404,7 @@ impl Driver {
             State::Done(winner) => {
                 let rank = self.take_outcome(arms, winner);
                 self.retire(arms, None);
-                arms[winner].discard(rank);
+                arms.arm(winner).discard(rank);
             }
             State::Claimed(branch) => self.retire(arms, Some(branch)),
             _ => self.retire(arms, None),

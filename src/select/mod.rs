@@ -50,6 +50,10 @@
 
 mod arm;
 mod driver;
+mod dynamic;
+#[doc(hidden)]
+#[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
+pub mod macros;
 
 use std::fmt;
 use std::future::Future;
@@ -57,8 +61,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use arm::{Arm, Claimed, Operated, Polled};
-use driver::{Driver, MOST};
+pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+
+use arm::{Arms, Claimed, Polled, Take};
+use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
 use crate::prim;
@@ -119,28 +125,21 @@ pub trait Branch: sealed::IntoArm {}
 pub trait Branches: sealed::Branches {}
 
 mod sealed {
-    use super::Arm;
+    use super::{Arms, Take};
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait IntoArm {
-        type Arm: Arm;
-        type Output;
+        type Arm: Take;
 
         fn into_arm(self) -> Self::Arm;
-
-        fn output(arm: &mut Self::Arm) -> Self::Output;
     }
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait Branches {
-        type Arms;
+        type Arms: Arms;
         type Output;
 
-        const COUNT: usize;
-
         fn into_arms(self) -> Self::Arms;
-
-        fn with<R>(arms: &mut Self::Arms, f: impl FnOnce(&mut [&mut dyn Arm]) -> R) -> R;
 
         fn output(arms: &mut Self::Arms, winner: usize) -> Self::Output;
     }
@@ -191,7 +190,7 @@ impl<B: Branches> Selecting<B> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
             return Ok(output);
         }
-        let winner = B::with(&mut self.arms, |arms| self.driver.leave(arms, true)).ok_or(Elapsed::new())?;
+        let winner = self.driver.leave(&mut self.arms, true).ok_or(Elapsed::new())?;
         self.done = true;
         Ok(B::output(&mut self.arms, winner))
     }
@@ -203,9 +202,8 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        let first = if this.biased { 0 } else { prim::random_below(B::COUNT) };
-        let winner = B::with(&mut this.arms, |arms| this.driver.poll(arms, first, cx));
-        winner.map(|winner| {
+        let first = if this.biased { 0 } else { prim::random_below(this.arms.count()) };
+        this.driver.poll(&mut this.arms, first, cx).map(|winner| {
             this.done = true;
             B::output(&mut this.arms, winner)
         })
@@ -217,7 +215,7 @@ impl<B: Branches> Unpin for Selecting<B> {}
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
         if !self.done {
-            B::with(&mut self.arms, |arms| self.driver.leave(arms, false));
+            self.driver.leave(&mut self.arms, false);
         }
     }
 }
@@ -225,7 +223,7 @@ impl<B: Branches> Drop for Selecting<B> {
 impl<B: Branches> fmt::Debug for Selecting<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selecting")
-            .field("branches", &B::COUNT)
+            .field("branches", &self.arms.count())
             .field("biased", &self.biased)
             .finish_non_exhaustive()
     }
@@ -235,14 +233,9 @@ macro_rules! operations {
     ($([$($generics:tt)*] $future:ty;)+) => {$(
         impl<$($generics)*> sealed::IntoArm for $future {
             type Arm = Claimed<Self>;
-            type Output = <Self as Operated>::Output;
 
             fn into_arm(self) -> Self::Arm {
                 Claimed::new(self)
-            }
-
-            fn output(arm: &mut Self::Arm) -> Self::Output {
-                arm.take()
             }
         }
 
@@ -263,14 +256,9 @@ operations! {
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
     type Arm = Polled<F>;
-    type Output = F::Output;
 
     fn into_arm(self) -> Self::Arm {
         Polled::new(self.0)
-    }
-
-    fn output(arm: &mut Self::Arm) -> F::Output {
-        arm.take()
     }
 }
 
@@ -289,24 +277,15 @@ macro_rules! tuples {
 
         impl<$($T: Branch),+> sealed::Branches for ($($T,)+) {
             type Arms = ($($T::Arm,)+);
-            type Output = $name<$($T::Output),+>;
-
-            const COUNT: usize = {
-                assert!($count <= MOST);
-                $count
-            };
+            type Output = $name<$(<$T::Arm as Take>::Output),+>;
 
             fn into_arms(self) -> Self::Arms {
                 ($(self.$index.into_arm(),)+)
             }
 
-            fn with<R>(arms: &mut Self::Arms, f: impl FnOnce(&mut [&mut dyn Arm]) -> R) -> R {
-                f(&mut [$(&mut arms.$index),+])
-            }
-
             fn output(arms: &mut Self::Arms, winner: usize) -> Self::Output {
                 match winner {
-                    $($index => $name::$variant($T::output(&mut arms.$index)),)+
+                    $($index => $name::$variant(arms.$index.take()),)+
                     _ => unreachable!("there are {} branches", $count),
                 }
             }

@@ -37,6 +37,12 @@ pub(crate) enum Attempt<R> {
     Again,
 }
 
+impl<R> Attempt<R> {
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self, Attempt::Ready(_))
+    }
+}
+
 /// What became of an operation that entered its queue.
 #[must_use]
 #[derive(Debug)]

@@ -1,0 +1,685 @@
+//! `select!`, `select_biased!` and `select_blocking!`. The macros only parse; what they expand to is here.
+//!
+//! ```text
+//! let chosen = {
+//!     futures, pinned; arms over them                Probe: a leno operation is claimed, anything else is polled
+//!     Choice::new(arms, which patterns fit).await    a branch whose pattern does not fit is switched off
+//! };                                                 the losers are dropped here
+//! match chosen { Branch(pattern) => handler, … }     handlers stand in the caller's own block
+//! ```
+//!
+//! A pattern is matched twice: by reference in [`Choice`], which has to know whether it fits before it gives the other
+//! branches up, and by value for the handler.
+
+#![allow(private_interfaces, private_bounds, reason = "hidden: only the macros name these")]
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+pub use std::future::IntoFuture;
+pub use std::pin::pin;
+
+use super::arm::{Arm, Arms, Claimed, Operated, Polled, Take};
+use super::driver::Driver;
+use crate::prim;
+use crate::task::context::may_block;
+use crate::task::thread;
+use crate::time::{Sleep, sleep};
+use crate::wait;
+
+/// A pinned future, about which it is not known yet whether it is an operation of leno.
+///
+/// [`AsOperation`] is found first, by value; [`AsFuture`] only by reference, if the other does not apply.
+#[derive(Debug)]
+pub struct Probe<'a, F>(Option<Pin<&'a mut F>>);
+
+impl<'a, F> Probe<'a, F> {
+    pub fn new(future: Pin<&'a mut F>) -> Self {
+        Probe(Some(future))
+    }
+}
+
+/// Leno's operations, which are claimed.
+pub trait AsOperation {
+    type Arm;
+
+    fn arm(self) -> Self::Arm;
+}
+
+/// All other futures, which are polled.
+pub trait AsFuture {
+    type Arm;
+
+    fn arm(self) -> Self::Arm;
+}
+
+impl<'a, F: Operated + Unpin> AsOperation for Probe<'a, F> {
+    type Arm = Claimed<Own<'a, F>>;
+
+    fn arm(self) -> Self::Arm {
+        Claimed::new(Own(self.0.expect("a probe is used once").get_mut()))
+    }
+}
+
+impl<'a, F: Future> AsFuture for &mut Probe<'a, F> {
+    type Arm = Polled<Pin<&'a mut F>>;
+
+    fn arm(self) -> Self::Arm {
+        Polled::new(self.0.take().expect("a probe is used once"))
+    }
+}
+
+/// An operation that lives beside the select, and no longer.
+pub struct Own<'a, O>(&'a mut O);
+
+impl<O: Operated> Operated for Own<'_, O> {
+    type Branch = O::Branch;
+    type Output = O::Output;
+
+    const LENT: bool = O::LENT;
+
+    fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
+        self.0.operation()
+    }
+
+    fn convert(&mut self, output: <O::Branch as wait::Branch>::Output) -> O::Output {
+        self.0.convert(output)
+    }
+}
+
+/// The arms of one select.
+pub trait Group: Arms {
+    /// Which of them has completed, and with what.
+    type Which;
+
+    fn take(&mut self, index: usize) -> Self::Which;
+}
+
+/// What to do if nothing is ready.
+#[derive(Debug)]
+pub enum Otherwise {
+    /// Wait.
+    Wait,
+    /// `default`: nothing.
+    Now,
+    /// `default(d)`: wait for so long.
+    After(Duration),
+}
+
+/// What a select came to.
+#[derive(Debug)]
+pub enum Chosen<W> {
+    Branch(W),
+    Default,
+    /// No branch takes part (any more).
+    Else,
+}
+
+/// The arms, without those whose guard is false or whose pattern did not fit.
+struct Open<G> {
+    group: G,
+    off: u32,
+}
+
+impl<G: Arms> Arms for Open<G> {
+    fn count(&self) -> usize {
+        self.group.count()
+    }
+
+    fn arm(&mut self, index: usize) -> &mut dyn Arm {
+        self.group.arm(index)
+    }
+
+    fn is_off(&self, index: usize) -> bool {
+        self.off & (1 << index) != 0
+    }
+}
+
+/// The future of the macros.
+#[must_use = "futures do nothing unless polled"]
+pub struct Choice<G: Group, P> {
+    open: Open<G>,
+    fits: P,
+    driver: Driver,
+    biased: bool,
+    otherwise: Otherwise,
+    has_else: bool,
+    timer: Option<Sleep>,
+}
+
+impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
+    pub fn new(
+        biased: bool,
+        otherwise: Otherwise,
+        has_else: bool,
+        guards: &[bool],
+        group: G,
+        fits: P,
+    ) -> Self {
+        let off = (0..).zip(guards).map(|(index, guard)| u32::from(!guard) << index).sum();
+        let otherwise = match otherwise {
+            Otherwise::After(d) if d.is_zero() => Otherwise::Now,
+            otherwise => otherwise,
+        };
+        let open = Open { group, off };
+        Choice { open, fits, driver: Driver::default(), biased, otherwise, has_else, timer: None }
+    }
+
+    /// Selects on a plain thread, which sleeps meanwhile.
+    #[track_caller]
+    pub fn block(mut self) -> Chosen<G::Which> {
+        may_block("select_blocking!");
+        let deadline = match self.otherwise {
+            Otherwise::After(d) => thread::deadline_after(d),
+            _ => None,
+        };
+        match thread::block_on(Pin::new(&mut Looking(&mut self)), deadline) {
+            Some(chosen) => chosen,
+            None => self.time_out(),
+        }
+    }
+
+    /// The time is up; but a branch may have happened all the same.
+    fn time_out(&mut self) -> Chosen<G::Which> {
+        let winner = self.driver.leave(&mut self.open, true);
+        match winner.and_then(|winner| self.fitting(winner)) {
+            Some(chosen) => chosen,
+            None if self.is_off() && self.has_else => Chosen::Else,
+            None => Chosen::Default,
+        }
+    }
+
+    /// The branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open again.
+    fn fitting(&mut self, winner: usize) -> Option<Chosen<G::Which>> {
+        self.driver.reset();
+        let which = self.open.group.take(winner);
+        if (self.fits)(&which) {
+            return Some(Chosen::Branch(which));
+        }
+        self.open.off |= 1 << winner;
+        None
+    }
+
+    fn is_off(&self) -> bool {
+        (0..self.open.count()).all(|index| self.open.is_off(index))
+    }
+
+    /// Polls the branches.
+    fn look(&mut self, cx: &mut Context<'_>) -> Poll<Chosen<G::Which>> {
+        loop {
+            if self.is_off() {
+                return match self.otherwise {
+                    _ if self.has_else => Poll::Ready(Chosen::Else),
+                    Otherwise::Wait => Poll::Ready(Chosen::Else),
+                    Otherwise::Now => Poll::Ready(Chosen::Default),
+                    Otherwise::After(_) => Poll::Pending,
+                };
+            }
+            let first = if self.biased { 0 } else { prim::random_below(self.open.count()) };
+            let winner = if let Otherwise::Now = self.otherwise {
+                let Some(winner) = self.driver.look_once(&mut self.open, first, cx) else {
+                    return Poll::Ready(Chosen::Default);
+                };
+                winner
+            } else {
+                std::task::ready!(self.driver.poll(&mut self.open, first, cx))
+            };
+            if let Some(chosen) = self.fitting(winner) {
+                return Poll::Ready(chosen);
+            }
+        }
+    }
+}
+
+impl<G: Group, P> Unpin for Choice<G, P> {}
+
+impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
+    type Output = Chosen<G::Which>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Poll::Ready(chosen) = this.look(cx) {
+            return Poll::Ready(chosen);
+        }
+        let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
+        let timer = this.timer.get_or_insert_with(|| sleep(d));
+        std::task::ready!(Pin::new(timer).poll(cx));
+        Poll::Ready(this.time_out())
+    }
+}
+
+impl<G: Group, P> Drop for Choice<G, P> {
+    fn drop(&mut self) {
+        self.driver.leave(&mut self.open, false);
+    }
+}
+
+impl<G: Group, P> fmt::Debug for Choice<G, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Choice").field("branches", &self.open.count()).finish_non_exhaustive()
+    }
+}
+
+/// A choice without its timer, for the thread's loop, which keeps the time.
+struct Looking<'c, G: Group, P>(&'c mut Choice<G, P>);
+
+impl<G: Group, P> Unpin for Looking<'_, G, P> {}
+
+impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Looking<'_, G, P> {
+    type Output = Chosen<G::Which>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.look(cx)
+    }
+}
+
+/// All branches are off, and there is no `else`.
+#[cold]
+#[track_caller]
+pub fn nothing_left() -> ! {
+    panic!(
+        "all branches of the select are off (their guards are false, or their patterns did not match): it needs an `else` branch"
+    )
+}
+
+/// Which branch of a macro has completed, and with what. The variants are lower-case since the macros use their names for
+/// variables, too.
+#[allow(non_camel_case_types, reason = "hidden")]
+#[derive(Debug)]
+pub enum Which<
+    A,
+    B = Infallible,
+    C = Infallible,
+    D = Infallible,
+    E = Infallible,
+    F = Infallible,
+    G = Infallible,
+    H = Infallible,
+    I = Infallible,
+    J = Infallible,
+    K = Infallible,
+    L = Infallible,
+    M = Infallible,
+    N = Infallible,
+    O = Infallible,
+    P = Infallible,
+> {
+    b0(A),
+    b1(B),
+    b2(C),
+    b3(D),
+    b4(E),
+    b5(F),
+    b6(G),
+    b7(H),
+    b8(I),
+    b9(J),
+    b10(K),
+    b11(L),
+    b12(M),
+    b13(N),
+    b14(O),
+    b15(P),
+}
+
+macro_rules! groups {
+    ($([$($T:ident $name:ident $index:tt),+])+) => {$(
+        impl<$($T: Take),+> Group for ($($T,)+) {
+            type Which = Which<$($T::Output),+>;
+
+            fn take(&mut self, index: usize) -> Self::Which {
+                match index {
+                    $($index => Which::$name(self.$index.take()),)+
+                    _ => unreachable!("a select has no branch {index}"),
+                }
+            }
+        }
+    )+};
+}
+
+groups! {
+    [A b0 0]
+    [A b0 0, B b1 1]
+    [A b0 0, B b1 1, C b2 2]
+    [A b0 0, B b1 1, C b2 2, D b3 3]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14]
+    [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14, P b15 15]
+}
+
+/// Waits for several operations and completes exactly one of them.
+///
+/// ```text
+/// select! {
+///     pattern = future => handler,
+///     pattern = future, if guard => { handler }
+///     …                                    // up to 16 branches
+///     default => handler,                  // nothing is ready now: do not wait
+///     default(duration) => handler,        // nothing has been ready for so long
+///     else => handler,                     // all branches are off
+/// }
+/// ```
+///
+/// The value is the handler's. Everything is as in `tokio::select!`, and more is certain: see
+/// [the module](crate::select#what-is-atomic).
+///
+/// * All guards are evaluated first, then all futures, also those whose guard is false; these are not polled.
+/// * Branches are looked at from a random one on. With `biased;` in front of the branches, or in
+///   [`select_biased!`](crate::select_biased), in the order in which they are written.
+/// * A leno operation is claimed. Any other future is polled beside them; it needs neither `Unpin` nor pinning.
+/// * `&mut future` keeps the future for later if it loses: `sending.into_inner()` gives its value back.
+/// * A pattern that does not match switches its branch off, and the value is dropped; the other branches are waited
+///   for. If none is left, `else` runs; without one it panics.
+/// * The losers are dropped before the handler runs. A handler may await, use `?`, `break`, `continue` and `return`.
+///
+/// Cancelling: dropping the enclosing future while it waits here cancels all branches, as dropping each would.
+///
+/// # Panics
+/// If all branches are off and there is no `else` (nor a `default`, if that is due to guards). If an operation lent by
+/// `&mut` had completed already.
+///
+/// ```
+/// use leno::select;
+/// use std::time::Duration;
+///
+/// # leno::block_on(async {
+/// let (tx, rx) = leno::bounded(2);
+/// let (_quit, quitting) = leno::bounded::<()>(1);
+/// tx.send("warp").await.unwrap();
+/// drop(tx);
+/// let mut seen = Vec::new();
+/// loop {
+///     select! {
+///         Ok(thread) = rx.recv() => seen.push(thread),
+///         _ = quitting.recv() => break,
+///         default(Duration::from_millis(1)) => break,
+///     }
+/// }
+/// assert_eq!(seen, ["warp"]);
+/// # });
+/// ```
+#[macro_export]
+macro_rules! select {
+    (biased; $($branches:tt)*) => {
+        $crate::__select_branches! { [await biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+    };
+    ($($branches:tt)*) => {
+        $crate::__select_branches! { [await random] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+    };
+}
+
+/// As [`select!`](crate::select!), looking at the branches in the order in which they are written: where several are ready
+/// the first of them wins, every time.
+#[macro_export]
+macro_rules! select_biased {
+    ($($branches:tt)*) => {
+        $crate::__select_branches! { [await biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+    };
+}
+
+/// As [`select!`](crate::select!), on a plain thread, which sleeps while it waits.
+///
+/// # Panics
+/// As `select!`, and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+///
+/// ```
+/// let (tx, rx) = leno::bounded(1);
+/// std::thread::spawn(move || tx.send_blocking(1));
+/// let (_never, nevers) = leno::rendezvous::<i32>();
+/// let sum = leno::select_blocking! {
+///     Ok(n) = rx.recv() => n,
+///     Ok(n) = nevers.recv() => -n,
+/// };
+/// assert_eq!(sum, 1);
+/// ```
+#[macro_export]
+macro_rules! select_blocking {
+    (biased; $($branches:tt)*) => {
+        $crate::__select_branches! { [block biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+    };
+    ($($branches:tt)*) => {
+        $crate::__select_branches! { [block random] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+    };
+}
+
+/// Reads the branches one by one: first what stands before `=>`, then the handler.
+///
+/// `[how order] [names that are left] [branches so far] [otherwise] [else] @ [the branch without its handler] tokens`
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_branches {
+    // All branches are read.
+    ($how:tt $names:tt [] $default:tt $else:tt @ []) => {
+        ::core::compile_error!("a select needs at least one branch: `pattern = future => handler`")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ []) => {
+        $crate::__select_run! { $how $branches $default $else }
+    };
+
+    // What stands before `=>`.
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [] default => $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [] $else @ [default ($crate::select::macros::Otherwise::Now)] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [] default($d:expr) => $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [] $else @ [default ($crate::select::macros::Otherwise::After($d))] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt [$($default:tt)+] $else:tt @ [] default $($rest:tt)*) => {
+        ::core::compile_error!("a select has one `default` branch at most")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [] else => $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default [] @ [else] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [$($else:tt)+] @ [] else $($rest:tt)*) => {
+        ::core::compile_error!("a select has one `else` branch at most")
+    };
+    ($how:tt [] $branches:tt $default:tt $else:tt @ [] $($rest:tt)+) => {
+        ::core::compile_error!("a select has 16 branches at most: use `leno::select::Select` for more")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] mut $x:ident = $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [(mut $x) (_)] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ ($($inner:tt)*) = $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else
+            @ [($($path)::+ ($($inner)*)) ($crate::__select_probe! { [$($path)::+] [] ($($inner)*) })] $($rest)*
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ {$($inner:tt)*} = $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else
+            @ [($($path)::+ {$($inner)*}) ($crate::__select_probe! { [$($path)::+] [] {$($inner)*} })] $($rest)*
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] ($($inner:tt)*) = $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else
+            @ [(($($inner)*)) ($crate::__select_probe! { [] [] ($($inner)*) })] $($rest)*
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $pattern:pat = $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [($pattern) ($pattern)] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [($($p:tt)+) $probe:tt] $future:expr, if $guard:expr => $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else @ [($($p)+) $probe ($future) ($guard)] $($rest)*
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [($($p:tt)+) $probe:tt] $future:expr => $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else @ [($($p)+) $probe ($future) (true)] $($rest)*
+        }
+    };
+
+    // The handler.
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:block, $($rest:tt)*) => {
+        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:block $($rest:tt)*) => {
+        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:expr, $($rest:tt)*) => {
+        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:expr) => {
+        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) }
+    };
+
+    ($($anything:tt)*) => {
+        ::core::compile_error!("a branch of a select is `pattern = future => handler`, `pattern = future, if guard => handler`, `default => handler`, `default(duration) => handler` or `else => handler`")
+    };
+}
+
+/// A pattern for a reference to what the given one is for: without `mut`, `ref` and `&`.
+///
+/// `[what is done] [the groups around it, each with what stood before it and what comes after it] tokens`
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_probe {
+    ([$($done:tt)*] []) => {
+        $($done)*
+    };
+    ([$($done:tt)*] [(paren [$($before:tt)*] [$($after:tt)*]) $($around:tt)*]) => {
+        $crate::__select_probe! { [$($before)* ($($done)*)] [$($around)*] $($after)* }
+    };
+    ([$($done:tt)*] [(brace [$($before:tt)*] [$($after:tt)*]) $($around:tt)*]) => {
+        $crate::__select_probe! { [$($before)* {$($done)*}] [$($around)*] $($after)* }
+    };
+    ([$($done:tt)*] [(bracket [$($before:tt)*] [$($after:tt)*]) $($around:tt)*]) => {
+        $crate::__select_probe! { [$($before)* [$($done)*]] [$($around)*] $($after)* }
+    };
+    ([$($done:tt)*] [$($around:tt)*] ($($inner:tt)*) $($rest:tt)*) => {
+        $crate::__select_probe! { [] [(paren [$($done)*] [$($rest)*]) $($around)*] $($inner)* }
+    };
+    ([$($done:tt)*] [$($around:tt)*] {$($inner:tt)*} $($rest:tt)*) => {
+        $crate::__select_probe! { [] [(brace [$($done)*] [$($rest)*]) $($around)*] $($inner)* }
+    };
+    ([$($done:tt)*] [$($around:tt)*] [$($inner:tt)*] $($rest:tt)*) => {
+        $crate::__select_probe! { [] [(bracket [$($done)*] [$($rest)*]) $($around)*] $($inner)* }
+    };
+    ($done:tt $around:tt mut $($rest:tt)*) => {
+        $crate::__select_probe! { $done $around $($rest)* }
+    };
+    ($done:tt $around:tt ref $($rest:tt)*) => {
+        $crate::__select_probe! { $done $around $($rest)* }
+    };
+    ($done:tt $around:tt & $($rest:tt)*) => {
+        $crate::__select_probe! { $done $around $($rest)* }
+    };
+    ($done:tt $around:tt && $($rest:tt)*) => {
+        $crate::__select_probe! { $done $around $($rest)* }
+    };
+    ([$($done:tt)*] $around:tt $token:tt $($rest:tt)*) => {
+        $crate::__select_probe! { [$($done)* $token] $around $($rest)* }
+    };
+}
+
+/// Adds a branch that was read whole.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_add {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [default $otherwise:tt] $handler:tt $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise $handler] $else @ [] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [else] $handler:tt $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default [$handler] @ [] $($rest)* }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [$pattern:tt $probe:tt $future:tt $guard:tt] $handler:tt $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe $future $guard $handler]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    ($($anything:tt)*) => {
+        ::core::compile_error!("a branch of a select is `pattern = future => handler`")
+    };
+}
+
+/// The select itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_run {
+    (
+        [$how:ident $order:ident]
+        [$([$name:ident ($($pattern:tt)+) ($($probe:tt)+) ($future:expr) ($guard:expr) ($handler:expr)])+]
+        [$(($otherwise:expr) ($default:expr))?]
+        [$(($else:expr))?]
+    ) => {{
+        let chosen = {
+            let guards = [$($guard),+];
+            let ($($name,)+) = ($($crate::select::macros::pin!(
+                $crate::select::macros::IntoFuture::into_future($future)
+            ),)+);
+            #[allow(unused_imports)]
+            use $crate::select::macros::{AsFuture as _, AsOperation as _};
+            let choice = $crate::select::macros::Choice::new(
+                $crate::__select_how!($order),
+                $crate::__select_how!(otherwise $($otherwise)?),
+                $crate::__select_how!(has_else $(($else))?),
+                &guards,
+                ($($crate::select::macros::Probe::new($name).arm(),)+),
+                |which| match which {
+                    $(
+                        #[allow(unused_variables)]
+                        $crate::select::macros::Which::$name($($probe)+) => true,
+                    )+
+                    #[allow(unreachable_patterns)]
+                    _ => false,
+                },
+            );
+            let chosen = $crate::__select_how!($how choice);
+            chosen
+        };
+        match chosen {
+            $($crate::select::macros::Chosen::Branch($crate::select::macros::Which::$name($($pattern)+)) => $handler,)+
+            $($crate::select::macros::Chosen::Default => $default,)?
+            $($crate::select::macros::Chosen::Else => $else,)?
+            #[allow(unreachable_patterns)]
+            _ => $crate::select::macros::nothing_left(),
+        }
+    }};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_how {
+    (biased) => {
+        true
+    };
+    (random) => {
+        false
+    };
+    (has_else) => {
+        false
+    };
+    (has_else $else:tt) => {
+        true
+    };
+    (otherwise) => {
+        $crate::select::macros::Otherwise::Wait
+    };
+    (otherwise $otherwise:expr) => {
+        $otherwise
+    };
+    (await $choice:ident) => {
+        $choice.await
+    };
+    (block $choice:ident) => {
+        $choice.block()
+    };
+}
