@@ -26,7 +26,7 @@
 //! |---|---|
 //! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels |
 //! | [`sync`] | [`Mutex`](sync::Mutex) |
-//! | [`select`] | waiting for several operations at once |
+//! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
 //!

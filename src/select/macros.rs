@@ -374,7 +374,7 @@ groups! {
 /// ```
 ///
 /// The value is the handler's. Everything is as in `tokio::select!`, and more is certain: see
-/// [the module](crate::select#what-is-atomic).
+/// [the module](mod@crate::select#what-is-atomic).
 ///
 /// * All guards are evaluated first, then all futures, also those whose guard is false; these are not polled.
 /// * Branches are looked at from a random one on. With `biased;` in front of the branches, or in

@@ -1,49 +1,80 @@
 //! L3: waiting for several operations and completing exactly one of them.
 //!
-//! [`select`] takes a tuple of two to four branches and resolves when one of them has happened. leno's
-//! operations ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`closed`](crate::Sender::closed),
-//! [`lock`](crate::sync::Mutex::lock)) are *claimed*: they stay in their queues while the select waits, and at the
-//! moment at which a peer meets one of them the others can no longer happen. Any other future can stand beside
-//! them in [`foreign`]; it is polled.
+//! | | branches | where |
+//! |---|---|---|
+//! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 16, any futures, with patterns and guards | in async code |
+//! | [`select_blocking!`](crate::select_blocking!) | the same | on a plain thread |
+//! | [`Select`] | receives and sends, any number, known as the program runs | both |
+//! | [`select()`], [`select_biased()`] | two to four, as a future that can be kept | both |
 //!
 //! ```
-//! use leno::select::{Selected2, select};
+//! use leno::select;
 //!
 //! # leno::block_on(async {
 //! let (warp, warps) = leno::bounded(1);
 //! let (_weft, wefts) = leno::bounded::<&str>(1);
 //! warp.send(1).await.unwrap();
-//! match select((warps.recv(), wefts.recv())).await {
-//!     Selected2::First(warp) => assert_eq!(warp, Ok(1)),
-//!     Selected2::Second(_) => unreachable!("nothing was sent there"),
-//! }
+//! let seen = select! {
+//!     Ok(number) = warps.recv() => format!("warp {number}"),
+//!     Ok(name) = wefts.recv() => format!("weft {name}"),
+//!     else => String::from("both are closed"),
+//! };
+//! assert_eq!(seen, "warp 1");
 //! # });
 //! ```
+//!
+//! Moving here from `tokio::select!` or `crossbeam_channel::select!`: [`moving`].
+//!
+//! # What is atomic
+//!
+//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
+//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock)), by value or by `&mut`, are **claimed**. While the
+//! select waits they all stand in their queues under one word, and whoever meets one of them moves that word first. So
+//! exactly one of them happens: a value is taken from one channel only, a value is sent in one branch only, at most one
+//! lock is taken; and no send can go to, and no value can come from, a branch that has lost. Two selects that meet
+//! each other agree on it, too.
+//!
+//! *Any other future* (a `JoinHandle`, a [`sleep`](crate::sleep()), an `async` block, a socket's) is **polled**. It
+//! is polled only while no operation of the select can be claimed, so that it and a claimed branch cannot both complete.
+//! But a future that has lost has been polled, and what it has done by then is done: an `async` block that has received
+//! a value and now awaits something else loses the value when it is dropped. Wrapping an operation in such a future makes it a
+//! polled one: `select! { v = rx.recv() => … }` is atomic, `select! { v = async { rx.recv().await } => … }` is as
+//! good as the futures in it.
 //!
 //! # What happens to the others
 //!
-//! They are taken out of their queues before the select resolves: they have taken, sent and locked nothing, and
-//! leave nothing behind. A send that was made in the branch is dropped with its value. To keep the value, make
-//! the future outside and lend it:
+//! They are taken out of their queues before the handler runs, and dropped: they have taken, sent and locked nothing, and
+//! leave nothing behind. A send that was made in the branch is dropped with its value. To keep the value, make the
+//! future outside and lend it:
 //!
 //! ```
-//! use leno::select::{Selected2, select};
+//! use leno::select;
 //!
 //! # leno::block_on(async {
 //! let (tx, _rx) = leno::rendezvous();
-//! let (quit, quitting) = leno::bounded(1);
-//! quit.send(()).await.unwrap();
 //! let mut sending = tx.send(String::from("kept"));
-//! if let Selected2::Second(_) = select((&mut sending, quitting.recv())).await {
-//!     assert_eq!(sending.into_inner().as_deref(), Some("kept"));
+//! select! {
+//!     sent = &mut sending => sent.unwrap(),
+//!     default => {}
 //! }
+//! assert_eq!(sending.into_inner().as_deref(), Some("kept"));
 //! # });
 //! ```
 //!
-//! # Order
+//! # Order, fairness, starvation
 //!
-//! [`select`] starts to look at a random branch, so that none starves; [`select_biased`] takes the first that is
-//! ready in the order written. A closed channel makes its branch ready, with the error.
+//! Ready branches are found before anything waits. `select!` starts to look at a random branch, so that each of `k` ready ones
+//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time, and a
+//! branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
+//! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
+//!
+//! A select that waits has a place in the queue of each of its operations, like every other waiter. One that is not
+//! chosen and selects again begins again at the back.
+//!
+//! # Cancelling
+//!
+//! Dropping a select, or the future that it stands in, cancels all its branches, as dropping each would: no value is lost,
+//! and what was handed over at that very moment goes to the next in line.
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").
@@ -54,6 +85,7 @@ mod dynamic;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
 pub mod macros;
+pub mod moving;
 
 use std::fmt;
 use std::future::Future;

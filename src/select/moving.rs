@@ -1,0 +1,58 @@
+//! Moving from `tokio::select!` and `crossbeam_channel::select!`. There is no code here.
+//!
+//! # From `tokio::select!`
+//!
+//! The syntax is the same: patterns, `, if` guards, `else`, `biased;`, handlers with `.await`, `?`, `break` and `continue`. Put
+//! `leno::select!` in place of `tokio::select!`; on tokio's runtime too, as leno's futures run on any executor.
+//!
+//! What is different, mostly for the better:
+//!
+//! * *Cancellation safety* is not a question any more for leno's operations. `tokio::select!` polls and drops, so that each
+//!   future has to say whether it can be dropped without loss, and a lost `send` loses its value. Here a branch that
+//!   loses has done nothing, `send` included. Other futures are as before: what they have done when they lose is done.
+//! * *`default`* runs if nothing is ready now, and `default(duration)` if nothing is for so long. In tokio these are
+//!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`.
+//! * *`select_biased!`* is short for `biased;`.
+//! * At most 16 branches, instead of 64; [`Select`](super::Select) has no limit.
+//! * A future that is used again is lent by `&mut`, as in tokio. A leno operation keeps its value if it loses, but not its place
+//!   in the line.
+//!
+//! ```
+//! # leno::block_on(async {
+//! # let (tx, rx) = leno::bounded::<u8>(1);
+//! # let (_shut, shutdown) = leno::bounded::<()>(1);
+//! # drop(tx);
+//! loop {
+//!     leno::select! {
+//!         biased;
+//!         _ = shutdown.recv() => break,
+//!         received = rx.recv() => match received {
+//!             Ok(byte) => println!("{byte}"),
+//!             Err(_) => break,
+//!         },
+//!     }
+//! }
+//! # });
+//! ```
+//!
+//! # From `crossbeam_channel::select!`
+//!
+//! | crossbeam | leno |
+//! |---|---|
+//! | `recv(rx) -> msg => …` | `msg = rx.recv() => …` |
+//! | `send(tx, value) -> res => …` | `res = tx.send(value) => …` |
+//! | `default => …`, `default(d) => …` | the same |
+//! | `select!` on a thread | [`select_blocking!`](crate::select_blocking!) |
+//! | `select_biased!` | `select_blocking! { biased; … }` |
+//! | `Select::new()`, `sel.recv(&rx)`, `sel.send(&tx)` | [`Select::new`](super::Select::new), `set.recv(&rx)`, `set.send(&tx, value)`: the value goes in at registration |
+//! | `sel.select()` | `set.select().wait()`, or `.await` |
+//! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
+//! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
+//! | `ready()` | none: an operation that is not carried out says little in a program with several receivers |
+//! | `after(d)`, `tick(d)`, `never()` | `default(d)`, or [`sleep`](crate::sleep()) as a branch; `std::future::pending()` |
+//!
+//! * A crossbeam operation that was selected has to be completed, or the program panics. Here it has happened already; an
+//!   [`Operation`](super::Operation) that is dropped keeps its outcome for the next select.
+//! * A value in a losing send: crossbeam evaluates it only if the branch wins. Here it is evaluated first, and dropped if the
+//!   branch loses; lend the future by `&mut` to keep it.
+//! * `recv` gives `Err` if the channel is closed *and empty*, in both.
