@@ -36,6 +36,28 @@
 //! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. All futures of leno are
 //! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive.
 
+//! # Models of your own code
+//!
+//! [loom](https://docs.rs/loom) runs a piece of concurrent code in every interleaving. leno's channels,
+//! [`Mutex`](sync::Mutex) and [`select!`] can take part in a model of your own code: they are built on loom's atomics,
+//! cells and threads if the compiler is given `--cfg leno_loom` and leno its feature `loom`.
+//!
+//! ```toml
+//! [target.'cfg(leno_loom)'.dependencies]
+//! leno = { version = "0.1", features = ["loom"] }
+//! loom = { version = "0.7", features = ["futures"] }
+//! ```
+//!
+//! ```text
+//! RUSTFLAGS="--cfg leno_loom" cargo test --test model
+//! ```
+//!
+//! In the model, threads are loom's; operations wait by their blocking forms (`send_blocking`, `.wait()`,
+//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`], [`sync`] and
+//! [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of its own and its time
+//! never passes (a deadline, and `default(duration)`, never come); and a `Mutex` in a `static`, since loom's atomics have no constant
+//! constructor. Keep models small: four threads, and a bound for the preemptions (`LOOM_MAX_PREEMPTIONS=2`).
+
 mod prim;
 mod task;
 mod wait;

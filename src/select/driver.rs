@@ -36,7 +36,7 @@ use std::task::{Context, Poll};
 
 use super::arm::{Arm, Arms};
 use crate::task::{budget, thread};
-use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter};
+use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter, look_again};
 
 /// Branches whose registrations need no memory of their own.
 const INLINE: usize = 8;
@@ -137,7 +137,7 @@ impl Driver {
             Looked::Won(winner) => Poll::Ready(winner),
             Looked::Nothing => Poll::Pending,
             Looked::Again => {
-                cx.waker().wake_by_ref();
+                look_again(cx);
                 Poll::Pending
             }
         }

@@ -110,6 +110,6 @@ mod word;
 pub(crate) use batch::{Batch, wake_all};
 pub(crate) use line::{Bell, Closed, Line};
 pub(crate) use node::{Hand, NodeRef, Popped, Waiter};
-pub(crate) use operation::{Attempt, Branch, Cancelled, Enter, Nudged, Operation};
+pub(crate) use operation::{Attempt, Branch, Cancelled, Enter, Nudged, Operation, look_again};
 pub(crate) use queue::{Detached, Entered, Queue, Side};
 pub(crate) use word::{Busied, State};

@@ -24,6 +24,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::node::{NodeRef, Waiter};
 use super::word::{Busied, State};
+use crate::prim;
 use crate::task::{budget, thread};
 
 /// What a look without waiting found.
@@ -133,6 +134,15 @@ pub(crate) trait Branch {
     }
 }
 
+/// Has the task polled again once others have run.
+pub(crate) fn look_again(cx: &mut Context<'_>) {
+    cx.waker().wake_by_ref();
+    if prim::MODEL {
+        // A model's executor may know nobody else to run.
+        prim::thread::yield_now();
+    }
+}
+
 /// How a wait ended that its owner broke off.
 #[must_use]
 #[derive(Debug)]
@@ -217,7 +227,7 @@ impl<B: Branch> Operation<B> {
             Attempt::Again if cfg!(leno_bug = "again_joins_the_line") => None,
             Attempt::Again => {
                 // Not into the line: a notification for somebody else's value would be lost on it.
-                cx.waker().wake_by_ref();
+                look_again(cx);
                 Some(Poll::Pending)
             }
         }
@@ -252,7 +262,7 @@ impl<B: Branch> Operation<B> {
                 Step::Ready(output) => return self.over(output),
                 Step::Pending => return Poll::Pending,
                 Step::Again => {
-                    cx.waker().wake_by_ref();
+                    look_again(cx);
                     return Poll::Pending;
                 }
                 Step::Reenter => {
