@@ -39,14 +39,17 @@
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
 
 mod branch;
+mod buffer;
 mod deep;
 mod error;
 mod future;
 mod handle;
 mod iter;
+mod mover;
 mod rendezvous;
 mod ring;
 mod shared;
+mod store;
 mod stream;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};

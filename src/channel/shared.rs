@@ -5,6 +5,7 @@
 
 use std::ptr::NonNull;
 
+use super::buffer::Buffer;
 use super::deep::Deep;
 use super::rendezvous::Rendezvous;
 use super::ring::Ring;
@@ -25,7 +26,7 @@ pub(super) struct Shared<T> {
 #[allow(clippy::large_enum_variant, reason = "a box would cost every operation of a ring a step")]
 enum Kind<T> {
     Rendezvous(Rendezvous<T>),
-    Ring(Ring<T>),
+    Ring(Buffer<Ring<T>>),
     Deep(Deep<T>),
 }
 
@@ -58,7 +59,7 @@ impl<T> Shared<T> {
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
         let kind = match capacity {
             Some(0) => Kind::Rendezvous(Rendezvous::new()),
-            Some(capacity) if Ring::<T>::suits(capacity) => Kind::Ring(Ring::new(capacity)),
+            Some(capacity) if Ring::<T>::suits(capacity) => Kind::Ring(Buffer::new(Ring::new(capacity))),
             capacity => Kind::Deep(Deep::new(capacity.unwrap_or(usize::MAX))),
         };
         let shared = Shared {
