@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::exec::{self, Exec};
 use crate::measure::{Sample, sample};
-use crate::peers::{self, Channel, Lock, VisitChannels, VisitLocks};
+use crate::peers::{self, Channel, Lock, UNBOUNDED, VisitChannels, VisitLocks};
 use crate::watchdog;
 use crate::work::{self, Abandon, ChannelWork, Create, PingPong, Select, Transfer, Uncontended};
 
@@ -52,8 +52,8 @@ pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
     for workers in [1, 2] {
         for (shape, producers, consumers) in [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)] {
-            for capacity in [0, 1, 64] {
-                let name = format!("{shape}, capacity {capacity}");
+            for capacity in [0, 1, 64, UNBOUNDED] {
+                let name = format!("{shape}, {}", size(capacity));
                 cells.push(on_tasks(&name, workers, Transfer { capacity, producers, consumers }));
             }
         }
@@ -69,9 +69,9 @@ pub fn all() -> Vec<Cell> {
         cells.push(on_executors("spawn and join, one", workers, Executors::SpawnOne));
         cells.push(on_executors("spawn and join, 100", workers, Executors::SpawnMany));
     }
-    for capacity in [1, 64] {
+    for capacity in [1, 64, UNBOUNDED] {
         for (call, tried) in [("futures", false), ("try", true)] {
-            let name = format!("uncontended send and receive, capacity {capacity}, {call}");
+            let name = format!("uncontended send and receive, {}, {call}", size(capacity));
             cells.push(on_tasks(&name, 1, Uncontended { capacity, tried }));
         }
     }
@@ -82,13 +82,17 @@ pub fn all() -> Vec<Cell> {
         cells.push(on_tasks(&name, 1, Abandon { capacity }));
     }
     for (shape, producers, consumers) in [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)] {
-        for capacity in [0, 1, 64] {
-            let name = format!("{shape}, capacity {capacity}");
+        for capacity in [0, 1, 64, UNBOUNDED] {
+            let name = format!("{shape}, {}", size(capacity));
             cells.push(on_threads(&name, Transfer { capacity, producers, consumers }));
         }
     }
     cells.push(on_threads("rendezvous round trip", PingPong { capacity: 0 }));
     cells
+}
+
+fn size(capacity: usize) -> String {
+    if capacity == UNBOUNDED { "unbounded".to_owned() } else { format!("capacity {capacity}") }
 }
 
 fn named(name: &str, workers: usize) -> String {

@@ -1,12 +1,12 @@
 //! flume.
 
-use flume::{Receiver, Sender, bounded};
+use flume::{Receiver, Sender, bounded, unbounded};
 
 super::adapter! {
     /// From tasks, with one receiver. With several, flume 0.12 can lose a wake-up (a receiver that was woken and
     /// found the channel empty queues up again without a second look), and then a run never ends.
     Flume, "flume", Mpsc, Sender<u64>, Receiver<u64>;
-    open(capacity) Some(bounded(capacity));
+    open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send_async(value).await.is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv_async().await.ok(), try rx.try_recv().ok();
 }
@@ -14,7 +14,7 @@ super::adapter! {
 super::adapter! {
     /// From threads.
     FlumeBlocking, "flume", Mpmc, Sender<u64>, Receiver<u64>;
-    open(capacity) Some(bounded(capacity));
+    open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().ok(), try rx.try_recv().ok();
 }

@@ -1,11 +1,13 @@
 //! kanal.
 
-use kanal::{AsyncReceiver, AsyncSender, Receiver, Sender, bounded, bounded_async};
+use kanal::{
+    AsyncReceiver, AsyncSender, Receiver, Sender, bounded, bounded_async, unbounded, unbounded_async,
+};
 
 super::adapter! {
     /// From tasks.
     Kanal, "kanal", Mpmc, AsyncSender<u64>, AsyncReceiver<u64>;
-    open(capacity) Some(bounded_async(capacity));
+    open(capacity) Some(bounded_async(capacity)), unbounded unbounded_async();
     send(tx, value) tx.send(value).await.is_ok(), try matches!(tx.try_send(value), Ok(true));
     recv(rx) rx.recv().await.ok(), try rx.try_recv().ok().flatten();
 }
@@ -13,7 +15,7 @@ super::adapter! {
 super::adapter! {
     /// From threads.
     KanalBlocking, "kanal", Mpmc, Sender<u64>, Receiver<u64>;
-    open(capacity) Some(bounded(capacity));
+    open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send(value).is_ok(), try matches!(tx.try_send(value), Ok(true));
     recv(rx) rx.recv().ok(), try rx.try_recv().ok().flatten();
 }

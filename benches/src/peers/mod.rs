@@ -17,6 +17,9 @@ mod locks;
 mod std_mpsc;
 mod tokio;
 
+/// The capacity that stands for an unbounded channel.
+pub const UNBOUNDED: usize = usize::MAX;
+
 /// A library's channel of `u64`.
 pub trait Channel: 'static {
     /// Its name in tables.
@@ -118,7 +121,7 @@ pub fn locks(visitor: &mut impl VisitLocks) {
 macro_rules! adapter {
     (
         $(#[$doc:meta])* $Adapter:ident, $name:literal, $Kind:ident, $Tx:ty, $Rx:ty;
-        open($capacity:ident) $open:expr;
+        open($capacity:ident) $open:expr $(, unbounded $unbounded:expr)?;
         send($tx:ident, $value:ident) $send:expr, try $try_send:expr;
         recv($rx:ident) $recv:expr, try $try_recv:expr;
         $(either($a:ident, $b:ident) $either:expr;)?
@@ -132,6 +135,9 @@ macro_rules! adapter {
             type Rx = $Rx;
 
             fn open($capacity: usize) -> Option<(Self::Tx, Self::Rx)> {
+                if $capacity == super::UNBOUNDED {
+                    return super::adapter!(@unbounded $($unbounded)?);
+                }
                 $open
             }
             fn another_tx(_tx: &Self::Tx) -> Option<Self::Tx> {
@@ -157,6 +163,8 @@ macro_rules! adapter {
             }
         }
     };
+    (@unbounded) => { None };
+    (@unbounded $unbounded:expr) => { Some($unbounded) };
     (@tx Spsc $tx:ident) => { None };
     (@tx $Many:ident $tx:ident) => { Some($tx.clone()) };
     (@rx Mpmc $rx:ident) => { Some($rx.clone()) };
