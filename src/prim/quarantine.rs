@@ -1,36 +1,56 @@
 //! Memory that a model gave back: kept for a while, so that its address does not come back within one execution.
 //! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic.
 
+use std::alloc::{Layout, dealloc};
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
 /// More blocks than one execution frees.
 const KEPT: usize = 10_000;
 
-static BLOCKS: Mutex<VecDeque<Box<dyn Send>>> = Mutex::new(VecDeque::new());
+static BLOCKS: Mutex<VecDeque<Block>> = Mutex::new(VecDeque::new());
 
-/// Drops the value at once, and frees its memory later.
-pub(crate) fn free<T: 'static>(value: Box<T>) {
-    struct Block<T>(#[expect(dead_code, reason = "kept, not read")] Box<MaybeUninit<T>>);
-    // SAFETY: nothing is left in it but memory.
-    unsafe impl<T> Send for Block<T> {}
-
-    let raw = Box::into_raw(value);
-    // SAFETY: it was a box, and its value is dropped once, here; only its memory lives on.
-    let block = unsafe {
-        raw.drop_in_place();
-        Block(Box::from_raw(raw.cast::<MaybeUninit<T>>()))
-    };
-    keep(Box::new(block));
+/// Memory of a box, and what is to be done with it in the end.
+struct Block {
+    memory: *mut u8,
+    layout: Layout,
+    end: Option<unsafe fn(*mut u8)>,
 }
 
-/// Frees the memory later, and drops the value then.
-pub(crate) fn keep<T: Send + 'static>(block: Box<T>) {
+// SAFETY: it is owned memory, with a value that is Send in it or none.
+unsafe impl Send for Block {}
+
+/// Drops the value at once, and frees its memory later.
+pub(crate) fn free<T>(value: Box<T>) {
+    let layout = Layout::for_value(&*value);
+    let raw = Box::into_raw(value);
+    // SAFETY: it was a box, and its value is dropped once, here; only its memory lives on.
+    unsafe { raw.drop_in_place() };
+    store(Block { memory: raw.cast(), layout, end: None });
+}
+
+/// Keeps the value for as long as its memory.
+pub(crate) fn keep<T: Send + 'static>(value: Box<T>) {
+    let layout = Layout::for_value(&*value);
+    store(Block { memory: Box::into_raw(value).cast(), layout, end: Some(|raw| unsafe { raw.cast::<T>().drop_in_place() }) });
+}
+
+fn store(block: Block) {
+    if block.layout.size() == 0 {
+        return;
+    }
     let mut blocks = BLOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     blocks.push_back(block);
     if blocks.len() > KEPT {
-        blocks.pop_front();
+        if let Some(oldest) = blocks.pop_front() {
+            // SAFETY: it was a box of this layout, whose value is there still if there is an end to it.
+            unsafe {
+                if let Some(end) = oldest.end {
+                    end(oldest.memory);
+                }
+                dealloc(oldest.memory, oldest.layout);
+            }
+        }
     }
 }
 
