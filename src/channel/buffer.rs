@@ -1,5 +1,5 @@
 //! Buffered channels: how senders and receivers claim slots, and wait for them. What the slots are is the
-//! [`Store`]'s, such as a [ring](super::ring).
+//! [`Store`]'s: a [ring](super::ring), or [blocks](super::blocks).
 //!
 //! Claiming a slot is one compare-exchange of `tail` (senders) or `head` (receivers). The value follows. So a slot
 //! can be *claimed but not yet published*; nobody waits for it: an operation that needs it looks again later
@@ -12,9 +12,11 @@
 //! | `CLOSED` | tail | `close` | no value enters any more |
 //! | `DISCARD` | tail | `discard` | nobody wants what is in flight: who publishes drops what there is |
 //! | `RECEIVERS` | tail | a receiver that has joined its line | publishers have to notify (the [`Bell`]) |
-//! | `GATE` | tail | a sender that has joined its line | newcomers may not overtake: only the [mover](super::mover) pushes |
+//! | `GATE` | tail | a sender that has joined its line | newcomers may not overtake: only the mover pushes |
 //! | `SENDERS` | head | the same | receivers have made room for somebody: call the mover |
 //! | `KNOCK` | both | the same | somebody has joined since the mover cleared it: it may not lift the gate |
+//!
+//! The mover has [a page of its own](super::mover).
 //!
 //! # Invariants
 //! 1. The slots from `head` to `tail` hold values, except those claimed and not yet published.

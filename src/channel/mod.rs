@@ -38,9 +38,10 @@
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
 
+mod block;
+mod blocks;
 mod branch;
 mod buffer;
-mod deep;
 mod error;
 mod future;
 mod handle;
@@ -72,7 +73,8 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 /// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
-/// 1024, and as the channel fills beyond that.
+/// 1024 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
+/// it empties.
 ///
 /// ```
 /// let (tx, rx) = leno::bounded(1);
@@ -86,7 +88,9 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 
 /// A channel that holds any number of values; sends never wait.
 ///
-/// Nothing slows a sender down that is faster than its receivers: prefer [`bounded`] where that can happen.
+/// Room is allocated in blocks as the channel fills, and freed as it empties, but for a block or two. Nothing slows a
+/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^58 values, on
+/// 32-bit machines 2^26; only beyond that sends would wait.)
 ///
 /// ```
 /// let (tx, rx) = leno::unbounded();

@@ -21,7 +21,7 @@ use std::mem::MaybeUninit;
 use crossbeam_utils::CachePadded;
 
 use super::store::{FLAGS, ONE, Store};
-use crate::prim::{AtomicUsize, Ordering, UnsafeCell};
+use crate::prim::{AtomicUsize, Ordering, RING_SLOTS, UnsafeCell};
 
 pub(super) struct Ring<T> {
     head: CachePadded<AtomicUsize>,
@@ -41,7 +41,7 @@ const PUBLISH: Ordering =
 
 impl<T> Ring<T> {
     /// The largest capacity that a ring can have.
-    const MAX: usize = 1024;
+    const MAX: usize = RING_SLOTS;
 
     /// The most memory that is taken at once.
     const MAX_BYTES: usize = 256 << 10;

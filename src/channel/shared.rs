@@ -5,8 +5,8 @@
 
 use std::ptr::NonNull;
 
+use super::blocks::Blocks;
 use super::buffer::Buffer;
-use super::deep::Deep;
 use super::rendezvous::Rendezvous;
 use super::ring::Ring;
 use super::{RecvError, SendError};
@@ -27,7 +27,7 @@ pub(super) struct Shared<T> {
 enum Kind<T> {
     Rendezvous(Rendezvous<T>),
     Ring(Buffer<Ring<T>>),
-    Deep(Deep<T>),
+    Blocks(Buffer<Blocks<T>>),
 }
 
 /// The same call on whatever kind it is; `Rendezvous` may be given a call of its own.
@@ -39,7 +39,7 @@ macro_rules! each {
         match &$shared.kind {
             Kind::Ring($kind) => $buffered,
             Kind::Rendezvous($kind) => $rendezvous,
-            Kind::Deep($kind) => $buffered,
+            Kind::Blocks($kind) => $buffered,
         }
     };
 }
@@ -60,7 +60,7 @@ impl<T> Shared<T> {
         let kind = match capacity {
             Some(0) => Kind::Rendezvous(Rendezvous::new()),
             Some(capacity) if Ring::<T>::suits(capacity) => Kind::Ring(Buffer::new(Ring::new(capacity))),
-            capacity => Kind::Deep(Deep::new(capacity.unwrap_or(usize::MAX))),
+            capacity => Kind::Blocks(Buffer::new(Blocks::new(capacity))),
         };
         let shared = Shared {
             kind,
@@ -192,7 +192,7 @@ impl<T> Shared<T> {
     pub(super) fn give_back(&self, value: T, rank: u64) {
         match &self.kind {
             Kind::Rendezvous(kind) => kind.give_back(value, rank),
-            Kind::Ring(_) | Kind::Deep(_) => unreachable!("buffered kinds hand nothing over"),
+            Kind::Ring(_) | Kind::Blocks(_) => unreachable!("buffered kinds hand nothing over"),
         }
     }
 
@@ -221,7 +221,7 @@ impl<T> Shared<T> {
                 (detached.is_some(), detached)
             }
             Kind::Ring(kind) => (kind.close(), None),
-            Kind::Deep(kind) => (kind.close(), None),
+            Kind::Blocks(kind) => (kind.close(), None),
         };
         self.finish_close(detached);
         first
@@ -238,7 +238,7 @@ impl<T> Shared<T> {
         let [receivers, senders] = match &self.kind {
             Kind::Rendezvous(_) => [detached, None],
             Kind::Ring(kind) => kind.detach(),
-            Kind::Deep(kind) => kind.detach(),
+            Kind::Blocks(kind) => kind.detach(),
         };
         let all = [receivers, senders, self.watchers.close()].into_iter().flatten().flatten();
         wake_all(all.filter_map(|waiting| match waiting.notify() {
@@ -293,7 +293,7 @@ impl<T> Shared<T> {
     pub(super) fn place(&self, end: End) -> Option<(*const (), bool)> {
         match &self.kind {
             Kind::Rendezvous(kind) => Some((kind.place(), end == End::Sender)),
-            Kind::Ring(_) | Kind::Deep(_) => None,
+            Kind::Ring(_) | Kind::Blocks(_) => None,
         }
     }
 

@@ -34,8 +34,8 @@ pub(super) trait Store {
     /// The slot at `head`, if its value has been published and it can be claimed.
     fn value(&self, head: usize) -> Option<Self::Place>;
 
-    /// There was no [`room`](Store::room) at `tail`, and yet it is not full. True: there may be now; false: the slot is
-    /// in somebody's hands.
+    /// There was no [`room`](Store::room) at `tail`, and yet it is not full. True: there may be some now; false: the
+    /// slot is in somebody's hands.
     fn bring_room(&self, _tail: usize) -> bool {
         false
     }

@@ -37,6 +37,9 @@ pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
     std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
 }
 
+pub(crate) const BLOCK_SLOTS: usize = 2;
+pub(crate) const RING_SLOTS: usize = 3;
+
 /// loom's mutex.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);

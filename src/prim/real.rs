@@ -44,6 +44,9 @@ pub(crate) fn named<T>(_: usize) -> *mut T {
     unreachable!("real builds name nodes by a table")
 }
 
+pub(crate) const BLOCK_SLOTS: usize = 32;
+pub(crate) const RING_SLOTS: usize = 1024;
+
 /// `std::sync::Mutex` that ignores poisoning.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(std::sync::Mutex<T>);

@@ -1,0 +1,300 @@
+//! Linked blocks, of two slots each here: publication in and out of order, boundaries, the freeing of blocks, the
+//! limit of a bounded channel, the end.
+
+use leno::channel::{RecvError, TrySendError};
+use leno::{Receiver, Sender, bounded, unbounded};
+
+use super::scenarios::harness::thread;
+use super::scenarios::support::{Value, Values, poll, settle};
+
+/// Slots of a block.
+const SLOTS: usize = 2;
+
+/// The smallest capacity that is too large for a ring, here.
+const LIMIT: usize = 4;
+
+/// A channel whose first block is full and read: the next send and the next receive are in the second one.
+fn at_a_boundary() -> (Sender<usize>, Receiver<usize>) {
+    let (tx, rx) = unbounded();
+    for number in 0..SLOTS {
+        tx.try_send(number).unwrap();
+        assert_eq!(rx.try_recv(), Ok(number));
+    }
+    (tx, rx)
+}
+
+/// What is in the channel when nobody is in the middle of anything.
+fn drain(rx: &Receiver<usize>) -> Vec<usize> {
+    std::iter::from_fn(|| rx.try_recv().ok()).collect()
+}
+
+/// A receiver registers and looks again while a value is published.
+pub(crate) fn publish_against_register() {
+    let (tx, rx) = unbounded();
+    // The sender stays, or its end would wake the receiver.
+    let sender = thread::spawn(move || {
+        tx.try_send(7).unwrap();
+        tx
+    });
+    assert_eq!(rx.recv_blocking(), Ok(7));
+    drop(sender.join().unwrap());
+    rx.assert_valid();
+}
+
+/// Two senders publish in one block, in either order: all is ready when they are through.
+pub(crate) fn two_senders_in_a_block() {
+    let (tx, rx) = unbounded();
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    tx.try_send(2).unwrap();
+    sender.join().unwrap();
+    assert_eq!(rx.len(), 2);
+    let mut received = drain(&rx);
+    received.sort_unstable();
+    assert_eq!(received, [1, 2]);
+}
+
+/// Two senders publish in one block while a receiver looks, which may be told to look again.
+pub(crate) fn two_senders_against_a_receiver() {
+    let (tx, rx) = unbounded();
+    let senders = [1, 2].map(|number| {
+        let tx = tx.clone();
+        thread::spawn(move || tx.try_send(number).unwrap())
+    });
+    let early = [rx.try_recv(), rx.try_recv()].into_iter().flatten();
+    for sender in senders {
+        sender.join().unwrap();
+    }
+    assert_eq!(drain(&rx).into_iter().chain(early).sum::<usize>(), 3);
+}
+
+/// Two senders make the very first block.
+pub(crate) fn two_senders_make_the_first_block() {
+    let values = Values::default();
+    let (tx, rx) = unbounded();
+    let (first, second) = (values.make(1), values.make(2));
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(first).unwrap());
+    tx.try_send(second).unwrap();
+    sender.join().unwrap();
+    let received = [rx.try_recv().unwrap().number, rx.try_recv().unwrap().number];
+    assert!(received == [1, 2] || received == [2, 1]);
+    assert_eq!(values.alive(), 0);
+}
+
+/// The last slot of a block and the first of the next one are claimed by two senders.
+pub(crate) fn two_senders_across_a_boundary() {
+    let (tx, rx) = unbounded();
+    tx.try_send(0).unwrap();
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    tx.try_send(2).unwrap();
+    sender.join().unwrap();
+    let received = drain(&rx);
+    assert!(received == [0, 1, 2] || received == [0, 2, 1]);
+}
+
+/// One sender is about to link a block; another one does, and goes on past the end of that.
+pub(crate) fn a_sender_is_late_at_a_boundary() {
+    let (tx, rx) = at_a_boundary();
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(10).unwrap());
+    for number in 2..5 {
+        tx.try_send(number).unwrap();
+    }
+    sender.join().unwrap();
+    tx.try_send(5).unwrap();
+    let mut received = drain(&rx);
+    assert_eq!(received.iter().copied().filter(|&number| number < 10).collect::<Vec<_>>(), [2, 3, 4, 5]);
+    received.sort_unstable();
+    assert_eq!(received, [2, 3, 4, 5, 10]);
+}
+
+/// One sender looks for the next block while another one goes on to it, and the block before is freed.
+pub(crate) fn a_sender_visits_a_block_that_is_freed() {
+    let (tx, rx) = at_a_boundary();
+    let other = tx.clone();
+    let sender = thread::spawn(move || other.try_send(10).unwrap());
+    tx.try_send(2).unwrap();
+    let first = rx.try_recv();
+    sender.join().unwrap();
+    let mut received = drain(&rx);
+    received.extend(first);
+    received.sort_unstable();
+    assert_eq!(received, [2, 10]);
+}
+
+/// A sender goes on to the next block, and further, and a receiver after it: blocks are linked, freed, kept in the
+/// cache and taken from there.
+pub(crate) fn sender_against_receiver_across_boundaries() {
+    let (tx, rx) = at_a_boundary();
+    let sender = thread::spawn(move || {
+        for number in 2..5 {
+            tx.try_send(number).unwrap();
+        }
+    });
+    for number in 2..5 {
+        assert_eq!(rx.recv_blocking(), Ok(number));
+    }
+    sender.join().unwrap();
+    rx.assert_valid();
+}
+
+/// A channel with a value left in the first block and one in the second.
+fn values_on_both_sides(values: &Values) -> (Sender<Value>, Receiver<Value>) {
+    let (tx, rx) = unbounded();
+    for number in 0..=SLOTS {
+        tx.try_send(values.make(number)).unwrap();
+    }
+    for number in 0..SLOTS - 1 {
+        assert_eq!(rx.try_recv().unwrap().number, number);
+    }
+    (tx, rx)
+}
+
+/// The last slot of a block and the first of the next one are read by two receivers: the one who goes on does not
+/// free the block under the other one.
+pub(crate) fn two_receivers_across_a_boundary() {
+    let values = Values::default();
+    let (tx, rx) = values_on_both_sides(&values);
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap().number);
+    let here = rx.try_recv().unwrap().number;
+    let there = receiver.join().unwrap();
+    assert_eq!(here + there, 2 * SLOTS - 1);
+    assert_eq!(values.alive(), 0);
+    drop(tx);
+}
+
+/// The same with a sender that links the next block meanwhile, and may take the one that is freed.
+pub(crate) fn a_sender_behind_two_receivers() {
+    let values = Values::default();
+    let (tx, rx) = values_on_both_sides(&values);
+    tx.try_send(values.make(3)).unwrap();
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap().number);
+    let last = values.make(4);
+    let sender = thread::spawn(move || tx.try_send(last).unwrap());
+    let here = rx.try_recv().unwrap().number;
+    let there = receiver.join().unwrap();
+    assert_eq!(here + there, 3);
+    sender.join().unwrap();
+    assert_eq!([3, 4], [(); 2].map(|()| rx.try_recv().unwrap().number));
+    assert_eq!(values.alive(), 0);
+}
+
+/// Two receivers go on to the next block together: it is one that moves on, and one block that is freed.
+pub(crate) fn two_receivers_at_a_boundary() {
+    let (tx, rx) = at_a_boundary();
+    tx.try_send(2).unwrap();
+    tx.try_send(3).unwrap();
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap());
+    assert_eq!(rx.try_recv().unwrap() + receiver.join().unwrap(), 5);
+    assert_eq!(drain(&rx), []);
+}
+
+/// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
+pub(crate) fn notified_and_dropped() {
+    let (tx, rx) = unbounded();
+    let mut first = rx.recv();
+    assert!(poll(&mut first).is_pending());
+    let other = rx.clone();
+    let second = thread::spawn(move || other.recv_blocking());
+    tx.try_send(1).unwrap();
+    drop(first);
+    assert_eq!(second.join().unwrap(), Ok(1));
+    rx.assert_valid();
+}
+
+/// A full channel: of the two who want the room that one of them makes, one gets it.
+pub(crate) fn room_for_one() {
+    let (tx, rx) = bounded(LIMIT);
+    (0..LIMIT).for_each(|number| tx.try_send(number).unwrap());
+    assert_eq!(tx.try_send(9), Err(TrySendError::Full(9)));
+    let (other_tx, other_rx) = (tx.clone(), rx.clone());
+    let making = thread::spawn(move || {
+        assert_eq!(other_rx.try_recv(), Ok(0));
+        other_tx.try_send(10).is_ok()
+    });
+    let here = tx.try_send(11).is_ok();
+    let there = making.join().unwrap();
+    assert!(here != there, "it is full exactly if the other one has sent");
+    assert_eq!(rx.len(), LIMIT);
+    assert_eq!(drain(&rx), [1, 2, 3, if here { 11 } else { 10 }]);
+}
+
+/// A sender registers at the limit, and at a boundary, while a receiver makes room.
+pub(crate) fn room_against_register() {
+    let (tx, rx) = bounded(LIMIT);
+    (0..LIMIT).for_each(|number| tx.try_send(number).unwrap());
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.recv_blocking(), Ok(0));
+        rx
+    });
+    tx.send_blocking(LIMIT).unwrap();
+    let rx = receiver.join().unwrap();
+    assert_eq!(drain(&rx), [1, 2, 3, 4]);
+    rx.assert_valid();
+}
+
+/// Two receivers make room at once, for two senders that wait: both are moved, across a boundary.
+pub(crate) fn two_movers() {
+    let (tx, rx) = bounded(LIMIT + 1);
+    (0..=LIMIT).for_each(|number| tx.try_send(number).unwrap());
+    let mut waiting = [tx.send(5), tx.send(6)];
+    assert!(waiting.iter_mut().all(|sending| poll(sending).is_pending()));
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap());
+    assert_eq!(rx.try_recv().unwrap() + receiver.join().unwrap(), 1);
+    assert_eq!(rx.len(), LIMIT + 1, "room that is made is filled at once");
+    assert!(waiting.iter_mut().all(|sending| settle(sending).is_ready()));
+    assert_eq!(drain(&rx), [2, 3, 4, 5, 6]);
+    rx.assert_valid();
+}
+
+/// A close meets a receiver that is about to wait; a value sent before it is not lost.
+pub(crate) fn close_after_send() {
+    let (tx, rx) = unbounded();
+    let sender = thread::spawn(move || {
+        tx.try_send(1).unwrap();
+        drop(tx);
+    });
+    assert_eq!(rx.recv_blocking(), Ok(1));
+    assert_eq!(rx.recv_blocking(), Err(RecvError));
+    sender.join().unwrap();
+}
+
+/// A close meets a sender that is about to link a block: its value is in, or comes back.
+pub(crate) fn close_at_a_boundary() {
+    let (tx, rx) = at_a_boundary();
+    let sender = thread::spawn(move || tx.try_send(2).is_ok());
+    rx.close();
+    let early = rx.recv_blocking();
+    let sent = sender.join().unwrap();
+    assert_eq!(early, if sent { Ok(2) } else { Err(RecvError) });
+    assert_eq!(rx.recv_blocking(), Err(RecvError));
+}
+
+/// A value is published while the last receiver goes: it is dropped, once.
+pub(crate) fn publish_against_discard() {
+    let values = Values::default();
+    let (tx, rx) = unbounded();
+    let value = values.make(1);
+    let sender = thread::spawn(move || drop(tx.try_send(value)));
+    drop(rx);
+    sender.join().unwrap();
+    assert_eq!(values.alive(), 0);
+}
+
+/// The same for two values, the second in a block of its own.
+pub(crate) fn publish_against_discard_at_a_boundary() {
+    let values = Values::default();
+    let (tx, rx) = values_on_both_sides(&values);
+    tx.try_send(values.make(3)).unwrap();
+    let value = values.make(4);
+    let sender = thread::spawn(move || drop(tx.try_send(value)));
+    drop(rx);
+    sender.join().unwrap();
+    assert_eq!(values.alive(), 0);
+}
