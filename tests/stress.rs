@@ -22,13 +22,14 @@ use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, within};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Rendezvous,
     Kind::Bounded(1),
     Kind::Bounded(2),
     Kind::Bounded(7),
     Kind::Bounded(64),
     Kind::Bounded(5000),
+    Kind::Unbounded,
 ];
 
 fn scale() -> usize {

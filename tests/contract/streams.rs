@@ -110,12 +110,13 @@ fn try_iter_and_drain_do_not_wait(kind: Kind) {
     assert_eq!(rx.drain().next(), None, "C20: empty");
     for drain in [false, true] {
         let held = kind.fill(&tx, |i| i);
-        let mut waiting = (held..held + 3).map(|i| tx.send(i)).collect::<Vec<_>>();
+        let senders = kind.waiting(3);
+        let mut waiting = (held..held + senders).map(|i| tx.send(i)).collect::<Vec<_>>();
         for sending in &mut waiting {
             sending.must_wait("full");
         }
         let taken = if drain { rx.drain().collect::<Vec<_>>() } else { rx.try_iter().collect() };
-        let left = (0..held + 3).skip(taken.len()).collect::<Vec<_>>();
+        let left = (0..held + senders).skip(taken.len()).collect::<Vec<_>>();
         assert_eq!(taken, (0..taken.len()).collect::<Vec<_>>(), "C2: in order");
         assert!(drain || left.is_empty(), "C20: try_iter ends only when nothing is there");
         left.iter().for_each(|i| assert_eq!(rx.try_recv(), Ok(*i), "C2: then the rest"));

@@ -1,12 +1,13 @@
 //! The kinds of channels that share the generic contracts.
 
-use leno::{Receiver, Sender, bounded, rendezvous};
+use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
 
 /// A kind of channel. A new one needs a variant (or just a capacity) here and a line in `each_kind!`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Rendezvous,
     Bounded(usize),
+    Unbounded,
 }
 
 impl Kind {
@@ -14,6 +15,7 @@ impl Kind {
         match self {
             Kind::Rendezvous => rendezvous(),
             Kind::Bounded(cap) => bounded(cap),
+            Kind::Unbounded => unbounded(),
         }
     }
 
@@ -22,6 +24,7 @@ impl Kind {
         match self {
             Kind::Rendezvous => Some(0),
             Kind::Bounded(cap) => Some(cap),
+            Kind::Unbounded => None,
         }
     }
 
@@ -35,9 +38,20 @@ impl Kind {
         self.capacity().map_or(wanted, |cap| cap.min(wanted))
     }
 
-    /// Sends what `value` makes until the channel is full; gives the number sent. For kinds with a limit only.
+    /// Whether a send can have to wait.
+    pub(crate) fn has_limit(self) -> bool {
+        self.capacity().is_some()
+    }
+
+    /// How many of `wanted` senders a test can have wait.
+    pub(crate) fn waiting(self, wanted: usize) -> usize {
+        if self.has_limit() { wanted } else { 0 }
+    }
+
+    /// Sends what `value` makes until the channel is full, or a hundred where there is no limit; gives the number
+    /// sent.
     pub(crate) fn fill<T>(self, tx: &Sender<T>, mut value: impl FnMut(usize) -> T) -> usize {
-        let cap = self.capacity().expect("only a kind with a limit can be filled");
+        let cap = self.capacity().unwrap_or(100);
         for i in 0..cap {
             tx.try_send(value(i)).unwrap_or_else(|e| panic!("value {i} of {cap} must find room, got {e:?}"));
         }
@@ -45,10 +59,14 @@ impl Kind {
     }
 }
 
-/// One `#[test]` per kind for the contract `$contract: fn(Kind)`.
+/// One `#[test]` per kind, or per kind with a limit, for the contract `$contract: fn(Kind)`.
 #[macro_export]
 macro_rules! each_kind {
     ($contract:path) => {
+        $crate::each_kind! { limited $contract }
+        $crate::each_kind! { @list $contract; unbounded = Unbounded, }
+    };
+    (limited $contract:path) => {
         $crate::each_kind! { @list $contract;
             rendezvous = Rendezvous,
             bounded_1 = Bounded(1),
@@ -73,6 +91,16 @@ macro_rules! contracts {
     ($($contract:ident),* $(,)?) => {$(
         mod $contract {
             $crate::each_kind!(super::$contract);
+        }
+    )*};
+}
+
+/// The same for contracts of senders that wait, which they do only where there is a limit.
+#[macro_export]
+macro_rules! limited_contracts {
+    ($($contract:ident),* $(,)?) => {$(
+        mod $contract {
+            $crate::each_kind!(limited super::$contract);
         }
     )*};
 }
