@@ -13,10 +13,10 @@ const SLOTS: usize = 2;
 /// The smallest capacity that is too large for a ring, here.
 const LIMIT: usize = 4;
 
-/// A channel whose first block is full and read: the next send and the next receive are in the second one.
-fn at_a_boundary() -> (Sender<usize>, Receiver<usize>) {
+/// An empty channel whose next slot is the last one of a block.
+fn before_a_boundary() -> (Sender<usize>, Receiver<usize>) {
     let (tx, rx) = unbounded();
-    for number in 0..SLOTS {
+    for number in 0..SLOTS - 1 {
         tx.try_send(number).unwrap();
         assert_eq!(rx.try_recv(), Ok(number));
     }
@@ -96,7 +96,7 @@ pub(crate) fn two_senders_across_a_boundary() {
 
 /// One sender is about to link a block; another one does, and goes on past the end of that.
 pub(crate) fn a_sender_is_late_at_a_boundary() {
-    let (tx, rx) = at_a_boundary();
+    let (tx, rx) = before_a_boundary();
     let other = tx.clone();
     let sender = thread::spawn(move || other.try_send(10).unwrap());
     for number in 2..5 {
@@ -110,9 +110,9 @@ pub(crate) fn a_sender_is_late_at_a_boundary() {
     assert_eq!(received, [2, 3, 4, 5, 10]);
 }
 
-/// One sender looks for the next block while another one goes on to it, and the block before is freed.
+/// One sender looks for the next block while another one links it, and the block before is freed.
 pub(crate) fn a_sender_visits_a_block_that_is_freed() {
-    let (tx, rx) = at_a_boundary();
+    let (tx, rx) = before_a_boundary();
     let other = tx.clone();
     let sender = thread::spawn(move || other.try_send(10).unwrap());
     tx.try_send(2).unwrap();
@@ -127,7 +127,7 @@ pub(crate) fn a_sender_visits_a_block_that_is_freed() {
 /// A sender goes on to the next block, and further, and a receiver after it: blocks are linked, freed, kept in the
 /// cache and taken from there.
 pub(crate) fn sender_against_receiver_across_boundaries() {
-    let (tx, rx) = at_a_boundary();
+    let (tx, rx) = before_a_boundary();
     let sender = thread::spawn(move || {
         for number in 2..5 {
             tx.try_send(number).unwrap();
@@ -183,15 +183,27 @@ pub(crate) fn a_sender_behind_two_receivers() {
     assert_eq!(values.alive(), 0);
 }
 
-/// Two receivers go on to the next block together: it is one that moves on, and one block that is freed.
-pub(crate) fn two_receivers_at_a_boundary() {
-    let (tx, rx) = at_a_boundary();
-    tx.try_send(2).unwrap();
-    tx.try_send(3).unwrap();
+/// Two receivers read the slots of one block: the one who has the last slot does not free it under the other one.
+pub(crate) fn two_receivers_in_a_block() {
+    let (tx, rx) = unbounded();
+    (0..SLOTS).for_each(|number| tx.try_send(number).unwrap());
     let other = rx.clone();
     let receiver = thread::spawn(move || other.try_recv().unwrap());
-    assert_eq!(rx.try_recv().unwrap() + receiver.join().unwrap(), 5);
+    assert_eq!(rx.try_recv().unwrap() + receiver.join().unwrap(), 1);
     assert_eq!(drain(&rx), []);
+}
+
+/// A receiver that goes on past a block meets one that has yet to leave it, and both a sender that takes what is freed.
+pub(crate) fn two_receivers_and_a_sender_at_a_boundary() {
+    let (tx, rx) = before_a_boundary();
+    (1..4).for_each(|number| tx.try_send(number).unwrap());
+    let other = rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().unwrap());
+    let sender = thread::spawn(move || tx.try_send(4).unwrap());
+    let here = rx.try_recv().unwrap();
+    assert_eq!(here + receiver.join().unwrap(), 3);
+    sender.join().unwrap();
+    assert_eq!(drain(&rx), [3, 4]);
 }
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
@@ -265,14 +277,14 @@ pub(crate) fn close_after_send() {
     sender.join().unwrap();
 }
 
-/// A close meets a sender that is about to link a block: its value is in, or comes back.
+/// A close meets a sender that goes on to the next block: its values are in, or come back.
 pub(crate) fn close_at_a_boundary() {
-    let (tx, rx) = at_a_boundary();
-    let sender = thread::spawn(move || tx.try_send(2).is_ok());
+    let (tx, rx) = before_a_boundary();
+    let sender = thread::spawn(move || [1, 2].map(|number| tx.try_send(number).is_ok()));
     rx.close();
-    let early = rx.recv_blocking();
+    let received = std::iter::from_fn(|| rx.recv_blocking().ok()).collect::<Vec<_>>();
     let sent = sender.join().unwrap();
-    assert_eq!(early, if sent { Ok(2) } else { Err(RecvError) });
+    assert_eq!(received, [1, 2][..sent.into_iter().filter(|&sent| sent).count()]);
     assert_eq!(rx.recv_blocking(), Err(RecvError));
 }
 

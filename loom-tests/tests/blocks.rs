@@ -16,7 +16,8 @@ models! { blocks:
     sender_against_receiver_across_boundaries - 1
     two_receivers_across_a_boundary
     a_sender_behind_two_receivers
-    two_receivers_at_a_boundary
+    two_receivers_in_a_block
+    two_receivers_and_a_sender_at_a_boundary
     notified_and_dropped
     room_for_one
     room_against_register

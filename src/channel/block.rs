@@ -148,6 +148,11 @@ pub(super) fn parity_of<T>(word: usize) -> usize {
     (word / (ONE * Block::<T>::SLOTS)) & 1
 }
 
+/// The parity of the block that follows.
+pub(super) fn parity_after<T>(pointer: *mut Block<T>) -> usize {
+    (pointer.addr() & 1) ^ 1
+}
+
 /// The block of a pointer that carries this parity.
 #[inline]
 pub(super) fn block_of<T>(pointer: *mut Block<T>, parity: usize) -> Option<*mut Block<T>> {

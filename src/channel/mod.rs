@@ -40,6 +40,7 @@
 
 mod block;
 mod blocks;
+mod boundary;
 mod branch;
 mod buffer;
 mod error;

@@ -1,0 +1,263 @@
+//! The boundaries of [blocks](super::blocks): how they are linked as they fill, left as they empty, and freed. The
+//! invariants are numbered there.
+//!
+//! A sender that has claimed the last slot of a block links the next one and moves `back` there, before it
+//! publishes. A receiver that has claimed that slot finds the next block linked, moves `front` there, and then
+//! leaves the block. Who comes to the first slot of the next block meanwhile does the same for them, as a visitor
+//! (see below); compare-exchanges decide.
+//!
+//! # Visitors
+//!
+//! A *visitor* looks into a block where it has no claim: to go on to the next one, or for marks at `ready`. It is
+//! counted in `visitors`, and looks only into what it finds in `front` or `back` after that.
+//!
+//! # Freeing
+//!
+//! Whoever moves `front` on to the next block *retires* the one before. It takes what is retired as well, and then,
+//! if there is no visitor (but itself), frees those blocks of which all slots are `read`; it retires the others
+//! again. A visitor that leaves does the same. Nobody looks there any more: who visited before has left; who visits
+//! later finds neither `front` nor `back` there (invariant 3); and nobody has a claim.
+//!
+//! So it takes no more than a plain store to mark a slot as `read`. In return, a block can stay for a while: one
+//! whose last receiver was slow, until the next one is retired; and those that are retired while a visitor's thread
+//! is suspended, until that one leaves. One free block is kept in the cache: a steady flow does not allocate.
+//!
+//! # Orderings
+//!
+//! `visitors` is changed by read-modify-writes only: a visitor that comes is seen by whoever frees, or has acquired
+//! what that one has seen, and `front` and `back` with it. `read` is released by the one who has taken the value and
+//! acquired by the one who frees the block.
+
+use std::ptr::{self, NonNull};
+
+use super::block::{Block, block_of, index_of, parity_after, parity_of, with_parity, without_parity};
+use super::blocks::{Back, Blocks, Front, distance};
+use super::store::FLAGS;
+use crate::prim::{self, AtomicPtr, Ordering};
+
+impl<T> Blocks<T> {
+    /// A new block.
+    fn spare(&self) -> *mut Block<T> {
+        if !self.cache.load(Ordering::Relaxed).is_null() {
+            let cached = self.cache.swap(ptr::null_mut(), Ordering::AcqRel);
+            if !cached.is_null() {
+                // SAFETY: just taken out (invariant 5).
+                unsafe {
+                    if prim::REUSE {
+                        (*cached).reset();
+                        return cached;
+                    }
+                    Block::free(cached);
+                }
+            }
+        }
+        Block::new()
+    }
+
+    /// Ends a block, and keeps it for the next one who needs it.
+    ///
+    /// # Safety
+    /// The block is the caller's alone.
+    unsafe fn keep(&self, block: *mut Block<T>) {
+        // SAFETY: the caller's promise.
+        unsafe { (*block).end() };
+        let kept =
+            self.cache.compare_exchange(ptr::null_mut(), block, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if !kept {
+            // SAFETY: the caller's promise.
+            unsafe { Block::free(block) };
+        }
+    }
+
+    /// What follows a block; after the null pointer, the first one.
+    ///
+    /// # Safety
+    /// The caller may look there.
+    unsafe fn next_of(&self, block: *mut Block<T>) -> &AtomicPtr<Block<T>> {
+        // SAFETY: the caller's promise.
+        if block.is_null() { &self.first } else { unsafe { &(*block).next } }
+    }
+
+    /// Links a block to the next one, if it is not yet, and moves `back` on from `pointer`, which points to it.
+    ///
+    /// # Safety
+    /// The caller may look there, and somebody has claimed its last slot.
+    unsafe fn move_back(&self, pointer: *mut Block<T>) {
+        // SAFETY: the caller's promise.
+        let link = unsafe { self.next_of(without_parity(pointer)) };
+        let mut next = link.load(Ordering::Acquire);
+        if next.is_null() {
+            let spare = self.spare();
+            match link.compare_exchange(ptr::null_mut(), spare, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => next = spare,
+                Err(now) => {
+                    next = now;
+                    // SAFETY: nobody has seen it.
+                    unsafe { self.keep(spare) };
+                }
+            }
+        }
+        let next = with_parity(next, parity_after(pointer));
+        // Fails if somebody else has done it.
+        let _ = self.back.block.compare_exchange(pointer, next, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Moves `front` on from `pointer`, which points to a block that is linked. True: this call has.
+    ///
+    /// # Safety
+    /// The caller may look there, and somebody has claimed its last slot.
+    #[must_use]
+    unsafe fn move_front(&self, pointer: *mut Block<T>) -> bool {
+        // SAFETY: the caller's promise.
+        let next = unsafe { self.next_of(without_parity(pointer)) }.load(Ordering::Acquire);
+        debug_assert!(!next.is_null(), "the last value of a block is published when the block is linked");
+        let next = with_parity(next, parity_after(pointer));
+        self.front.block.compare_exchange(pointer, next, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Retires a block, if it is not null, and frees what has been retired, if nobody visits but `visiting` of the
+    /// caller's own visits, which this ends.
+    ///
+    /// # Safety
+    /// The block is not null only if the caller has moved `front` on from it.
+    unsafe fn retire(&self, block: *mut Block<T>, visiting: usize) {
+        let mut taken = ptr::null_mut();
+        if !self.retired.load(Ordering::Relaxed).is_null() {
+            taken = self.retired.swap(ptr::null_mut(), Ordering::AcqRel);
+        }
+        if !block.is_null() {
+            // SAFETY: the caller's promise: it is the only one to retire it.
+            unsafe { &(*block).below }.store(taken, Ordering::Relaxed);
+            taken = block;
+        }
+        // ORDERING: one location: see the header.
+        let alone = self.visitors.fetch_sub(visiting, Ordering::AcqRel) == visiting;
+        while !taken.is_null() {
+            let block = taken;
+            // SAFETY: what is retired belongs to whoever has taken it (invariant 5).
+            taken = unsafe { &(*block).below }.load(Ordering::Relaxed);
+            // SAFETY: as above.
+            let is_read = unsafe { (*block).is_read() } || cfg!(leno_bug = "block_freed_unread");
+            if is_read && (alone || cfg!(leno_bug = "visitors_do_not_count")) {
+                // SAFETY: nobody looks there any more (see the header).
+                unsafe { self.keep(block) };
+            } else {
+                self.put_back(block);
+            }
+        }
+    }
+
+    /// Leaves a retired block to the next one who retires.
+    fn put_back(&self, block: *mut Block<T>) {
+        let mut top = self.retired.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: it belongs to the caller.
+            unsafe { &(*block).below }.store(top, Ordering::Relaxed);
+            match self.retired.compare_exchange_weak(top, block, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => top = now,
+            }
+        }
+    }
+
+    /// A sender that has claimed the last slot of a block sees to the next one.
+    ///
+    /// # Safety
+    /// The slot is not published yet, nor the block freed therefore.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn fill_block(&self, tail: usize, block: *mut Block<T>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.move_back(with_parity(block, parity_of::<T>(tail))) };
+    }
+
+    /// A receiver that has taken the value of the last slot of a block leaves that.
+    ///
+    /// # Safety
+    /// The slot is not marked yet, nor the block freed therefore.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn leave_block(&self, head: usize, block: *mut Block<T>) {
+        // SAFETY: the caller's promise. Nobody but the one that has moved `front` on retires the block.
+        unsafe {
+            let moved = self.move_front(with_parity(block, parity_of::<T>(head)));
+            Block::mark_read(block, index_of::<T>(head));
+            if moved {
+                self.retire(block, 0);
+            }
+        }
+    }
+}
+
+/// A party that looks into blocks without a claim.
+pub(super) struct Visit<'a, T> {
+    store: &'a Blocks<T>,
+    /// The block from which it has moved `front` on.
+    left: *mut Block<T>,
+}
+
+impl<'a, T> Visit<'a, T> {
+    pub(super) fn new(store: &'a Blocks<T>) -> Self {
+        // ORDERING: one location: see the header.
+        store.visitors.fetch_add(1, Ordering::AcqRel);
+        Visit { store, left: ptr::null_mut() }
+    }
+
+    /// Goes on to the block of `tail`.
+    pub(super) fn bring_room(&self, tail: usize) {
+        let Back { tail: word, block, .. } = &*self.store.back;
+        let back = block.load(Ordering::Acquire);
+        let moved =
+            distance(tail, word.load(Ordering::Acquire)) != 0 && !cfg!(leno_bug = "back_moves_unchecked");
+        if moved || block_of(back, parity_of::<T>(tail)).is_some() {
+            return;
+        }
+        if let Some(block) = NonNull::new(without_parity(back)) {
+            // SAFETY: a visitor may look there.
+            unsafe { block.as_ref() }.touch();
+        }
+        // SAFETY: a visitor may look there, and `tail` is beyond it (invariant 2).
+        unsafe { self.store.move_back(back) };
+    }
+
+    /// Goes on to the block of `head`, or takes `ready` on. False: the first value is not published.
+    pub(super) fn bring_value(&mut self, head: usize) -> bool {
+        let Front { head: word, block, .. } = &*self.store.front;
+        let front = block.load(Ordering::Acquire);
+        if distance(head, word.load(Ordering::Acquire)) != 0 {
+            return true;
+        }
+        match block_of(front, parity_of::<T>(head)) {
+            Some(_) if cfg!(leno_bug = "ready_stays") => false,
+            Some(block) => self.move_ready(head, block),
+            None => {
+                // SAFETY: a visitor may look there, and `head` is beyond it (invariant 2). It is linked (invariant 4):
+                // it is the null pointer only where the first block is there.
+                if unsafe { self.store.move_front(front) } {
+                    self.left = without_parity(front);
+                }
+                true
+            }
+        }
+    }
+
+    /// Takes `ready` on past the values at `head` that are marked. False: the first one is not published.
+    fn move_ready(&self, head: usize, block: *mut Block<T>) -> bool {
+        let ready = &self.store.back.ready;
+        // SAFETY: a visitor may look there.
+        let full = unsafe { (*block).full_from(head) };
+        if full == head & !FLAGS {
+            return ready.load(Ordering::Acquire) != full;
+        }
+        // ORDERING: Release: who claims below sees the values whose marks were acquired here.
+        let _ = ready.compare_exchange(head & !FLAGS, full, Ordering::AcqRel, Ordering::Acquire);
+        true
+    }
+}
+
+impl<T> Drop for Visit<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: `left` says so.
+        unsafe { self.store.retire(self.left, 1) };
+    }
+}
