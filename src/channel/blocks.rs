@@ -204,7 +204,8 @@ impl<T> Store for Blocks<T> {
         Visit::new(self).bring_value(head)
     }
 
-    #[inline]
+    // A call: inlined beside a ring's, this and `take` would make that slower.
+    #[inline(never)]
     unsafe fn put(&self, tail: usize, block: *mut Block<T>, value: T) {
         let Back { tail: word, ready, .. } = &*self.back;
         let position = tail & !FLAGS;
@@ -234,7 +235,7 @@ impl<T> Store for Blocks<T> {
         ready.store(next, PUBLISH);
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn take(&self, head: usize, block: *mut Block<T>) -> T {
         let index = index_of::<T>(head);
         // SAFETY: the claimed slot keeps the block.
