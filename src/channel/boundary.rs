@@ -43,7 +43,7 @@ impl<T> Blocks<T> {
             if !cached.is_null() {
                 // SAFETY: just taken out (invariant 5).
                 unsafe {
-                    if prim::REUSE {
+                    if prim::reuse() {
                         (*cached).reset();
                         return cached;
                     }

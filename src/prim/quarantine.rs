@@ -32,7 +32,11 @@ pub(crate) fn free<T>(value: Box<T>) {
 /// Keeps the value for as long as its memory.
 pub(crate) fn keep<T: Send + 'static>(value: Box<T>) {
     let layout = Layout::for_value(&*value);
-    store(Block { memory: Box::into_raw(value).cast(), layout, end: Some(|raw| unsafe { raw.cast::<T>().drop_in_place() }) });
+    store(Block {
+        memory: Box::into_raw(value).cast(),
+        layout,
+        end: Some(|raw| unsafe { raw.cast::<T>().drop_in_place() }),
+    });
 }
 
 fn store(block: Block) {

@@ -48,7 +48,7 @@ struct Links {
 }
 
 impl Hook {
-    pub(crate) const fn new() -> Hook {
+    pub(crate) fn new() -> Hook {
         Hook(UnsafeCell::new(Links { prev: None, next: None, listed: false }))
     }
 }
