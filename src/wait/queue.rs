@@ -367,15 +367,18 @@ impl Queue {
                 Err(_) => (top, aside) = self.lock_again(aside),
             }
         }
-        if let Some(aside) = &mut aside {
-            detached.take_all(|| aside.returned.pop_front());
-        }
-        if let Some(side) = waiting(top) {
-            detached.take_all(|| self.list.pop(side.bits()));
-        }
-        if let Some(aside) = &mut aside {
-            detached.take_all(|| aside.receivers.pop_front().or_else(|| aside.senders.pop_front()));
-            aside.last = 0;
+        match &mut aside {
+            Some(aside) => {
+                for side in [Side::Recv, Side::Send] {
+                    detached.take_all(|| aside.pop(&self.list, side, None));
+                }
+                aside.last = 0;
+            }
+            None => {
+                if let Some(side) = waiting(top) {
+                    detached.take_all(|| self.list.pop(side.bits()));
+                }
+            }
         }
         Some(detached)
     }
