@@ -82,6 +82,7 @@
 
 use super::node::{Node, NodeRef};
 use super::pool::Stable as _;
+use super::steps::step;
 use crate::prim::{self, AtomicU64, Guard, Ordering};
 
 /// A node's generation, a number, and flags.
@@ -315,6 +316,7 @@ impl List {
     /// Takes out the oldest of several. `None`: something has changed.
     #[inline(never)]
     fn pop_oldest(&self, top: Link, side: u64) -> Option<NodeRef> {
+        step();
         let guard = prim::pin();
         let oldest = self.front(&guard).or_else(|| self.oldest(top, &guard))?;
         let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
@@ -403,6 +405,7 @@ impl List {
             return true;
         }
         loop {
+            step();
             let top = self.top();
             if top.is_nil() || top.is_only() {
                 return top.with(0) == root.name() && !top.is_only();
@@ -443,6 +446,7 @@ impl List {
     fn unlink_by_walk(&self, gone: &Node, guard: &Guard) {
         let sequence = gone.hooks.sequence();
         loop {
+            step();
             let start = self.foothold(gone.newer(), sequence, guard).or_else(|| {
                 let top = self.top();
                 if top.is_nil() {
@@ -487,6 +491,7 @@ impl List {
     /// A live node of this list above `sequence`, by hints.
     fn foothold<'g>(&self, mut hint: Link, sequence: u64, guard: &'g Guard) -> Option<Live<'g>> {
         for _ in 0..PATIENCE {
+            step();
             match self.live(hint, sequence, guard)? {
                 Ok(live) => return Some(live),
                 Err(marked) => hint = marked.newer(),
@@ -552,6 +557,7 @@ impl List {
         guard: &'g Guard,
     ) -> Option<Live<'g>> {
         loop {
+            step();
             if at.older.is_nil() {
                 return Some(at);
             }

@@ -105,6 +105,9 @@ mod operation;
 mod pool;
 mod queue;
 mod row;
+mod steps;
+#[cfg(test)]
+mod tests;
 mod word;
 
 pub(crate) use batch::{Batch, wake_all};

@@ -1,7 +1,10 @@
-//! The queue by itself, without channels, locks or tasks: for its models (`loom-tests`) and its tests. An entry is
-//! an operation with a number, which whoever serves it takes.
+//! The queue by itself, without channels, locks or tasks: for its models (`loom-tests`) and its tests (`tests`). An
+//! entry is an operation with a number, which whoever serves it takes.
 
-use super::node::{Popped, Waiter};
+#![cfg_attr(test, allow(unreachable_pub, reason = "public for the packages of models, which are others"))]
+
+use super::node::{NodeRef, Popped, Waiter};
+use super::pool::Stable as _;
 use super::queue;
 use super::word::{Busied, State};
 use crate::prim;
@@ -70,24 +73,30 @@ impl Queue {
         Queue(queue::Queue::new())
     }
 
-    /// Takes the first of the other side, or joins `side` with `number`.
+    /// Takes the first of the other side, or joins `side` with `number`, which is its rank too.
     pub fn enter(&self, side: Side, number: usize) -> Entered {
-        self.enter_with(side, number, 0)
+        // SAFETY: `arrive` gives a new node, prepared for a peer, which stands in no queue.
+        self.arrive(number, number as u64, |queue, node| unsafe { queue.enter(side.into(), node) })
     }
 
-    /// As `enter`, at the place of an operation that has the rank and was taken out before. 0: at the back.
+    /// As `enter`, at the place of an operation that has the rank and was taken out before.
     pub fn enter_with(&self, side: Side, number: usize, rank: u64) -> Entered {
+        // SAFETY: as above.
+        self.arrive(number, rank, |queue, node| unsafe { queue.enter_by_rank(side.into(), node) })
+    }
+
+    fn arrive(
+        &self,
+        number: usize,
+        rank: u64,
+        enter: impl FnOnce(&queue::Queue, NodeRef) -> queue::Entered,
+    ) -> Entered {
         let waiter = Waiter::plain();
         waiter.set_rank(rank);
-        // SAFETY: a new node is its owner's alone, and stands in no queue.
-        let entered = unsafe {
-            waiter.word().reset(true);
-            waiter.put(number);
-            match rank {
-                0 => self.0.enter(side.into(), waiter.as_ref()),
-                _ => self.0.enter_by_rank(side.into(), waiter.as_ref()),
-            }
-        };
+        waiter.word().reset(true);
+        // SAFETY: a new node is its owner's alone.
+        unsafe { waiter.put(number) };
+        let entered = enter(&self.0, waiter.as_ref());
         let entered = match entered {
             queue::Entered::Waits => return Entered::Waits(Entry(waiter)),
             queue::Entered::Met(first) => Entered::Met(Taken(first)),
@@ -107,32 +116,21 @@ impl Queue {
 
     /// An operation leaves. `Err`: it was served.
     pub fn leave(&self, entry: Entry) -> Result<(), Served> {
+        self.remove(entry).or_else(Entry::quit)
+    }
+
+    /// An operation leaves the queue, and is over. `Err`: it was taken out before.
+    pub fn remove(&self, entry: Entry) -> Result<(), Entry> {
         let Entry(waiter) = entry;
         // SAFETY: it has entered, and its owner is here.
-        if unsafe { self.0.remove(waiter.as_ref()) } {
-            // SAFETY: it is the owner's again.
-            let number = unsafe { waiter.take::<usize>() };
-            assert!(number.is_some(), "whoever takes a node out of a queue has it alone");
-            waiter.free();
-            return Ok(());
+        if !unsafe { self.0.remove(waiter.as_ref()) } {
+            return Err(Entry(waiter));
         }
-        loop {
-            match waiter.word().state() {
-                State::Open => {
-                    if waiter.word().busy() == Busied::Yes {
-                        // SAFETY: BUSY.
-                        unsafe { waiter.take::<usize>() };
-                        waiter.abandon();
-                        return Ok(());
-                    }
-                }
-                State::Claimed(_) => prim::thread::yield_now(),
-                _ => {
-                    waiter.free();
-                    return Err(Served);
-                }
-            }
-        }
+        // SAFETY: it is the owner's again.
+        let number = unsafe { waiter.take::<usize>() };
+        assert!(number.is_some(), "whoever takes a node out of a queue has it alone");
+        waiter.free();
+        Ok(())
     }
 
     /// Closes it and gives everybody who was there, in order. `None`: it was closed before.
@@ -176,9 +174,42 @@ impl Entry {
         assert!(self.is_served(), "an entry ends when it was served, or leaves");
         self.0.free();
     }
+
+    /// An operation that was taken out of its queue leaves whoever has it. `Err`: it was served.
+    pub fn quit(self) -> Result<(), Served> {
+        let Entry(waiter) = self;
+        loop {
+            match waiter.word().state() {
+                State::Open => {
+                    if waiter.word().busy() == Busied::Yes {
+                        // SAFETY: BUSY.
+                        unsafe { waiter.take::<usize>() };
+                        waiter.abandon();
+                        return Ok(());
+                    }
+                }
+                State::Claimed(_) => prim::thread::yield_now(),
+                _ => {
+                    waiter.free();
+                    return Err(Served);
+                }
+            }
+        }
+    }
+
+    /// Which node it has: they are recycled.
+    pub fn node(&self) -> usize {
+        // SAFETY: the entry is its owner.
+        unsafe { self.0.as_ref().get() }.number()
+    }
 }
 
 impl Taken {
+    /// The rank with which it entered: its number, if that was at the back.
+    pub fn rank(&self) -> u64 {
+        self.0.rank()
+    }
+
     /// Serves the operation, and gives its number. `None`: its owner has left.
     pub fn serve(self) -> Option<usize> {
         let mut claim = self.0.claim()?;

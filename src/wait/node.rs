@@ -477,6 +477,13 @@ impl Popped {
         self.claim().ok_or(None)?.notify().map_err(Some)
     }
 
+    /// The rank that its owner gave it before it entered.
+    #[cfg(any(test, leno_loom, leno_shuttle))]
+    pub(super) fn rank(&self) -> u64 {
+        // SAFETY: this is the peer's right.
+        unsafe { self.0.get() }.rank()
+    }
+
     /// Ends a node that stands in a queue which is being dropped: its future was forgotten, so that no owner
     /// comes back for it. A value that it sends, and a select's share of it, stay forgotten.
     pub(super) fn bury(self) {

@@ -5,6 +5,7 @@
 //! place walks past those that began to wait before it, all of which were notified and have returned.
 
 use super::node::{Links, Listed, Node, NodeRef};
+use super::steps::step;
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -47,6 +48,7 @@ impl Row {
             }
             let mut next = self.head;
             while let Some(other) = next.filter(|other| key(*other) <= place) {
+                step();
                 next = links(other, |links| links.next);
             }
             let prev = next.and_then(|next| links(next, |links| links.prev));
@@ -65,6 +67,7 @@ impl Row {
     pub(super) fn first(&self, fits: impl Fn(&Node) -> bool) -> Option<&Node> {
         let mut next = self.head;
         while let Some(node) = next {
+            step();
             // SAFETY: listed nodes are alive.
             unsafe {
                 if fits(node.get()) {
