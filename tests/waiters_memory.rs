@@ -1,0 +1,133 @@
+//! Memory of waits, at scale: what a burst took comes back, and a storm of cancelled waits takes nothing (C9, S1).
+//!
+//! The allocator counts for the whole process, as nodes are freed by whichever thread comes by; so the tests here take
+//! turns. Short by default; `LENO_STRESS=n` runs n times as much.
+
+#[path = "contract/support/mod.rs"]
+mod support;
+
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+
+use leno::rendezvous;
+
+use support::memory::Counting;
+use support::{CountingWaker, PollExt};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Caches that fill up once: a chunk of nodes or two, and what waits in an epoch.
+const CACHES: isize = 1 << 20;
+
+fn scale() -> usize {
+    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a process-wide count has grown by, once whatever waits in an epoch had its chance to go.
+fn settled(before: isize) -> isize {
+    let waker = CountingWaker::new();
+    for _ in 0..100 {
+        // Each of these pins an epoch, and is a chance to collect.
+        let (_tx, rx) = rendezvous::<u64>();
+        let mut waiting = (0..100).map(|_| rx.recv()).collect::<Vec<_>>();
+        for receiving in &mut waiting {
+            assert!(receiving.poll_once(&waker).is_pending(), "nothing was sent");
+        }
+    }
+    Counting::live() - before
+}
+
+/// A hundred thousand wait at once, and go: in the order in which they came, and in the opposite one.
+#[test]
+fn a_burst_gives_its_memory_back() {
+    const MANY: usize = 100_000;
+    let _alone = alone();
+    let waker = CountingWaker::new();
+    for newest_first in [false, true] {
+        let before = Counting::live();
+        let (_tx, rx) = rendezvous::<u64>();
+        let mut waiting = (0..MANY).map(|_| rx.recv()).collect::<Vec<_>>();
+        for receiving in &mut waiting {
+            assert!(receiving.poll_once(&waker).is_pending(), "nothing was sent");
+        }
+        let most = Counting::live() - before;
+        assert!(most > (MANY * 64) as isize, "they take memory while they wait, or this test sees nothing");
+        if newest_first {
+            waiting.reverse();
+        }
+        waiting.drain(..).for_each(drop);
+        drop(waiting);
+        let left = settled(before);
+        println!("newest first: {newest_first}: {most} bytes at most, {left} are left");
+        assert!(left <= CACHES, "of {most} bytes, {left} are left");
+    }
+}
+
+/// The same, served; and by other threads than those that wait.
+#[test]
+fn a_burst_that_is_served_gives_its_memory_back() {
+    const MANY: usize = 100_000;
+    let _alone = alone();
+    let before = Counting::live();
+    let (tx, rx) = rendezvous::<usize>();
+    let served = Arc::new(Barrier::new(3));
+    let threads = (0..2).map(|_| {
+        let (rx, served) = (rx.clone(), Arc::clone(&served));
+        std::thread::spawn(move || {
+            let waker = CountingWaker::new();
+            let mut waiting = (0..MANY / 2).map(|_| rx.recv()).collect::<Vec<_>>();
+            for receiving in &mut waiting {
+                assert!(receiving.poll_once(&waker).is_pending(), "nothing was sent yet");
+            }
+            served.wait();
+            for mut receiving in waiting {
+                assert!(receiving.poll_once(&waker).is_ready(), "it was served");
+            }
+        })
+    });
+    let threads = threads.collect::<Vec<_>>();
+    for number in 0..MANY {
+        let mut number = Some(number);
+        while let Some(value) = number.take() {
+            // Nobody may wait yet.
+            if let Err(refused) = tx.try_send(value) {
+                number = Some(refused.into_inner());
+                std::thread::yield_now();
+            }
+        }
+    }
+    served.wait();
+    threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
+    drop(served);
+    drop((tx, rx));
+    let left = settled(before);
+    println!("{left} bytes are left");
+    assert!(left <= CACHES, "{left} bytes are left");
+}
+
+/// Waits on a silent channel, each cancelled at once, behind some that stay: memory does not grow.
+#[test]
+fn a_storm_of_cancelled_waits_takes_nothing() {
+    let _alone = alone();
+    let waker = CountingWaker::new();
+    for standing in [0, 1, 100, 10_000] {
+        let (_tx, rx) = rendezvous::<u64>();
+        let mut waiting = (0..standing).map(|_| rx.recv()).collect::<Vec<_>>();
+        for receiving in &mut waiting {
+            assert!(receiving.poll_once(&waker).is_pending(), "nothing was sent");
+        }
+        let before = Counting::live();
+        let rounds = 25_000 * scale();
+        for _ in 0..rounds {
+            assert!(rx.recv().poll_once(&waker).is_pending(), "nothing was sent");
+        }
+        let grown = Counting::live() - before;
+        println!("{rounds} cancelled behind {standing}: {grown} bytes");
+        assert!(grown <= 64 << 10, "{rounds} cancelled waits behind {standing} left {grown} bytes");
+    }
+}
