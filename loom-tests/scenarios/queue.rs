@@ -2,7 +2,7 @@
 //! at the same moment. Whoever is in the queue has a number, and numbers grow in the order of entering.
 //!
 //! Planted bugs, in `src/wait/list.rs`: `enter_relaxed`, `no_generation`, `pop_ignores_side`, `root_unchecked`,
-//! `unlink_once`, `unlink_from_marked`; in `src/wait/queue.rs`: `aside_gives_up`.
+//! `unlink_once`, `unlink_from_marked`, `pop_ignores_stop`, `aside_pops_any`; in `src/wait/queue.rs`: `aside_gives_up`.
 
 use std::sync::Arc;
 
@@ -21,9 +21,18 @@ fn receivers(count: usize) -> (Arc<Queue>, Vec<Entry>) {
 }
 
 fn wait(queue: &Queue, side: Side, number: usize) -> Entry {
-    match queue.enter(side, number) {
+    waits(queue.enter(side, number))
+}
+
+/// Comes back to the place that the rank gives.
+fn wait_again(queue: &Queue, number: usize, rank: u64) -> Entry {
+    waits(queue.enter_with(Recv, number, rank))
+}
+
+fn waits(entered: Entered) -> Entry {
+    match entered {
         Entered::Waits(entry) => entry,
-        other => panic!("{number} has to wait: {other:?}"),
+        other => panic!("it has to wait: {other:?}"),
     }
 }
 
@@ -298,10 +307,9 @@ pub(crate) fn close_against_pop() {
         thread::spawn(move || serve(&queue, Recv))
     };
     let detached = queue.close().expect("nobody else closes");
-    let mut all = detached.into_iter().filter_map(Taken::serve).collect::<Vec<_>>();
-    all.extend(taker.join().unwrap());
-    all.sort();
-    assert_eq!(all, [1, 2], "each is taken out once");
+    let mut all = taker.join().unwrap().into_iter().collect::<Vec<_>>();
+    all.extend(detached.into_iter().filter_map(Taken::serve));
+    assert_eq!(all, [1, 2], "each is taken out once, and nobody by a peer after the close");
     entries.into_iter().for_each(Entry::end);
     queue.assert_valid();
 }
@@ -380,10 +388,7 @@ pub(crate) fn return_against_pop() {
     let (queue, mut entries) = receivers(2);
     let returns = {
         let queue = Arc::clone(&queue);
-        thread::spawn(move || match queue.enter_with(Recv, 10, 7) {
-            Entered::Waits(entry) => entry,
-            other => panic!("it waits: {other:?}"),
-        })
+        thread::spawn(move || wait_again(&queue, 10, 7))
     };
     let first = serve(&queue, Recv).expect("two wait");
     entries.push(returns.join().unwrap());
@@ -399,12 +404,7 @@ pub(crate) fn two_return_against_append() {
     let (queue, _) = receivers(0);
     let returns = {
         let queue = Arc::clone(&queue);
-        thread::spawn(move || {
-            [(8, 18), (7, 17)].map(|(rank, number)| match queue.enter_with(Recv, number, rank) {
-                Entered::Waits(entry) => entry,
-                other => panic!("it waits: {other:?}"),
-            })
-        })
+        thread::spawn(move || [(8, 18), (7, 17)].map(|(rank, number)| wait_again(&queue, number, rank)))
     };
     let fresh = wait(&queue, Recv, 30);
     let entries = returns.join().unwrap().into_iter().chain([fresh]);
@@ -415,10 +415,7 @@ pub(crate) fn two_return_against_append() {
 /// One comes back to its place and leaves it again, as others are taken out.
 pub(crate) fn returned_leaves_against_pop() {
     let (queue, mut entries) = receivers(1);
-    let returned = match queue.enter_with(Recv, 10, 7) {
-        Entered::Waits(entry) => entry,
-        other => panic!("it waits: {other:?}"),
-    };
+    let returned = wait_again(&queue, 10, 7);
     let taker = {
         let queue = Arc::clone(&queue);
         thread::spawn(move || serve(&queue, Recv))
@@ -436,10 +433,7 @@ pub(crate) fn returned_leaves_against_pop() {
 /// One stands in the list and another, which began to wait later, beside it: whoever takes meets one of them.
 pub(crate) fn leave_list_against_take_aside() {
     let (queue, _) = receivers(0);
-    let mut entries = [(7, 17), (8, 18)].map(|(rank, number)| match queue.enter_with(Recv, number, rank) {
-        Entered::Waits(entry) => Some(entry),
-        other => panic!("it waits: {other:?}"),
-    });
+    let mut entries = [(7, 17), (8, 18)].map(|(rank, number)| Some(wait_again(&queue, number, rank)));
     let taker = {
         let queue = Arc::clone(&queue);
         thread::spawn(move || serve(&queue, Recv))
@@ -469,4 +463,70 @@ pub(crate) fn hold_against_enter() {
     }
     queue.assert_valid();
     queue.release();
+}
+
+/// A value that is held comes before a sender who waits later, also for a peer that has begun before.
+pub(crate) fn held_goes_first() {
+    let (queue, _) = receivers(0);
+    let taker = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || serve(&queue, Send))
+    };
+    assert!(queue.hold());
+    let senders = [5, 6].map(|number| wait(&queue, Send, number));
+    assert_eq!(taker.join().unwrap(), None, "a value was held before they came");
+    queue.release();
+    assert_eq!(serve_all(&queue, Send, senders), [5, 6]);
+}
+
+/// Who stands beside the list is next as the one in front of it leaves, and nobody in the list passes it.
+pub(crate) fn returned_is_not_passed() {
+    let (queue, _) = receivers(0);
+    let first = wait_again(&queue, 17, 7);
+    let newer = wait(&queue, Recv, 30);
+    let returned = wait_again(&queue, 18, 8);
+    let taker = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || serve(&queue, Recv))
+    };
+    let left = queue.leave(first).is_ok();
+    let mut all = taker.join().unwrap().into_iter().collect::<Vec<_>>();
+    all.extend(serve_all(&queue, Recv, [newer, returned]));
+    assert_eq!(all, if left { vec![18, 30] } else { vec![17, 18, 30] });
+}
+
+/// The one in front of which another one finds its place is recycled into another queue just then.
+pub(crate) fn returns_behind_recycled() {
+    let (queue, _) = receivers(0);
+    recycle_nodes(true);
+    let other = Queue::new();
+    let first = wait_again(&queue, 17, 7);
+    let returns = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || wait_again(&queue, 19, 9))
+    };
+    queue.leave(first).expect("nobody serves it");
+    let elsewhere = wait_again(&other, 5, 9);
+    let returned = returns.join().unwrap();
+    let newer = wait(&queue, Recv, 30);
+    assert_eq!(serve_all(&queue, Recv, [newer, returned]), [19, 30], "it returned before the other one came");
+    assert_eq!(serve_all(&other, Recv, [elsewhere]), [5]);
+    recycle_nodes(false);
+}
+
+/// A bystander takes its turn behind the newest, which is recycled into another queue just then.
+pub(crate) fn beside_behind_recycled() {
+    let (queue, mut entries) = receivers(3);
+    recycle_nodes(true);
+    let other = Queue::new();
+    let beside = {
+        let queue = Arc::clone(&queue);
+        thread::spawn(move || waits(queue.enter_beside(Recv, 20)))
+    };
+    queue.leave(entries.pop().expect("three wait")).expect("nobody serves it");
+    let elsewhere = wait(&other, Recv, 5);
+    entries.push(beside.join().unwrap());
+    assert_eq!(serve_all(&queue, Recv, entries), [1, 2, 20], "they came before it");
+    assert_eq!(serve_all(&other, Recv, [elsewhere]), [5]);
+    recycle_nodes(false);
 }

@@ -36,4 +36,8 @@ models! { queue:
     returned_leaves_against_pop
     leave_list_against_take_aside
     hold_against_enter
+    held_goes_first
+    returned_is_not_passed
+    returns_behind_recycled
+    beside_behind_recycled
 }

@@ -28,9 +28,13 @@ pub(crate) use crossbeam_epoch::{Guard, pin};
 pub(crate) use stub::{Guard, pin, retire};
 
 /// Drops the value once every guard that exists now is gone.
+///
+/// # Safety
+/// The value came from a box, and nobody can find it any more.
 #[cfg(leno_epoch)]
-pub(crate) fn retire<T: Send + 'static>(guard: &Guard, value: Box<T>) {
-    guard.defer(move || free(value));
+pub(crate) unsafe fn retire<T: Send + 'static>(guard: &Guard, value: *mut T) {
+    // SAFETY: the caller's promise; `T` may be dropped on any thread.
+    unsafe { guard.defer_unchecked(move || free(Box::from_raw(value))) };
 }
 
 pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {

@@ -22,11 +22,29 @@ pub(crate) const fn reuse() -> bool {
     true
 }
 
-pub(crate) use crossbeam_epoch::{Guard, pin};
+pub(crate) use crossbeam_epoch::Guard;
 
-/// Drops the value once every guard that exists now is gone.
-pub(crate) fn retire<T: Send + 'static>(guard: &Guard, value: Box<T>) {
-    guard.defer(move || drop(value));
+/// leno's own, and nobody else's: crossbeam's default one runs the deferred destructors of other crates whenever
+/// somebody pins, also where no foreign code may run.
+static COLLECTOR: std::sync::LazyLock<crossbeam_epoch::Collector> =
+    std::sync::LazyLock::new(crossbeam_epoch::Collector::new);
+
+/// Makes a guard. Every 128th one on a thread also frees what has been retired long enough ago.
+#[inline]
+pub(crate) fn pin() -> Guard {
+    std::thread_local! {
+        static HANDLE: crossbeam_epoch::LocalHandle = COLLECTOR.register();
+    }
+    HANDLE.try_with(crossbeam_epoch::LocalHandle::pin).unwrap_or_else(|_| COLLECTOR.register().pin())
+}
+
+/// Drops the value once every guard that exists now is gone. (By pointer: who has found it may read it still.)
+///
+/// # Safety
+/// The value came from a box, and nobody can find it any more.
+pub(crate) unsafe fn retire<T: Send + 'static>(guard: &Guard, value: *mut T) {
+    // SAFETY: the caller's promise; `T` may be dropped on any thread.
+    unsafe { guard.defer_unchecked(move || drop(Box::from_raw(value))) };
     guard.flush();
 }
 

@@ -10,6 +10,10 @@ pub(crate) fn pin() -> Guard {
 }
 
 /// Ends the value, and keeps its memory.
-pub(crate) fn retire<T: Send + 'static>(_: &Guard, value: Box<T>) {
-    super::free(value);
+///
+/// # Safety
+/// The value came from a box, and nobody can find it any more.
+pub(crate) unsafe fn retire<T: Send + 'static>(_: &Guard, value: *mut T) {
+    // SAFETY: the caller's promise.
+    super::free(unsafe { Box::from_raw(value) });
 }

@@ -16,7 +16,7 @@ use crate::prim::{self, Guard};
 const KEPT: usize = 64;
 
 /// Nodes that are allocated at once.
-const CHUNK: usize = 1024;
+const CHUNK: usize = 512;
 
 prim::global! {
     static POOL: Pool<Node, CHUNK, { NUMBERS / CHUNK }> = Pool::new();
@@ -34,7 +34,10 @@ prim::thread_local! {
 
 /// A node that is the caller's alone.
 pub(super) fn alloc() -> NonNull<Node> {
-    FREE.try_with(|free| free.pop().or_else(|| free.fill())).ok().flatten().unwrap_or_else(create)
+    let node = FREE.try_with(|free| free.pop().or_else(|| free.fill())).ok().flatten().unwrap_or_else(create);
+    // SAFETY: it is nobody else's.
+    unsafe { node.as_ref().renew() };
+    node
 }
 
 /// # Safety
@@ -107,10 +110,7 @@ impl Free {
     fn pop(&self) -> Option<NonNull<Node>> {
         let node = NonNull::new(self.top.get().cast_mut())?;
         // SAFETY: free nodes are this thread's alone.
-        unsafe {
-            self.top.set(node.as_ref().next_free());
-            node.as_ref().renew();
-        }
+        self.top.set(unsafe { node.as_ref().next_free() });
         self.len.set(self.len.get() - 1);
         Some(node)
     }

@@ -22,7 +22,7 @@
 //! *Names* (the top, `newer`, `front`) hold the generation of the node that they name. `older` holds the generation
 //! of the node that it stands in, and the number of the next older one: so that a compare-exchange of `older`
 //! fails if the node has left and come back since, and needs no generation of its neighbour (claim 2 below). A
-//! stay in a list has one generation; entering begins the next one.
+//! stay in a list has one generation; each attempt to enter begins the next one.
 //!
 //! # Operations
 //!
@@ -38,8 +38,9 @@
 //!
 //! Claims:
 //! 1. *Live nodes are linked.* A node is unlinked by replacing the link to it with its own `older`, which is frozen by
-//!    the mark: what it led to stays reachable. So a node that is not marked is reachable from the top, by exactly
-//!    one path; its neighbour above changes only to something newer, its neighbour below only to something older.
+//!    the mark: what it led to stays reachable. So a node that was appended, was not taken out as the only one and is
+//!    not marked is reachable from the top, by exactly one path; its neighbour above changes only to something newer,
+//!    its neighbour below only to something older.
 //! 2. *A link says who.* While `X.older` of one stay of X names number n, n is the same stay of the same node: it
 //!    leaves the list only by being unlinked, which changes `X.older`; when it comes back it is newer than X. So a
 //!    walker that reads a neighbour and then finds the link to it unchanged has read that neighbour's stay.
@@ -47,6 +48,9 @@
 //!    freed or entered again only after it has been unlinked, so no link leads to a node that is gone.
 //! 4. *Sequence numbers* grow from the oldest to the newest. A walk down from a live node that passes a number without
 //!    meeting its node has shown that the node is not linked any more, and it never will be again.
+//! 5. *No hint names an only one.* Hints name nodes that were appended above others, one above which something was
+//!    appended, or what a walk from a top that was not `ONLY` has found. So nobody marks a node that can be taken out
+//!    through the top.
 //!
 //! A node that entered an empty list and finds the top not to be itself was either taken out through the top, or
 //! something was appended above it, in which case it is linked until somebody marks it. `is_covered` tells which: by
@@ -62,8 +66,8 @@
 //! * *A helper writes a hint to a node that was gone by then* (the trap of this list under epochs alone): it lands in
 //!   a free or a recycled node's `newer`, which is a hint. Who follows it checks generation, list, number and mark.
 //! * *ABA*: every compare-exchange names the generation of the node whose word, or whose place on top, it changes. A
-//!   generation has 33 bits: a thread would have to be suspended inside an operation for exactly 2^33 stays of
-//!   one node.
+//!   generation has 33 bits: a thread would have to be suspended inside an operation, or a hint be left alone, for
+//!   exactly 2^33 attempts of one node to enter a list.
 //! * *Two neighbours removed at once*: a marked node's `older` is frozen, so that the neighbour below cannot be
 //!   unlinked from it behind the back of who unlinks the marked node; both are unlinked from the live node above.
 //! * *A removal beside an append*: the appended node names the top, marked or not; it is then itself the live node
@@ -74,7 +78,7 @@
 //!
 //! Lock-free: an attempt fails only because another one has succeeded. Pop and remove are O(1) with good hints. A hint
 //! is missing while an appender is between its two stores, and may be outdated where neighbours leave at the same
-//! moment; then a walk from the top finds the place and mends the hints on its way.
+//! moment; then a walk from the top finds the place, in as many steps as there are nodes above it.
 //!
 //! Locked instructions: append 1, plus 1 for the pin unless the list is empty; take the only one 1, pop and remove 2
 //! plus 1 for the pin. Orderings: acquire and release; each argument above is about one word, or about what was read
@@ -223,6 +227,14 @@ impl Hooks {
     }
 }
 
+/// What came of a pop.
+#[derive(Debug)]
+pub(super) enum Pop {
+    Taken(NodeRef),
+    Nobody,
+    Stopped,
+}
+
 /// A node that was found linked and unmarked, with its `older` as it was then.
 #[derive(Clone, Copy)]
 struct Live<'g> {
@@ -267,8 +279,8 @@ impl List {
         self.top.fetch_and(!flags, Ordering::AcqRel);
     }
 
-    /// Appends a node of side `side`, if the top is still `top`; otherwise gives what it is. In an empty list its number
-    /// in the sequence is `first`. `side` may hold `RETURNED` too.
+    /// Appends a node of side `side`, if the top is still `top`; otherwise gives what it is. Its number in the sequence
+    /// is at least `first`. `side` may hold `RETURNED` too.
     ///
     /// # Safety
     /// The node stands in no queue, and its owner (the caller) has prepared it for a peer.
@@ -284,7 +296,7 @@ impl List {
         let guard = prim::pin();
         // A top that has changed since names a node that may be gone; then the exchange fails.
         let Some(below) = Node::peek(top.number(), &guard) else { return Err(self.top()) };
-        let sequence = below.hooks.sequence() + 1;
+        let sequence = first.max(below.hooks.sequence().wrapping_add(1));
         let name = node.hooks.begin(node.number(), top, side, sequence, self.home());
         self.change(top, name.with(flags))?;
         below.hooks.newer.store(name.0, Ordering::Release);
@@ -294,37 +306,76 @@ impl List {
         Ok(())
     }
 
-    /// Takes out the oldest node, if it is of side `side`.
+    /// Takes out the oldest node, if it is of side `side` and none of the flags `stop` is set.
     #[inline]
-    pub(super) fn pop(&self, side: u64) -> Option<NodeRef> {
+    pub(super) fn pop(&self, side: u64, stop: u64) -> Pop {
         loop {
             let top = self.top();
+            if top.has(stop) {
+                return Pop::Stopped;
+            }
             if top.is_nil() || top.flags() & SEND != side {
-                return None;
+                return Pop::Nobody;
             }
             if top.is_only() {
                 if self.take_only(top).is_ok() {
                     // SAFETY: taken out, so that the peer's right is the caller's.
-                    return Some(unsafe { NodeRef::named(top.number()) });
+                    return Pop::Taken(unsafe { NodeRef::named(top.number()) });
                 }
-            } else if let Some(oldest) = self.pop_oldest(top, side) {
-                return Some(oldest);
+            } else if let Some(oldest) = self.pop_oldest(top, side, stop) {
+                return Pop::Taken(oldest);
             }
         }
     }
 
     /// Takes out the oldest of several. `None`: something has changed.
     #[inline(never)]
-    fn pop_oldest(&self, top: Link, side: u64) -> Option<NodeRef> {
+    fn pop_oldest(&self, top: Link, side: u64, stop: u64) -> Option<NodeRef> {
         step();
         let guard = prim::pin();
         let oldest = self.front(&guard).or_else(|| self.oldest(top, &guard))?;
+        if self.top().has(stop) && !cfg!(leno_bug = "pop_ignores_stop") {
+            return None;
+        }
+        // From here on it is the oldest until it leaves.
         let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
         if !is_side || self.mark(oldest).is_err() {
             return None;
         }
         self.unlink(oldest.node, oldest.older, &guard);
         Some(NodeRef::of(oldest.node))
+    }
+
+    /// As [`List::pop`], only if the oldest has this number in the sequence: for those beside the list, whose turn it may
+    /// be if it has not.
+    pub(super) fn pop_numbered(&self, side: u64, stop: u64, number: u64) -> Pop {
+        let guard = prim::pin();
+        let top = self.top();
+        let oldest = match top.is_nil() {
+            true => None,
+            false if top.is_only() => self.summit(top, &guard),
+            false => self.oldest(top, &guard),
+        };
+        let Some(oldest) = oldest else { return Pop::Nobody };
+        if self.top().has(stop) {
+            return Pop::Stopped;
+        }
+        // A number that is not of this stay comes with a word that has changed.
+        let fits = oldest.node.hooks.sequence() == number || cfg!(leno_bug = "aside_pops_any");
+        if !fits || oldest.older.flags() & SEND != side {
+            return Pop::Nobody;
+        }
+        if top.is_only() {
+            if self.take_only(top).is_err() {
+                return Pop::Nobody;
+            }
+        } else {
+            if self.mark(oldest).is_err() {
+                return Pop::Nobody;
+            }
+            self.unlink(oldest.node, oldest.older, &guard);
+        }
+        Pop::Taken(NodeRef::of(oldest.node))
     }
 
     /// The oldest node's number in the sequence, if there is one of side `side`; and whether it has returned.
@@ -337,17 +388,25 @@ impl List {
             let guard = prim::pin();
             let first = if top.is_only() { self.summit(top, &guard) } else { self.oldest(top, &guard) };
             if let Some(first) = first {
-                return Some((first.node.hooks.sequence(), first.older.has(RETURNED)));
+                let number = first.node.hooks.sequence();
+                if first.node.hooks.older() == first.older {
+                    return Some((number, first.older.has(RETURNED)));
+                }
             }
         }
     }
 
     /// The number in the sequence of the last node that entered.
     pub(super) fn last(&self) -> u64 {
-        let top = self.top();
         let guard = prim::pin();
-        let last = if top.is_nil() { None } else { Node::peek(top.number(), &guard) };
-        last.map_or(0, |last| last.hooks.sequence())
+        loop {
+            let top = self.top();
+            let last = if top.is_nil() { None } else { Node::peek(top.number(), &guard) };
+            let number = last.map_or(0, |last| last.hooks.sequence());
+            if self.top() == top {
+                return number;
+            }
+        }
     }
 
     #[inline]
@@ -408,7 +467,7 @@ impl List {
             step();
             let top = self.top();
             if top.is_nil() || top.is_only() {
-                return top.with(0) == root.name() && !top.is_only();
+                return false;
             }
             if top.with(0) == root.name() {
                 return true;
@@ -580,13 +639,10 @@ impl List {
             }
             if older.has(MARK) {
                 let past = at.older.to(older.number());
-                match at.node.hooks.change(at.older, past) {
-                    Ok(()) => {
-                        at.older = past;
-                        self.hint(at, guard);
-                    }
-                    Err(now) if now.has(MARK) || !now.same_generation(past) => return None,
-                    Err(now) => at.older = now,
+                // If it has changed, the next round sees how.
+                if at.node.hooks.change(at.older, past).is_ok() {
+                    at.older = past;
+                    self.hint(at, guard);
                 }
             } else if is_goal {
                 return Some(at);

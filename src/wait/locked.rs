@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn waiters_leave_in_order_wherever_one_is_cancelled() {
         for gone in 0..4 {
-            let (queue, hooks) = (Locked::new(), [const { Hook::new() }; 4]);
+            let (queue, hooks) = (Locked::new(), std::array::from_fn::<_, 4, _>(|_| Hook::new()));
             let hooks = names(&hooks);
             for hook in hooks {
                 // SAFETY: it stands nowhere, and outlives the queue.
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_sides_meet_and_never_wait_together() {
-        let (queue, hooks) = (Locked::new(), [const { Hook::new() }; 4]);
+        let (queue, hooks) = (Locked::new(), std::array::from_fn::<_, 4, _>(|_| Hook::new()));
         let [a, b, c, d] = names(&hooks);
         // SAFETY: each stands nowhere when it enters, and outlives the queue.
         unsafe {
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn closing_takes_everybody_out_in_order() {
         for waiters in 0..4 {
-            let (queue, hooks) = (Locked::new(), [const { Hook::new() }; 4]);
+            let (queue, hooks) = (Locked::new(), std::array::from_fn::<_, 4, _>(|_| Hook::new()));
             let hooks = names(&hooks);
             for hook in &hooks[..waiters] {
                 // SAFETY: it stands nowhere, and outlives the queue.

@@ -85,6 +85,12 @@ impl Queue {
         self.arrive(number, rank, |queue, node| unsafe { queue.enter_by_rank(side.into(), node) })
     }
 
+    /// As `enter`, beside the list, as branches of selects do that have branches on both sides.
+    pub fn enter_beside(&self, side: Side, number: usize) -> Entered {
+        // SAFETY: as above.
+        self.arrive(number, 0, |queue, node| unsafe { queue.enter_beside(side.into(), node) })
+    }
+
     fn arrive(
         &self,
         number: usize,

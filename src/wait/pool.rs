@@ -12,7 +12,6 @@
 //! dozen.
 
 use std::collections::BTreeSet;
-use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use crate::prim::{self, AtomicPtr, Guard, Life, Mutex, Ordering};
@@ -36,9 +35,7 @@ pub(crate) struct Pool<T, const LEN: usize, const CHUNKS: usize> {
 
 struct Chunk<T, const LEN: usize> {
     life: Life,
-    /// How many places were created, once it has left the table.
-    created: usize,
-    places: [MaybeUninit<T>; LEN],
+    places: [T; LEN],
 }
 
 struct Books {
@@ -55,15 +52,28 @@ struct Books {
 #[derive(Default)]
 struct Account {
     present: bool,
-    /// How many places were created.
-    created: usize,
-    /// Those of them that are free.
+    /// The places that are free.
     free: Vec<usize>,
     /// The last generation in former chunks of this number.
     generation: u64,
 }
 
-impl<T, const LEN: usize> Chunk<T, LEN> {
+impl<T: Stable, const LEN: usize> Chunk<T, LEN> {
+    /// A chunk with all its places: also one that is not given out yet may be looked at, by a name from a former
+    /// chunk of this number.
+    fn create(number: usize, generation: u64) -> NonNull<Self> {
+        let chunk = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
+        // SAFETY: freshly allocated, and written field by field: it may be too large for the stack.
+        unsafe {
+            (&raw mut (*chunk).life).write(Life::new());
+            let places = (&raw mut (*chunk).places).cast::<T>();
+            for index in 0..LEN {
+                places.add(index).write(T::create(number * LEN + index, generation));
+            }
+            NonNull::new_unchecked(chunk)
+        }
+    }
+
     /// The address of a place in it.
     fn place(this: NonNull<Self>, index: usize) -> NonNull<T> {
         assert!(index < LEN);
@@ -74,13 +84,11 @@ impl<T, const LEN: usize> Chunk<T, LEN> {
 
 impl<T, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
     fn drop(&mut self) {
-        let books = self.books.lock();
-        for (number, account) in books.accounts.iter().enumerate().filter(|(_, account)| account.present) {
-            let chunk = self.table[number].load(Ordering::Relaxed);
-            // SAFETY: it is a box of the table's, and nobody uses the pool any more.
-            unsafe {
-                (*chunk).created = account.created;
-                drop(Box::from_raw(chunk));
+        for chunk in &self.table {
+            let chunk = chunk.load(Ordering::Relaxed);
+            if !chunk.is_null() {
+                // SAFETY: it is a box of the table's, and nobody uses the pool any more.
+                drop(unsafe { Box::from_raw(chunk) });
             }
         }
     }
@@ -89,10 +97,6 @@ impl<T, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
 impl<T, const LEN: usize> Drop for Chunk<T, LEN> {
     fn drop(&mut self) {
         self.life.end();
-        for place in &mut self.places[..self.created] {
-            // SAFETY: it was created.
-            unsafe { place.assume_init_drop() };
-        }
     }
 }
 
@@ -108,10 +112,9 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     #[inline]
     pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T> {
         let (chunk, index) = (number / LEN, number % LEN);
-        // ORDERING: Acquire pairs with `open_chunk`. A place that is created later is published with its number.
+        // ORDERING: Acquire pairs with `open_chunk`.
         let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire))?;
-        // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only; a place
-        // whose number is known was created.
+        // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only.
         unsafe {
             (*chunk.as_ptr()).life.touch();
             Some(Chunk::place(chunk, index).as_ref())
@@ -134,18 +137,10 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         for _ in 0..count {
             let number = books.open.first().copied().unwrap_or_else(|| self.open_chunk(&mut books));
             let account = &mut books.accounts[number];
-            let was_whole = account.free.len() == account.created;
+            let was_whole = account.free.len() == LEN;
+            let index = account.free.pop().expect("an open chunk has room");
+            let is_full = account.free.is_empty();
             let chunk = NonNull::new(self.table[number].load(Ordering::Relaxed)).expect("it is present");
-            let index = account.free.pop().unwrap_or_else(|| {
-                let index = account.created;
-                account.created += 1;
-                // SAFETY: a place that was never created is nobody's.
-                unsafe {
-                    Chunk::place(chunk, index).write(T::create(number * LEN + index, account.generation))
-                };
-                index
-            });
-            let is_full = account.free.is_empty() && account.created == LEN;
             books.spare -= usize::from(was_whole);
             if is_full {
                 books.open.remove(&number);
@@ -166,7 +161,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
             let (number, index) = (at / LEN, at % LEN);
             let account = &mut books.accounts[number];
             account.free.push(index);
-            if account.free.len() == account.created {
+            if account.free.len() == LEN {
                 if books.spare > 0 {
                     self.close_chunk(number, &mut books);
                     continue;
@@ -183,19 +178,15 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         if number >= books.accounts.len() {
             books.accounts.resize_with(number + 1, Account::default);
         }
-        let chunk = Box::<Chunk<T, LEN>>::new_uninit();
-        let chunk = Box::into_raw(chunk).cast::<Chunk<T, LEN>>();
-        // SAFETY: freshly allocated; places need not be initialized.
-        let chunk = unsafe {
-            (&raw mut (*chunk).life).write(Life::new());
-            (&raw mut (*chunk).created).write(0);
-            Box::from_raw(chunk)
-        };
-        books.accounts[number].present = true;
+        let account = &mut books.accounts[number];
+        let chunk = Chunk::create(number, account.generation);
+        // The lowest first.
+        account.free = (0..LEN).rev().collect();
+        account.present = true;
         books.open.insert(number);
         books.spare += 1;
         // ORDERING: Release pairs with `peek`.
-        self.table[number].store(Box::into_raw(chunk), Ordering::Release);
+        self.table[number].store(chunk.as_ptr(), Ordering::Release);
         number
     }
 
@@ -204,24 +195,20 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         books.gone.push(number);
         let account = &mut books.accounts[number];
         let chunk = self.table[number].load(Ordering::Relaxed);
-        let generations = (0..account.created).map(|index| {
-            // SAFETY: present, and created.
-            unsafe { Chunk::place(NonNull::new_unchecked(chunk), index).as_ref() }.generation()
-        });
+        // SAFETY: present, and so in the table.
+        let generations = unsafe { &(*chunk).places }.iter().map(T::generation);
         let generation = generations.max().unwrap_or(account.generation);
-        let created = account.created;
         *account = Account { generation, ..Account::default() };
         let guard = prim::pin();
+        // ORDERING: Release: whoever finds no chunk here sees that nothing leads to its places any more.
         self.table[number].store(ptr::null_mut(), Ordering::Release);
-        // SAFETY: it was a box, and is in the table no more; those who look at it still look at the places only.
-        let chunk = unsafe {
-            (&raw mut (*chunk).created).write(created);
-            Box::from_raw(chunk)
-        };
-        if cfg!(leno_bug = "early_free") {
-            prim::free(chunk);
-        } else {
-            prim::retire(&guard, chunk);
+        // SAFETY: it was a box, and is in the table no more.
+        unsafe {
+            if cfg!(leno_bug = "early_free") {
+                prim::free(Box::from_raw(chunk));
+            } else {
+                prim::retire(&guard, chunk);
+            }
         }
     }
 
@@ -237,14 +224,14 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         let books = self.books.lock();
         let mut spare = 0;
         for (number, account) in books.accounts.iter().enumerate().skip(1) {
-            let is_full = account.free.is_empty() && account.created == LEN;
+            let is_full = account.free.is_empty();
             assert_eq!(account.present, !self.table[number].load(Ordering::Relaxed).is_null());
             assert_eq!(
                 books.open.contains(&number),
                 account.present && !is_full,
                 "a chunk with room is open"
             );
-            spare += usize::from(account.present && account.free.len() == account.created);
+            spare += usize::from(account.present && account.free.len() == LEN);
         }
         assert_eq!(books.spare, spare);
         assert!(spare <= 1, "one empty chunk is kept");

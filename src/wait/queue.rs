@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `CLOSED` | nobody may enter; who has set it takes out everybody that is here |
 //! | `HELD` | values wait that come before every sender's: no receiver may enter |
-//! | `ASIDE` | somebody stands beside the list; everything but `remove` is done under the lock |
+//! | `ASIDE` | somebody stands beside the list; nodes enter and are taken under the lock |
 //!
 //! # Beside the list
 //!
@@ -34,21 +34,22 @@
 //! # Invariants
 //! 1. Every node in the list is of the side that the top says. Waiters of both sides are here only where one of them is a
 //!    bystander, and then only if they are of one select.
-//! 2. `ASIDE` is set and cleared under the lock. While it is set, so are `CLOSED` and `HELD`, and nodes enter under
-//!    the lock only.
+//! 2. `ASIDE` is set and cleared under the lock. While it is set, `CLOSED` and `HELD` are set under the lock only, and
+//!    so are nodes entered and taken; owners remove theirs from the list without it.
 //! 3. A node is in the list, in a row, or in nobody's reach but its owner's and its peer's.
-//! 4. `HELD` excludes waiting receivers; `CLOSED` excludes waiters that somebody else than the closer takes out.
+//! 4. `HELD` excludes waiting receivers. None of the waiters that are here when `CLOSED` or `HELD` is set is taken out by
+//!    an ordinary peer afterwards: a pop looks at the flags once it knows the oldest, and is linearized there.
 //!
 //! # Progress
 //!
 //! Lock-free without `ASIDE`; entering an empty queue, and taking the only waiter or removing it, is one
-//! compare-exchange. With `ASIDE` a lock is held for a few pointer operations, with no foreign code inside. A node that
-//! returns while others are taken out at the same moment may be passed by those that had begun already.
+//! compare-exchange. With `ASIDE` a lock is held for a few pointer operations, with no foreign code inside. (Nodes
+//! themselves come from the pool, which has a lock, too, that is taken once for some dozens of them.)
 //!
 //! Koval's article grows the queue by hardware transactions. Those are disabled or removed in current processors, and
 //! nothing here would need them: growing is the compare-exchange that appends the second node.
 
-use super::list::{KEPT, Link, List, RETURNED, SEND};
+use super::list::{KEPT, Link, List, Pop, RETURNED, SEND};
 use super::node::{Listed, Node, NodeRef, Popped};
 use super::row::Row;
 use crate::prim::{self, AtomicU64, Mutex, MutexGuard, Ordering};
@@ -163,11 +164,11 @@ impl Aside {
         beside || (self.returned_side == Side::Recv && !self.returned.is_empty())
     }
 
-    /// Takes out the first of side `from` that is not of the operation `own`.
-    fn pop(&mut self, list: &List, from: Side, own: Option<NodeRef>) -> Option<NodeRef> {
+    /// Takes out the first of side `from` that is not of the operation `own`; nobody if one of the flags `stop` is set.
+    fn pop(&mut self, list: &List, from: Side, own: Option<NodeRef>, stop: u64) -> Option<NodeRef> {
         loop {
-            let in_list = list.first(from.bits()).map_or(u64::MAX, |(number, _)| number);
-            let is_next = |node: &Node| node.hooks.sequence() < in_list;
+            let in_list = list.first(from.bits()).map(|(number, _)| number);
+            let is_next = |node: &Node| in_list.is_none_or(|in_list| node.hooks.sequence() < in_list);
             if self.returned_side == from && self.returned.first(|_| true).is_some_and(is_next) {
                 return self.returned.pop_front();
             }
@@ -175,10 +176,12 @@ impl Aside {
             if self.beside(from).first(not_own).is_some_and(is_next) {
                 return self.beside(from).pop_first(not_own);
             }
-            match list.pop(from.bits()) {
-                // It has left, and it is the turn of those here.
-                None if in_list != u64::MAX && !cfg!(leno_bug = "aside_gives_up") => {}
-                first => return first,
+            match list.pop_numbered(from.bits(), stop, in_list?) {
+                Pop::Taken(first) => return Some(first),
+                Pop::Stopped => return None,
+                // It has left meanwhile, and it may be the turn of those here.
+                Pop::Nobody if cfg!(leno_bug = "aside_gives_up") => return None,
+                Pop::Nobody => {}
             }
         }
     }
@@ -219,7 +222,7 @@ impl Queue {
                 }
                 continue;
             }
-            if let Some(first) = self.list.pop(side.other().bits()) {
+            if let Pop::Taken(first) = self.list.pop(side.other().bits(), KEPT) {
                 // SAFETY: just taken out.
                 return Entered::Met(unsafe { Popped::new(first) });
             }
@@ -266,7 +269,7 @@ impl Queue {
             if let Some(refused) = refuses(top, side) {
                 return refused;
             }
-            if let Some(first) = aside.pop(&self.list, side.other(), own) {
+            if let Some(first) = aside.pop(&self.list, side.other(), own, CLOSED | HELD) {
                 self.settle(&mut aside);
                 // SAFETY: just taken out.
                 return Entered::Met(unsafe { Popped::new(first) });
@@ -311,24 +314,37 @@ impl Queue {
 
     /// Takes the first waiter of `from` that is not of the operation `own`.
     pub(crate) fn take_other(&self, from: Side, own: Option<NodeRef>) -> Option<Popped> {
-        let top = self.list.top();
-        let first = if top.has(CLOSED) {
-            None
-        } else if top.has(ASIDE) {
-            self.take_aside(from, own)
-        } else {
-            self.list.pop(from.bits())
-        };
-        // SAFETY: just taken out.
-        first.map(|first| unsafe { Popped::new(first) })
+        loop {
+            match self.list.pop(from.bits(), KEPT) {
+                // SAFETY: just taken out.
+                Pop::Taken(first) => return Some(unsafe { Popped::new(first) }),
+                Pop::Nobody => return None,
+                Pop::Stopped => {}
+            }
+            let top = self.list.top();
+            if top.has(CLOSED | HELD) {
+                return None;
+            }
+            if top.has(ASIDE) {
+                if let Some(taken) = self.take_aside(from, own) {
+                    return taken;
+                }
+            }
+        }
     }
 
+    /// `None`: nobody stands there any more, or it is closed, or values are held.
     #[cold]
-    fn take_aside(&self, from: Side, own: Option<NodeRef>) -> Option<NodeRef> {
+    fn take_aside(&self, from: Side, own: Option<NodeRef>) -> Option<Option<Popped>> {
         let mut aside = self.aside.lock();
-        let first = aside.pop(&self.list, from, own);
+        // Under the lock, and with somebody aside, these stay as they are.
+        if self.list.top().flags() & KEPT != ASIDE {
+            return None;
+        }
+        let first = aside.pop(&self.list, from, own, CLOSED | HELD);
         self.settle(&mut aside);
-        first
+        // SAFETY: just taken out.
+        Some(first.map(|first| unsafe { Popped::new(first) }))
     }
 
     /// Takes a node out wherever it stands. True: its owner (the caller) holds it alone again. False: a peer has
@@ -370,13 +386,16 @@ impl Queue {
         match &mut aside {
             Some(aside) => {
                 for side in [Side::Recv, Side::Send] {
-                    detached.take_all(|| aside.pop(&self.list, side, None));
+                    detached.take_all(|| aside.pop(&self.list, side, None, 0));
                 }
                 aside.last = 0;
             }
             None => {
                 if let Some(side) = waiting(top) {
-                    detached.take_all(|| self.list.pop(side.bits()));
+                    detached.take_all(|| match self.list.pop(side.bits(), 0) {
+                        Pop::Taken(first) => Some(first),
+                        Pop::Nobody | Pop::Stopped => None,
+                    });
                 }
             }
         }

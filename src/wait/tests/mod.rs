@@ -1,10 +1,11 @@
 //! Tests of the bare queue, through its [`model`](super::model): against a plain reference ([`differential`]), on
-//! real threads ([`stress`]), and what an operation costs ([`cost`]).
+//! real threads ([`stress`]), at the edges ([`edges`]), and what an operation costs ([`cost`]).
 //!
 //! Short by default; `LENO_STRESS=n` runs n times as much.
 
 mod cost;
 mod differential;
+mod edges;
 mod stress;
 
 use super::model::{Entered, Entry, Queue, Side};
