@@ -35,6 +35,7 @@ pub(crate) fn keep<T: Send + 'static>(value: Box<T>) {
     store(Block {
         memory: Box::into_raw(value).cast(),
         layout,
+        // SAFETY: it is called once, with the address of this very value.
         end: Some(|raw| unsafe { raw.cast::<T>().drop_in_place() }),
     });
 }

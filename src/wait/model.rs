@@ -85,10 +85,10 @@ impl Queue {
         self.arrive(number, rank, |queue, node| unsafe { queue.enter_by_rank(side.into(), node) })
     }
 
-    /// As `enter`, beside the list, as branches of selects do that have branches on both sides.
+    /// As `enter`, beside the list, like a branch of a select that has one on either side.
     pub fn enter_beside(&self, side: Side, number: usize) -> Entered {
         // SAFETY: as above.
-        self.arrive(number, 0, |queue, node| unsafe { queue.enter_beside(side.into(), node) })
+        self.arrive(number, number as u64, |queue, node| unsafe { queue.enter_beside(side.into(), node) })
     }
 
     fn arrive(

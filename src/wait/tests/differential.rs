@@ -59,7 +59,8 @@ impl Reference {
     }
 
     fn take(&mut self, side: Side) -> Option<usize> {
-        if self.closed || self.waiting() != Some(side) {
+        // A value that is held comes first: nobody is taken meanwhile.
+        if self.closed || self.held || self.waiting() != Some(side) {
             return None;
         }
         if self.returned.is_empty() { self.fresh.pop_front() } else { Some(self.returned.remove(0).1) }
@@ -88,6 +89,8 @@ impl Reference {
 enum Step {
     Enter(Side),
     Return(Side, u64),
+    /// Beside the list: whose turn it is does not depend on that.
+    Beside(Side),
     Take(Side),
     /// The one at this place leaves, counted from the front of those who wait, as they began to.
     Leave(usize),
@@ -117,8 +120,11 @@ impl Both {
     fn step(&mut self, step: Step) {
         self.script.push(step);
         match step {
-            Step::Enter(side) => self.enter(side, None),
-            Step::Return(side, rank) => self.enter(side, Some(rank)),
+            Step::Enter(side) => self.enter(side, None, Queue::enter),
+            Step::Return(side, rank) => {
+                self.enter(side, Some(rank), |queue, side, number| queue.enter_with(side, number, rank))
+            }
+            Step::Beside(side) => self.enter(side, None, Queue::enter_beside),
             Step::Take(side) => {
                 let taken = self.queue.take(side).map(|taken| self.serve(taken));
                 assert_eq!(taken, self.reference.take(side), "who is taken: {:?}", self.script);
@@ -158,14 +164,10 @@ impl Both {
         assert_eq!(self.queue.is_empty(), self.reference.waiting().is_none());
     }
 
-    fn enter(&mut self, side: Side, rank: Option<u64>) {
+    fn enter(&mut self, side: Side, rank: Option<u64>, enter: impl FnOnce(&Queue, Side, usize) -> Entered) {
         let number = self.next;
         self.next += 1;
-        let entered = match rank {
-            None => self.queue.enter(side, number),
-            Some(rank) => self.queue.enter_with(side, number, rank),
-        };
-        let outcome = match entered {
+        let outcome = match enter(&self.queue, side, number) {
             Entered::Waits(entry) => {
                 self.standing.push_back((number, entry));
                 Outcome::Waits
@@ -188,6 +190,7 @@ impl Both {
 
     /// Takes everybody out, which shows the whole order.
     fn drain(mut self) {
+        self.step(Step::Release);
         while let Some(side) = self.reference.waiting() {
             self.step(Step::Take(side));
         }
@@ -198,12 +201,13 @@ impl Both {
 /// Every script of a few steps: each way to grow and to shrink, with each flag set at each moment.
 #[test]
 fn all_short_scripts() {
-    const STEPS: [Step; 13] = [
+    const STEPS: [Step; 14] = [
         Step::Enter(Recv),
         Step::Enter(Send),
         Step::Return(Recv, 2),
         Step::Return(Recv, 3),
         Step::Return(Send, 2),
+        Step::Beside(Recv),
         Step::Take(Recv),
         Step::Take(Send),
         Step::Leave(0),
@@ -228,10 +232,11 @@ fn all_short_scripts() {
 /// Every script of a few more steps for one side, which neither closes nor holds.
 #[test]
 fn all_short_scripts_of_one_side() {
-    const STEPS: [Step; 7] = [
+    const STEPS: [Step; 8] = [
         Step::Enter(Recv),
         Step::Return(Recv, 2),
         Step::Return(Recv, 1),
+        Step::Beside(Recv),
         Step::Take(Recv),
         Step::Leave(0),
         Step::Leave(1),
@@ -268,7 +273,8 @@ fn random_script(size: usize, seed: u64) {
             50.. if grows => Step::Enter(side),
             50.. => Step::Take(side),
             0..10 => Step::Enter(side),
-            10..16 => Step::Return(side, rng.random_range(1..30)),
+            10..14 => Step::Return(side, rng.random_range(1..30)),
+            14..16 => Step::Beside(side),
             16..26 => Step::Take(side),
             26..36 if len > 0 => Step::Leave(rng.random_range(0..len)),
             26..36 => Step::Hold,
