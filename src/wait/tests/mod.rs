@@ -5,6 +5,7 @@
 
 mod cost;
 mod differential;
+#[cfg(not(any(leno_loom, leno_shuttle)))]
 mod edges;
 mod stress;
 
