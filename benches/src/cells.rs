@@ -6,7 +6,9 @@ use crate::exec::{self, Exec};
 use crate::measure::{Sample, sample};
 use crate::peers::{self, Channel, Lock, UNBOUNDED, VisitChannels, VisitLocks};
 use crate::watchdog;
-use crate::work::{self, Abandon, ChannelWork, Create, PingPong, Select, Transfer, Uncontended};
+use crate::work::{
+    self, Abandon, ChannelWork, Create, PingPong, Select, SelectSet, SelectWaits, Transfer, Uncontended,
+};
 
 /// One library on one executor, doing what its cell says.
 pub struct Contestant {
@@ -75,7 +77,11 @@ pub fn all() -> Vec<Cell> {
             cells.push(on_tasks(&name, 1, Uncontended { capacity, tried }));
         }
     }
-    cells.push(on_tasks("select of two receives, one ready", 1, Select));
+    for channels in [2, 8] {
+        cells.push(on_tasks(&format!("select of {channels} receives, one ready"), 1, Select { channels }));
+        let name = format!("select of {channels} receives, waiting");
+        cells.push(on_tasks(&name, 1, SelectWaits { channels }));
+    }
     cells.push(on_tasks("create, pass one value, drop", 1, Create));
     for capacity in [0, 1] {
         let name = format!("receive polled once and dropped, capacity {capacity}");
@@ -88,6 +94,10 @@ pub fn all() -> Vec<Cell> {
         }
     }
     cells.push(on_threads("rendezvous round trip", PingPong { capacity: 0 }));
+    for channels in [2, 8, 64] {
+        let name = format!("select of a set of {channels} receives, one ready");
+        cells.push(on_threads(&name, SelectSet { channels }));
+    }
     cells
 }
 

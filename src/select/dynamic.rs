@@ -380,6 +380,11 @@ impl Operation<'_, '_> {
         sealed::Sealed::place(token) == self.place()
     }
 
+    /// Which branch it is, in the order of their registration: from 0 on.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// What was received.
     ///
     /// # Errors

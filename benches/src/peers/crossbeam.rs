@@ -1,6 +1,6 @@
 //! crossbeam-channel, for threads only.
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Select, Sender, bounded, unbounded};
 
 super::adapter! {
     /// From threads.
@@ -8,4 +8,16 @@ super::adapter! {
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+    any_blocking(rxs, ops, before) {
+        let mut set = Select::new();
+        rxs.iter().for_each(|rx| {
+            set.recv(rx);
+        });
+        for _ in 0..ops {
+            before();
+            let operation = set.select();
+            let rx = &rxs[operation.index()];
+            operation.recv(rx).expect("it is open");
+        }
+    };
 }

@@ -1,6 +1,6 @@
 //! flume.
 
-use flume::{Receiver, Sender, bounded, unbounded};
+use flume::{Receiver, Selector, Sender, bounded, unbounded};
 
 super::adapter! {
     /// From tasks, with one receiver. With several, flume 0.12 can lose a wake-up (a receiver that was woken and
@@ -17,4 +17,12 @@ super::adapter! {
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+    any_blocking(rxs, ops, before) {
+        for _ in 0..ops {
+            before();
+            // Its set is good for one select.
+            let set = rxs.iter().fold(Selector::new(), |set, rx| set.recv(rx, |value| value));
+            set.wait().expect("it is open");
+        }
+    };
 }

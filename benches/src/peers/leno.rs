@@ -1,6 +1,8 @@
 //! leno's channels: `bounded`, of which capacity 0 is the rendezvous, and `unbounded`.
 
-use leno::select::{Selected2, select};
+use std::future::Future;
+
+use leno::select::Select;
 use leno::{Receiver, Sender, bounded, unbounded};
 
 super::adapter! {
@@ -9,9 +11,7 @@ super::adapter! {
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
-    either(a, b) match select((a.recv(), b.recv())).await {
-        Selected2::First(value) | Selected2::Second(value) => value.ok(),
-    };
+    any(rxs) async { super::any!(leno::select, Receiver::recv, rxs).await.ok() };
 }
 
 super::adapter! {
@@ -20,4 +20,14 @@ super::adapter! {
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
     send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+    any_blocking(rxs, ops, before) {
+        let mut set = Select::new();
+        let tokens = rxs.iter().map(|rx| set.recv(rx)).collect::<Vec<_>>();
+        for _ in 0..ops {
+            before();
+            let operation = set.select().wait();
+            let token = tokens[operation.index()];
+            operation.recv(token).expect("it is open");
+        }
+    };
 }

@@ -17,6 +17,33 @@ mod locks;
 mod std_mpsc;
 mod tokio;
 
+/// Receives from whichever of 2 or 8 has a value, by a macro like tokio's.
+macro_rules! any {
+    ($select:path, $recv:path, $rxs:expr) => {
+        async move {
+            use $select as select;
+            match $rxs {
+                [a, b] => select! {
+                    value = $recv(a) => value,
+                    value = $recv(b) => value,
+                },
+                [a, b, c, d, e, f, g, h] => select! {
+                    value = $recv(a) => value,
+                    value = $recv(b) => value,
+                    value = $recv(c) => value,
+                    value = $recv(d) => value,
+                    value = $recv(e) => value,
+                    value = $recv(f) => value,
+                    value = $recv(g) => value,
+                    value = $recv(h) => value,
+                },
+                rxs => unreachable!("there is no macro for {} branches here", rxs.len()),
+            }
+        }
+    };
+}
+use any;
+
 /// The capacity that stands for an unbounded channel.
 pub const UNBOUNDED: usize = usize::MAX;
 
@@ -39,14 +66,14 @@ pub trait Channel: 'static {
     fn send(tx: &mut Self::Tx, value: u64) -> impl Future<Output = bool> + Send;
     /// Receives; `None` on a closed channel.
     fn recv(rx: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send;
-    /// Receives from whichever has a value, the other receive leaving no trace; `None` on a closed channel.
-    fn recv_either(a: &mut Self::Rx, b: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send {
-        async {
-            ::tokio::select! {
-                value = Self::recv(a) => value,
-                value = Self::recv(b) => value,
-            }
-        }
+    /// Receives from whichever of 2 or 8 has a value, the other receives leaving no trace; `None` on a closed channel.
+    fn recv_any(rxs: &mut [Self::Rx]) -> impl Future<Output = Option<u64>> + Send {
+        any!(::tokio::select, Self::recv, rxs)
+    }
+    /// Does so `ops` times, from any number of receivers, each time after `before`; `None` where the library has no
+    /// select over a number of channels that is known as the program runs only.
+    fn recv_any_blocking(_rxs: &[Self::Rx], _ops: u64, _before: impl FnMut()) -> Option<()> {
+        None
     }
     /// Sends if that is possible without waiting.
     fn try_send(tx: &mut Self::Tx, value: u64) -> bool;
@@ -124,7 +151,8 @@ macro_rules! adapter {
         open($capacity:ident) $open:expr $(, unbounded $unbounded:expr)?;
         send($tx:ident, $value:ident) $send:expr, try $try_send:expr;
         recv($rx:ident) $recv:expr, try $try_recv:expr;
-        $(either($a:ident, $b:ident) $either:expr;)?
+        $(any($rxs:ident) $any:expr;)?
+        $(any_blocking($all:ident, $ops:ident, $before:ident) $any_blocking:expr;)?
     ) => {
         $(#[$doc])*
         pub(super) struct $Adapter;
@@ -152,8 +180,12 @@ macro_rules! adapter {
             async fn recv($rx: &mut Self::Rx) -> Option<u64> {
                 $recv
             }
-            $(async fn recv_either($a: &mut Self::Rx, $b: &mut Self::Rx) -> Option<u64> {
-                $either
+            $(fn recv_any($rxs: &mut [Self::Rx]) -> impl Future<Output = Option<u64>> + Send {
+                $any
+            })?
+            $(fn recv_any_blocking($all: &[Self::Rx], $ops: u64, mut $before: impl FnMut()) -> Option<()> {
+                $any_blocking;
+                Some(())
             })?
             fn try_send($tx: &mut Self::Tx, $value: u64) -> bool {
                 $try_send
