@@ -70,6 +70,38 @@ fn in_a_cords_fiber_blocking_panics() {
 }
 
 #[test]
+fn a_fiber_with_no_budget_left_may_block() {
+    // C25, F10
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async {
+            let (tx, rx) = leno::bounded(1);
+            let (out, outs) = leno::rendezvous();
+            let mutex = leno::sync::Mutex::new(());
+            let guard = mutex.try_lock().unwrap();
+            // In some of the rounds the budget is spent by the time at which the fiber blocks.
+            for i in 0..300 {
+                tx.try_send(i).unwrap();
+                assert_eq!(rx.recv().await, Ok(i));
+                let peer = std::thread::scope(|scope| {
+                    let peer = scope.spawn(|| outs.recv_blocking());
+                    if i % 10 == 0 {
+                        out.send(i).wait().unwrap();
+                    } else {
+                        out.send_blocking(i).unwrap();
+                    }
+                    peer.join().unwrap()
+                });
+                assert_eq!(peer, Ok(i));
+                assert!(mutex.lock_timeout(Duration::ZERO).is_none());
+            }
+            drop(guard);
+        });
+        fiber.wait().unwrap();
+    });
+}
+
+#[test]
 fn waits_on_plain_threads() {
     let start = Instant::now();
     leno::sleep(Duration::from_millis(5)).wait();

@@ -1,7 +1,8 @@
 //! The budget of operations per poll: a fiber that always finds its channel ready still lets others run.
 //!
 //! leno's executors refill it before each poll of a fiber. Everywhere else (other executors, plain threads)
-//! there is no budget: those have means of their own, or need none.
+//! there is no budget: those have means of their own, or need none. Nor is there one for a call that blocks its
+//! thread inside a fiber: it would wait for a refill that comes after it.
 
 use std::cell::Cell;
 
@@ -17,13 +18,22 @@ prim::thread_local! {
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
+    within(PER_POLL, poll)
+}
+
+/// Runs `poll` without a budget.
+pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
+    within(UNLIMITED, poll)
+}
+
+fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
     struct Restore(u32);
     impl Drop for Restore {
         fn drop(&mut self) {
             let _ = LEFT.try_with(|left| left.set(self.0));
         }
     }
-    let _restore = Restore(LEFT.try_with(|left| left.replace(PER_POLL)).unwrap_or(UNLIMITED));
+    let _restore = Restore(LEFT.try_with(|left| left.replace(budget)).unwrap_or(UNLIMITED));
     poll()
 }
 

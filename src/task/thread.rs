@@ -11,8 +11,8 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::{Duration, Instant};
 
 use crate::prim::{self, Arc, AtomicBool, Ordering, thread};
-use crate::task::context;
 use crate::task::error::Elapsed;
+use crate::task::{budget, context};
 
 /// One thread's waiting place.
 struct Parker {
@@ -84,7 +84,7 @@ pub(crate) fn block_on<F: Future + ?Sized>(
     let mut cx = Context::from_waker(&waker);
     let mut pauses = 0;
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+        if let Poll::Ready(output) = budget::without(|| future.as_mut().poll(&mut cx)) {
             return Some(output);
         }
         if parker.take() {
