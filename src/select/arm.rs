@@ -69,7 +69,8 @@ pub trait Arm {
     /// As for [`Branch::finish`].
     unsafe fn finish(&mut self, waiter: &Waiter);
 
-    /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed.
+    /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
+    /// be polled again. What was sent stays sent.
     fn discard(&mut self, rank: u64);
 
     fn pass_on(&mut self);
@@ -233,7 +234,11 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn discard(&mut self, rank: u64) {
+        if self.branch().is_spent() {
+            return;
+        }
         if let Some(output) = self.output.take() {
+            self.future.operation().set_lent(false);
             self.branch().discard(output, rank);
         }
     }

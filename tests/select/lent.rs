@@ -223,6 +223,31 @@ fn two_operations_that_had_happened_already() {
     }
 }
 
+/// S9, S10: a receive that was handed a value, and a lock that was granted, in a select that is dropped before it runs:
+/// they have given that back, so they have not happened, and can be awaited.
+#[test]
+fn a_lent_operation_that_gave_its_outcome_back_goes_on() {
+    let (tx, rx) = rendezvous();
+    let mut receiving = rx.recv();
+    let mut selecting = select((&mut receiving, foreign(pending::<()>())));
+    selecting.must_wait("nothing is ready");
+    tx.try_send(1).expect("the select waits");
+    drop(selecting);
+    assert!(!receiving.is_terminated(), "S10: it has not happened");
+    assert_eq!(rx.len(), 1, "C9: the value came back");
+    assert_eq!(receiving.must_be_ready("a value is there"), Ok(1));
+    for mutex in [Mutex::new(5), Mutex::fair(5)] {
+        let guard = mutex.try_lock().expect("free");
+        let mut locking = mutex.lock();
+        let mut selecting = select((foreign(pending::<()>()), &mut locking));
+        selecting.must_wait("held");
+        drop(guard);
+        drop(selecting);
+        assert!(mutex.try_lock().is_some(), "M2: free again");
+        assert_eq!(*locking.must_be_ready("free"), 5, "S10: it has not happened");
+    }
+}
+
 /// S9: a select that was never polled has not touched what it was lent.
 #[test]
 fn a_select_that_was_never_polled_touches_nothing() {
