@@ -38,7 +38,7 @@ pub trait Arm {
     fn is_lent(&self) -> bool;
 
     /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
-    /// completed.
+    /// completed, then or in a select that panicked before it could say so.
     fn start(&mut self) -> bool;
 
     /// Gives a started operation back to its owner: it can be polled again, unless it has completed.
@@ -163,6 +163,9 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn start(&mut self) -> bool {
+        if self.output.is_some() {
+            return true;
+        }
         assert!(!self.future.operation().is_over(), "a leno operation was selected after it had completed");
         self.output = match self.future.operation().cancel(true) {
             Cancelled::Done(output, _) => Some(output),

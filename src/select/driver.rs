@@ -371,8 +371,8 @@ impl Driver {
         }
     }
 
-    /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
-    /// given; otherwise its outcome is passed on or freed. The peer is waited for as well if an operation was lent:
+    /// Leaves; gives the branch that has happened. With `patience`, a peer in the middle of its work is waited for;
+    /// without, the outcome has been passed on or freed. The peer is waited for as well if an operation was lent:
     /// its owner goes on with it, and has to find it done or undone.
     pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
         let Some(anchor) = &self.anchor else {
@@ -405,6 +405,7 @@ impl Driver {
                 let rank = self.take_outcome(arms, winner);
                 self.retire(arms, None);
                 arms.arm(winner).discard(rank);
+                return Some(winner);
             }
             State::Claimed(branch) => self.retire(arms, Some(branch)),
             _ => self.retire(arms, None),

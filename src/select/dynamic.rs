@@ -15,8 +15,10 @@ use crate::prim::{self, Counter};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
+use crate::wait;
 
-/// Sets have numbers, so that a token of one is not taken for a token of another.
+/// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too: those of a
+/// set are never used again.
 static SETS: Counter = Counter::new();
 
 /// A set of receives and sends, of which one is completed at a time.
@@ -25,7 +27,7 @@ static SETS: Counter = Counter::new();
 /// of channels that is not known then, or for more than 16.
 ///
 /// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
-/// registration; once it has completed its branch takes no part any more.
+/// registration; once its outcome was taken it has left the set.
 ///
 /// ```
 /// use leno::select::Select;
@@ -42,23 +44,44 @@ static SETS: Counter = Counter::new();
 /// # });
 /// ```
 ///
-/// Dropping the set drops the values of the sends that have not happened.
+/// Dropping the set drops the values of the sends that have not happened. A value that was received and that nobody has
+/// taken goes to the next receiver of a rendezvous channel; of a buffered one it is dropped.
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,
     biased: bool,
     id: NonZeroU64,
-    /// An operation that has happened, and was dropped before its outcome was taken.
-    pending: Option<usize>,
+    /// How many branches it ever had.
+    made: u64,
+    /// The branch that has happened, until its outcome is taken.
+    happened: Option<usize>,
 }
 
-/// A branch of a set: its operation, and whether it has nothing left to do.
+/// A branch of a set.
 struct Member<'a> {
+    number: u64,
     operation: Box<dyn Registered + Send + 'a>,
-    is_off: bool,
 }
 
 struct Members<'a>(Vec<Member<'a>>);
+
+/// An operation of a set, which goes on with it after a select: so it counts as lent.
+struct Kept<O>(O);
+
+impl<O: Operated> Operated for Kept<O> {
+    type Branch = O::Branch;
+    type Output = O::Output;
+
+    const LENT: bool = true;
+
+    fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
+        self.0.operation()
+    }
+
+    fn convert(&mut self, output: <O::Branch as wait::Branch>::Output) -> O::Output {
+        self.0.convert(output)
+    }
+}
 
 /// An arm whose type is forgotten but for the token.
 trait Registered {
@@ -101,17 +124,13 @@ impl Arms for Members<'_> {
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
         self.0[index].operation.arm()
     }
-
-    fn is_off(&self, index: usize) -> bool {
-        self.0[index].is_off
-    }
 }
 
 /// Which set, and which branch of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     set: NonZeroU64,
-    index: usize,
+    number: u64,
 }
 
 /// Names a receive in its [`Select`].
@@ -142,7 +161,7 @@ macro_rules! tokens {
 
         impl<T> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($name)).field(&self.0.index).finish()
+                f.debug_tuple(stringify!($name)).field(&self.0.number).finish()
             }
         }
 
@@ -173,7 +192,14 @@ impl<'a> Select<'a> {
 
     fn with(biased: bool) -> Self {
         let id = SETS.next();
-        Select { branches: Members(Vec::new()), driver: Driver::default(), biased, id, pending: None }
+        Select {
+            branches: Members(Vec::new()),
+            driver: Driver::default(),
+            biased,
+            id,
+            made: 0,
+            happened: None,
+        }
     }
 
     /// Adds a receive.
@@ -188,17 +214,19 @@ impl<'a> Select<'a> {
 
     fn add<O: Operated + 'a>(&mut self, operation: O) -> Place
     where
-        Claimed<O>: Send,
+        Claimed<Kept<O>>: Send,
     {
         self.stop();
-        let index = self.branches.0.len();
-        self.branches.0.push(Member { operation: Box::new(Claimed::new(operation)), is_off: false });
-        Place { set: self.id, index }
+        let number = self.made;
+        self.made += 1;
+        self.branches.0.push(Member { number, operation: Box::new(Claimed::new(Kept(operation))) });
+        Place { set: self.id, number }
     }
 
     /// Completes one operation of the set; waits until one can.
     ///
-    /// Cancelling: dropping the future cancels the wait; the set is as before.
+    /// Cancelling: dropping the future cancels the wait; the set is as before. Should an operation have happened just
+    /// then, a value that was handed over goes to the next receiver, and a send is given by the next select.
     ///
     /// # Panics
     /// When polled, if no operation is left in the set: it would wait for ever.
@@ -210,15 +238,12 @@ impl<'a> Select<'a> {
     /// Completes one operation, if one can be completed now.
     pub fn try_select(&mut self) -> Option<Operation<'_, 'a>> {
         self.stop();
-        let index = match self.pending.take() {
-            Some(index) => index,
-            None => {
-                let first = self.first();
-                let mut context = Context::from_waker(Waker::noop());
-                self.driver.look_once(&mut self.branches, first, &mut context)?
-            }
-        };
-        Some(Operation { set: self, index, taken: false })
+        if self.happened.is_none() {
+            let first = self.first();
+            let mut context = Context::from_waker(Waker::noop());
+            self.happened = self.driver.look_once(&mut self.branches, first, &mut context);
+        }
+        self.happened.is_some().then_some(Operation { set: self })
     }
 
     fn first(&self) -> usize {
@@ -229,32 +254,35 @@ impl<'a> Select<'a> {
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
-        if let Some(index) = self.pending.take() {
-            return Poll::Ready(index);
-        }
-        let is_over = self.branches.0.iter().all(|branch| branch.is_off);
-        assert!(!is_over, "no operation is left in the set: a select would wait for ever");
-        let first = self.first();
-        let polled = self.driver.poll(&mut self.branches, first, cx);
-        if polled.is_ready() {
+    /// Polls until a branch has happened.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.happened.is_none() {
+            let is_empty = self.branches.0.is_empty();
+            assert!(!is_empty, "no operation is left in the set: a select would wait for ever");
+            let first = self.first();
+            let winner = std::task::ready!(self.driver.poll(&mut self.branches, first, cx));
             self.driver.reset();
+            self.happened = Some(winner);
         }
-        polled
+        Poll::Ready(())
     }
 
-    /// Ends the wait of a future that was forgotten.
+    /// Ends the wait of a future that was dropped, or forgotten.
     fn stop(&mut self) {
-        if self.driver.is_started() {
-            self.leave(false);
+        if !self.driver.is_started() {
+            return;
         }
+        let happened = self.driver.leave(&mut self.branches, false);
+        self.driver.reset();
+        // A receive has passed its value on.
+        self.happened = happened.filter(|&index| !self.branches.0[index].operation.renew());
     }
 
-    /// Gives up waiting. `Some`: an operation has happened all the same.
-    fn leave(&mut self, patience: bool) -> Option<usize> {
-        let winner = self.driver.leave(&mut self.branches, patience);
+    /// The time is up: whether a branch has happened all the same.
+    fn time_out(&mut self) -> bool {
+        self.happened = self.driver.leave(&mut self.branches, true);
         self.driver.reset();
-        winner
+        self.happened.is_some()
     }
 }
 
@@ -267,9 +295,9 @@ impl Default for Select<'_> {
 impl Drop for Select<'_> {
     fn drop(&mut self) {
         self.stop();
-        if let Some(index) = self.pending.take() {
-            // A value that was handed over goes to the next receiver.
-            self.branches.arm(index).discard(0);
+        // What has happened, and nobody has taken.
+        for branch in &mut self.branches.0 {
+            branch.operation.arm().discard(0);
         }
     }
 }
@@ -332,8 +360,7 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
             return Ok(operation);
         }
         let set = self.set.take().expect("it has not completed");
-        let index = set.leave(true).ok_or(Elapsed::new())?;
-        Ok(Operation { set, index, taken: false })
+        if set.time_out() { Ok(Operation { set }) } else { Err(Elapsed::new()) }
     }
 }
 
@@ -342,9 +369,8 @@ impl<'s, 'a> Future for SelectFuture<'s, 'a> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let set = self.set.as_mut().expect("a select was polled after it had completed");
-        let index = std::task::ready!(set.poll(cx));
-        let set = self.set.take().expect("as above");
-        Poll::Ready(Operation { set, index, taken: false })
+        std::task::ready!(set.poll(cx));
+        Poll::Ready(Operation { set: self.set.take().expect("as above") })
     }
 }
 
@@ -353,7 +379,7 @@ impl Unpin for SelectFuture<'_, '_> {}
 impl Drop for SelectFuture<'_, '_> {
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
-            set.leave(false);
+            set.stop();
         }
     }
 }
@@ -367,11 +393,9 @@ impl fmt::Debug for SelectFuture<'_, '_> {
 /// The operation of a [`Select`] that has happened.
 ///
 /// If it is dropped before its outcome was taken, the set keeps the outcome, and the next select gives it again.
-#[must_use = "the outcome of the operation is in it"]
+#[must_use = "the set keeps the outcome until it is taken"]
 pub struct Operation<'s, 'a> {
     set: &'s mut Select<'a>,
-    index: usize,
-    taken: bool,
 }
 
 impl Operation<'_, '_> {
@@ -393,7 +417,7 @@ impl Operation<'_, '_> {
     /// # Panics
     /// If another branch has happened.
     #[track_caller]
-    pub fn recv<T>(mut self, token: RecvToken<T>) -> Result<T, RecvError> {
+    pub fn recv<T>(self, token: RecvToken<T>) -> Result<T, RecvError> {
         self.check(token.0);
         let mut outcome = None::<Result<T, RecvError>>;
         // SAFETY: the set has made the token for this very branch, so the branch receives a `T`.
@@ -409,7 +433,7 @@ impl Operation<'_, '_> {
     /// # Panics
     /// If another branch has happened.
     #[track_caller]
-    pub fn send<T>(mut self, token: SendToken<T>) -> Result<(), SendError<T>> {
+    pub fn send<T>(self, token: SendToken<T>) -> Result<(), SendError<T>> {
         self.check(token.0);
         let mut outcome = None::<Result<(), SendError<T>>>;
         // SAFETY: the set has made the token for this very branch, so the branch sends a `T`.
@@ -417,37 +441,36 @@ impl Operation<'_, '_> {
         outcome.expect("the branch has an outcome")
     }
 
+    fn index(&self) -> usize {
+        self.set.happened.expect("until the outcome is taken")
+    }
+
     fn place(&self) -> Place {
-        Place { set: self.set.id, index: self.index }
+        Place { set: self.set.id, number: self.set.branches.0[self.index()].number }
     }
 
     #[track_caller]
     fn check(&self, token: Place) {
         assert!(token.set == self.set.id, "the token is of another set");
-        assert!(token.index == self.index, "another branch has happened: ask with `is` first");
+        assert!(token == self.place(), "another branch has happened: ask with `is` first");
     }
 
     /// # Safety
     /// `outcome` is the address of an `Option` of what the branch gives.
-    unsafe fn take(&mut self, outcome: *mut ()) {
-        self.taken = true;
-        let branch = &mut self.set.branches.0[self.index];
+    unsafe fn take(self, outcome: *mut ()) {
+        let index = self.index();
+        self.set.happened = None;
+        let operation = &mut self.set.branches.0[index].operation;
         // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.
-        unsafe { branch.operation.take_into(outcome) };
-        branch.is_off = !branch.operation.renew();
-    }
-}
-
-impl Drop for Operation<'_, '_> {
-    fn drop(&mut self) {
-        if !self.taken {
-            self.set.pending = Some(self.index);
+        unsafe { operation.take_into(outcome) };
+        if !operation.renew() {
+            self.set.branches.0.remove(index);
         }
     }
 }
 
 impl fmt::Debug for Operation<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Operation").field("branch", &self.index).finish_non_exhaustive()
+        f.debug_struct("Operation").field("branch", &self.place().number).finish_non_exhaustive()
     }
 }

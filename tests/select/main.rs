@@ -1,4 +1,5 @@
-//! The contracts of `select`: S1–S5, S7, S9, S10, S12 in small, C9, C11, M8.
+//! The contracts of the function `select`, S1–S5, S7, S9, S10, S12 in small, C9, C11, M8; and in `dynamic` those of
+//! `Select`, S11. The macros have a folder of their own.
 //!
 //! `script` compares all short histories of selects and plain operations on two channels, and many long ones, with a
 //! sequential model. The other files pin one contract each, by hand where that is possible.
@@ -9,6 +10,7 @@ mod support;
 mod cancel;
 mod choice;
 mod close;
+mod dynamic;
 mod foreign;
 mod lent;
 mod locks;
