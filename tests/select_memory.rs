@@ -6,11 +6,12 @@
 mod support;
 
 use std::future::{pending, ready};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use leno::select::{Selected2, foreign, select, select_biased};
+use leno::select::{Operation, Select, SelectFuture, Selected2, foreign, select, select_biased};
 use leno::sync::Mutex;
 use leno::{bounded, rendezvous};
 
@@ -236,5 +237,142 @@ fn the_steady_state_allocates_nothing() {
         (0..1000).for_each(hand_over);
         let ((), change) = Counting::measure(|| (0..10_000).for_each(hand_over));
         assert!(change.calls < 100, "{kind:?}: {} allocations in 10000 selects", change.calls);
+    }
+}
+
+/// The operation of a select that is ready.
+fn now<'s, 'a>(mut selecting: SelectFuture<'s, 'a>, waker: &Waker) -> Operation<'s, 'a> {
+    match selecting.poll_with(waker) {
+        Poll::Ready(operation) => operation,
+        Poll::Pending => panic!("it is ready"),
+    }
+}
+
+/// S3: with more branches than a select has room for by itself, in the macro and in a set of any size.
+#[test]
+fn a_ready_select_of_many_branches_allocates_nothing() {
+    let (tx, rx) = bounded(1);
+    let (_silent, silents) = rendezvous::<u64>();
+    warm_up();
+    let ((), change) = Counting::measure(|| {
+        for i in 0..1000_u64 {
+            tx.try_send(i).expect("there is room");
+            let mut selecting = pin!(async {
+                leno::select! {
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = pending::<()>() => panic!("silent"),
+                    received = rx.recv() => received,
+                }
+            });
+            assert_eq!(selecting.poll_with(Waker::noop()), Poll::Ready(Ok(i)));
+        }
+    });
+    assert_eq!((change.calls, change.live), (0, 0), "S3: the macro");
+    for count in [1, 8, 9, 100] {
+        let mut set = Select::new();
+        (0..count).for_each(|_| _ = set.recv(&silents));
+        let token = set.recv(&rx);
+        let ((), change) = Counting::measure(|| {
+            for i in 0..1000 {
+                tx.try_send(i).expect("there is room");
+                let operation = match i % 2 {
+                    0 => set.try_select().expect("a value is there"),
+                    _ => now(set.select(), Waker::noop()),
+                };
+                assert_eq!(operation.recv(token), Ok(i));
+            }
+        });
+        assert_eq!((change.calls, change.live), (0, 0), "S3: a set of {count}");
+    }
+}
+
+/// Selects that wait each time, by the macro up to its room, and by sets of any size, whose room stays.
+#[test]
+fn the_steady_state_of_the_others_allocates_nothing() {
+    for kind in [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64)] {
+        let (tx, rx) = kind.open();
+        let (_silent, silents) = kind.open::<u64>();
+        let waker = CountingWaker::new();
+        let hand_over = |i: u64| {
+            let mut selecting = pin!(async {
+                leno::select! {
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = silents.recv() => panic!("silent"),
+                    _ = pending::<()>() => panic!("silent"),
+                    received = rx.recv() => received,
+                }
+            });
+            assert!(selecting.poll_once(&waker).is_pending(), "nothing is ready");
+            tx.try_send(i).expect("the select waits, or there is room");
+            assert_eq!(selecting.poll_once(&waker), Poll::Ready(Ok(i)), "served");
+        };
+        (0..1000).for_each(hand_over);
+        let ((), change) = Counting::measure(|| (0..10_000).for_each(hand_over));
+        assert!(change.calls < 100, "{kind:?}: {} allocations in 10000 selects", change.calls);
+        let mut set = Select::new();
+        (0..20).for_each(|_| _ = set.recv(&silents));
+        let token = set.recv(&rx);
+        let waker_of = Waker::from(Arc::clone(&waker));
+        let mut hand_over = |i: u64| {
+            let mut selecting = set.select();
+            assert!(selecting.poll_once(&waker).is_pending(), "nothing is ready");
+            tx.try_send(i).expect("the set waits, or there is room");
+            assert_eq!(now(selecting, &waker_of).recv(token), Ok(i), "served");
+        };
+        (0..1000).for_each(&mut hand_over);
+        let ((), change) = Counting::measure(|| (0..2000).for_each(&mut hand_over));
+        assert!(change.calls < 100, "{kind:?}: {} allocations in 2000 selects", change.calls);
+    }
+}
+
+/// S1, S10: sets whose selects lose, or are dropped, leave nothing; nor do sends that are done.
+#[test]
+fn a_set_that_is_used_for_long_costs_no_more() {
+    for kind in KINDS {
+        let (_silent, silents) = kind.open::<u64>();
+        let (tick, ticks) = rendezvous();
+        let (tx, rx) = bounded(1);
+        let mut set = Select::new();
+        set.recv(&silents);
+        let on_tick = set.recv(&ticks);
+        let waker = CountingWaker::new();
+        let ((), change) = Counting::measure(|| {
+            for i in 0..50_000_u32 {
+                let mut selecting = set.select();
+                assert!(selecting.poll_once(&waker).is_pending(), "nothing is ready");
+                if i % 2 == 0 {
+                    tick.try_send(i).expect("the set waits");
+                    let Poll::Ready(operation) = selecting.poll_once(&waker) else {
+                        panic!("a peer has served it")
+                    };
+                    assert_eq!(operation.recv(on_tick), Ok(i));
+                }
+            }
+            for i in 0..50_000 {
+                let send = set.send(&tx, i);
+                assert_eq!(set.try_select().map(|operation| operation.send(send)), Some(Ok(())));
+                assert_eq!(rx.try_recv(), Ok(i));
+            }
+        });
+        assert_flat(&format!("S1: a set, {kind:?}"), change.live);
+        drop(set);
+        assert_eq!(Arc::strong_count(&waker), 1, "S1: no waker is kept");
     }
 }

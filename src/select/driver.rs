@@ -53,7 +53,8 @@ pub(super) struct Driver {
     two_sided: bool,
 }
 
-/// How the branches stand, by index. Nothing is allocated before a branch beyond the first few waits.
+/// How the branches stand, by index. There is no room for more than a few before all have been looked at: a select that
+/// is ready allocates nothing.
 #[derive(Debug, Default)]
 struct Registrations {
     first: [Registration; INLINE],
@@ -78,9 +79,19 @@ struct Registration {
 }
 
 impl Registrations {
+    fn has_room(&self, count: usize) -> bool {
+        count <= INLINE + self.more.len()
+    }
+
     fn make_room(&mut self, count: usize) {
-        if count > INLINE {
-            self.more.resize_with(count - INLINE, Registration::default);
+        self.more.resize_with(count - INLINE, Registration::default);
+    }
+
+    /// `None`: there is no room for it yet.
+    fn get_mut(&mut self, index: usize) -> Option<&mut Registration> {
+        match index.checked_sub(INLINE) {
+            None => Some(&mut self.first[index]),
+            Some(index) => self.more.get_mut(index),
         }
     }
 
@@ -106,6 +117,12 @@ impl IndexMut<usize> for Registrations {
 /// Looks, in this order: from `first` on, and round.
 fn order(first: usize, count: usize) -> impl Iterator<Item = usize> {
     (first..count).chain(0..first)
+}
+
+/// Attempts each; the first that is ready has its outcome in its arm.
+fn find_ready(arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Option<usize> {
+    order(first, arms.count())
+        .find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
 }
 
 fn is_two_sided(arms: &mut dyn Arms) -> bool {
@@ -151,10 +168,7 @@ impl Driver {
         cx: &mut Context<'_>,
     ) -> Option<usize> {
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
-        let winner = self.start(arms, first).or_else(|| {
-            order(first, arms.count())
-                .find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
-        });
+        let winner = self.start(arms, first).or_else(|| find_ready(arms, first, cx));
         match winner {
             Some(winner) => {
                 self.win(arms, winner);
@@ -179,7 +193,6 @@ impl Driver {
     /// Borrows the operations; the winner, if one of them has completed already.
     fn start(&mut self, arms: &mut dyn Arms, first: usize) -> Option<usize> {
         self.started = true;
-        self.branches.make_room(arms.count());
         self.two_sided = is_two_sided(arms);
         order(first, arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
     }
@@ -199,6 +212,13 @@ impl Driver {
         }
         // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
         let mut foreign_too = true;
+        if !self.branches.has_room(count) {
+            if let Some(winner) = find_ready(arms, first, cx) {
+                return Looked::Won(self.win(arms, winner));
+            }
+            self.branches.make_room(count);
+            foreign_too = false;
+        }
         for _ in 0..REFUSALS {
             let mut again = false;
             // Everything that is ready is found before anything is registered.
@@ -311,9 +331,9 @@ impl Driver {
     /// The select itself has completed `winner`; the word is BUSY, if there is one.
     fn win(&mut self, arms: &mut dyn Arms, winner: usize) -> usize {
         let parker = self.anchor.as_ref().and_then(Waiter::leave_anchor);
-        if !self.branches[winner].looked {
-            // It took what it was notified of.
-            self.branches[winner].owes = false;
+        if let Some(branch) = self.branches.get_mut(winner) {
+            // Unless it ever looked, it took what it was notified of.
+            branch.owes &= branch.looked;
         }
         self.retire(arms, None);
         drop(parker);
