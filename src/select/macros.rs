@@ -455,7 +455,7 @@ macro_rules! select_blocking {
     };
 }
 
-/// Reads the branches one by one: first what stands before `=>`, then the handler.
+/// Reads the branches one by one, each in two steps: up to the `=` behind its pattern, and the rest.
 ///
 /// `[how order] [names that are left] [branches so far] [otherwise] [else] @ [the branch without its handler] tokens`
 #[doc(hidden)]
@@ -469,7 +469,7 @@ macro_rules! __select_branches {
         $crate::__select_run! { $how $branches $default $else }
     };
 
-    // What stands before `=>`.
+    // What a branch begins with.
     ($how:tt $names:tt $branches:tt [] $else:tt @ [] default => $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches [] $else @ [default ($crate::select::macros::Otherwise::Now)] $($rest)* }
     };
@@ -488,57 +488,168 @@ macro_rules! __select_branches {
     ($how:tt [] $branches:tt $default:tt $else:tt @ [] $($rest:tt)+) => {
         ::core::compile_error!("a select has 16 branches at most: use `leno::select::Select` for more")
     };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] else $($rest:tt)*) => {
+        ::core::compile_error!("`else` of a select is `else => handler`")
+    };
+
+    // Its pattern. Those that are common are read in one step, for the sake of the compiler's limit on recursion.
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] _ = $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [branch (_) (_)] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $x:ident = $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [branch ($x) ($x)] $($rest)* }
+    };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] mut $x:ident = $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default $else @ [(mut $x) (_)] $($rest)* }
+        $crate::__select_branches! { $how $names $branches $default $else @ [branch (mut $x) (_)] $($rest)* }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ ($($inner:tt)*) = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [($($path)::+ ($($inner)*)) ($crate::__select_probe! { [$($path)::+] [] ($($inner)*) })] $($rest)*
+            @ [branch ($($path)::+ ($($inner)*)) ($crate::__select_probe! { [$($path)::+] [] ($($inner)*) })] $($rest)*
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ {$($inner:tt)*} = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [($($path)::+ {$($inner)*}) ($crate::__select_probe! { [$($path)::+] [] {$($inner)*} })] $($rest)*
+            @ [branch ($($path)::+ {$($inner)*}) ($crate::__select_probe! { [$($path)::+] [] {$($inner)*} })] $($rest)*
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] ($($inner:tt)*) = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [(($($inner)*)) ($crate::__select_probe! { [] [] ($($inner)*) })] $($rest)*
+            @ [branch (($($inner)*)) ($crate::__select_probe! { [] [] ($($inner)*) })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $pattern:pat = $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default $else @ [($pattern) ($pattern)] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [($($p:tt)+) $probe:tt] $future:expr, if $guard:expr => $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] [$($inner:tt)*] = $($rest:tt)*) => {
         $crate::__select_branches! {
-            $how $names $branches $default $else @ [($($p)+) $probe ($future) ($guard)] $($rest)*
+            $how $names $branches $default $else
+            @ [branch ([$($inner)*]) ($crate::__select_probe! { [] [] [$($inner)*] })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [($($p:tt)+) $probe:tt] $future:expr => $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $first:tt $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [pattern $first] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] = $($rest:tt)*) => {
         $crate::__select_branches! {
-            $how $names $branches $default $else @ [($($p)+) $probe ($future) (true)] $($rest)*
+            $how $names $branches $default $else
+            @ [branch ($($pattern)+) ($crate::__select_probe! { [] [] $($pattern)+ })] $($rest)*
         }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+]) => {
+        ::core::compile_error!("a branch of a select is `pattern = future => handler`: this one has no `=` behind its pattern")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] => $($rest:tt)*) => {
+        ::core::compile_error!("a branch of a select is `pattern = future => handler`: this one has no `=` behind its pattern")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] $next:tt $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default $else @ [pattern $($pattern)+ $next] $($rest)* }
     };
 
-    // The handler.
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:block, $($rest:tt)*) => {
-        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    // The handler of `default` and of `else`. (A block by its braces: a `$handler:block` would refuse an expression of
+    // another macro's.)
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] {$($handler:tt)*}, $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise ({$($handler)*})] $else @ [] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:block $($rest:tt)*) => {
-        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] {$($handler:tt)*} $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise ({$($handler)*})] $else @ [] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:expr, $($rest:tt)*) => {
-        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) $($rest)* }
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] $handler:expr, $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise ($handler)] $else @ [] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ $head:tt $handler:expr) => {
-        $crate::__select_add! { $how $names $branches $default $else @ $head ($handler) }
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] $handler:expr) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise ($handler)] $else @ [] }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] {$($handler:tt)*}, $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default [({$($handler)*})] @ [] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] {$($handler:tt)*} $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default [({$($handler)*})] @ [] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] $handler:expr, $($rest:tt)*) => {
+        $crate::__select_branches! { $how $names $branches $default [($handler)] @ [] $($rest)* }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] $handler:expr) => {
+        $crate::__select_branches! { $how $names $branches $default [($handler)] @ [] }
     };
 
-    ($($anything:tt)*) => {
-        ::core::compile_error!("a branch of a select is `pattern = future => handler`, `pattern = future, if guard => handler`, `default => handler`, `default(duration) => handler` or `else => handler`")
+    // What stands behind a pattern.
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => {$($handler:tt)*}, $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ({$($handler)*})]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => {$($handler:tt)*} $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ({$($handler)*})]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => $handler:expr, $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ($handler)]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => $handler:expr
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ($handler)]] $default $else
+            @ []
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr => {$($handler:tt)*}, $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ({$($handler)*})]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr => {$($handler:tt)*} $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ({$($handler)*})]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr => $handler:expr, $($rest:tt)*
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ($handler)]] $default $else
+            @ [] $($rest)*
+        }
+    };
+    (
+        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
+        @ [branch $pattern:tt $probe:tt] $future:expr => $handler:expr
+    ) => {
+        $crate::__select_branches! {
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ($handler)]] $default $else
+            @ []
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [branch $pattern:tt $probe:tt] $($rest:tt)*) => {
+        ::core::compile_error!("behind `pattern =` a select expects `future => handler` or `future, if guard => handler`, and then a comma (unless the handler is a block)")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [$head:tt $($otherwise:tt)?] $($rest:tt)*) => {
+        ::core::compile_error!("behind `default =>` and `else =>` a select expects a handler, and then a comma (unless it is a block)")
     };
 }
 
@@ -586,30 +697,6 @@ macro_rules! __select_probe {
     };
 }
 
-/// Adds a branch that was read whole.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __select_add {
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [default $otherwise:tt] $handler:tt $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches [$otherwise $handler] $else @ [] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [else] $handler:tt $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default [$handler] @ [] $($rest)* }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [$pattern:tt $probe:tt $future:tt $guard:tt] $handler:tt $($rest:tt)*
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe $future $guard $handler]] $default $else
-            @ [] $($rest)*
-        }
-    };
-    ($($anything:tt)*) => {
-        ::core::compile_error!("a branch of a select is `pattern = future => handler`")
-    };
-}
-
 /// The select itself.
 #[doc(hidden)]
 #[macro_export]
@@ -620,7 +707,8 @@ macro_rules! __select_run {
         [$(($otherwise:expr) ($default:expr))?]
         [$(($else:expr))?]
     ) => {{
-        let chosen = {
+        #[allow(unused_mut)]
+        let mut chosen = {
             let guards = [$($guard),+];
             let ($($name,)+) = ($($crate::select::macros::pin!(
                 $crate::select::macros::IntoFuture::into_future($future)

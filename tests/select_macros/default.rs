@@ -1,0 +1,215 @@
+//! S6: `default` runs only if nothing is ready now, `default(d)` after d; with `else`, S8. On a virtual clock, so that
+//! nothing here takes time.
+
+use std::future::{pending, ready};
+use std::pin::pin;
+use std::task::Waker;
+use std::time::Duration;
+
+use leno::fiber::{Cord, now};
+use leno::time::Clock;
+use leno::{bounded, rendezvous, select, select_biased, select_blocking, sleep};
+
+use crate::KINDS;
+use crate::support::{PollExt, Tracker};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn in_virtual_time<F: Future>(test: F) -> F::Output {
+    Cord::with_clock(Clock::virtual_time()).block_on(test)
+}
+
+/// S6: at once, without having registered anything, and with the losers' values where they belong.
+#[test]
+fn default_runs_if_nothing_is_ready() {
+    for kind in KINDS {
+        let tracker = Tracker::new();
+        let (tx, rx) = kind.open();
+        let (full, fulls) = kind.open();
+        let room = kind.fill(&full, |_| tracker.value());
+        let mutex = leno::sync::Mutex::fair(());
+        let guard = mutex.try_lock().expect("free");
+        let mut lent = full.send(tracker.value());
+        for zero in [false, true] {
+            let mut selecting = pin!(async {
+                if zero {
+                    select! {
+                        _ = rx.recv() => false,
+                        _ = full.send(tracker.value()) => false,
+                        _ = &mut lent => false,
+                        _ = mutex.lock() => false,
+                        _ = pending::<()>() => false,
+                        default(Duration::ZERO) => true,
+                    }
+                } else {
+                    select! {
+                        _ = rx.recv() => false,
+                        _ = full.send(tracker.value()) => false,
+                        _ = &mut lent => false,
+                        _ = mutex.lock() => false,
+                        _ = pending::<()>() => false,
+                        default => true,
+                    }
+                }
+            });
+            assert!(selecting.must_be_ready("S6: at once"), "{kind:?}");
+        }
+        assert!(lent.into_inner().is_some_and(|value| value == room), "S9: a lent send keeps its value");
+        assert_eq!(tx.try_send(tracker.value()).is_ok(), kind.is_buffered(), "S6: nobody waits");
+        assert_eq!(fulls.drain().count(), room, "S6: nothing was sent; {kind:?}");
+        drop(guard);
+        assert!(mutex.try_lock().is_some(), "S6: nobody waits");
+        drop((tx, rx));
+        tracker.assert_done();
+    }
+}
+
+/// S6: what is ready is taken, be it a value, a peer, room, a close, a lock or a future.
+#[test]
+fn default_does_not_run_if_something_is_ready() {
+    for kind in KINDS {
+        for _ in 0..20 {
+            leno::block_on(async {
+                let (tx, rx) = kind.open();
+                let mut sending = tx.send(1);
+                let _ = sending.poll_with(Waker::noop());
+                assert_eq!(select! { x = rx.recv() => x, default => panic!("S6: a value or a peer") }, Ok(1));
+                let mut receiving = rx.recv();
+                receiving.must_wait("empty");
+                let sent = select! { x = tx.send(2) => x, default => panic!("S6: room or a peer") };
+                assert_eq!((sent, receiving.must_be_ready("sent")), (Ok(()), Ok(2)));
+                tx.close();
+                assert!(select! { x = rx.recv() => x, default => panic!("S6: closed") }.is_err());
+                assert_eq!(select! { x = ready(5) => x, default(SECOND) => panic!("S6: ready") }, 5);
+                let mutex = leno::sync::Mutex::new(6);
+                assert_eq!(select! { x = mutex.lock() => *x, default => panic!("S6: free") }, 6);
+                let blocking = select_blocking! { x = rx.recv() => x, default => panic!("S6: closed") };
+                assert!(blocking.is_err());
+            });
+        }
+    }
+}
+
+/// S6: exactly at its time, however often the select is woken before; what comes earlier wins.
+#[test]
+fn default_runs_after_its_time() {
+    for kind in KINDS {
+        in_virtual_time(async {
+            let (tx, rx) = kind.open();
+            let start = now();
+            let outcome = select! {
+                x = rx.recv() => x.unwrap(),
+                default(SECOND) => 7,
+            };
+            assert_eq!((outcome, now() - start), (7, SECOND), "S6: {kind:?}");
+            assert_eq!(tx.try_send(1).is_ok(), kind.is_buffered(), "S6: nobody waits");
+            rx.drain().for_each(drop);
+            // A peer comes first.
+            let peer = leno::fiber::spawn_local({
+                let tx = tx.clone();
+                async move {
+                    sleep(SECOND / 2).await;
+                    tx.send(2).await
+                }
+            });
+            let start = now();
+            let outcome = select! {
+                default(SECOND) => 7,
+                x = rx.recv() => x.unwrap(),
+            };
+            assert_eq!((outcome, now() - start), (2, SECOND / 2), "S6: {kind:?}");
+            peer.await.unwrap().unwrap();
+            // It is woken often, for nothing: a branch looks, and another one is switched off.
+            let start = now();
+            let mut polls = 0;
+            let outcome = select! {
+                () = async { for _ in 0..9 { sleep(SECOND / 10).await; polls += 1; } pending().await } => 1,
+                x = async { sleep(SECOND / 3).await } , if kind.is_buffered() => { let () = x; 2 }
+                3 = async { sleep(SECOND / 4).await; 4 } => 3,
+                _ = rx.recv() => 4,
+                default(SECOND / 2) => 5,
+            };
+            let expected = if kind.is_buffered() { (2, SECOND / 3) } else { (5, SECOND / 2) };
+            assert_eq!((outcome, now() - start), expected, "S6: counted from the first poll");
+            assert!(polls >= 3);
+        });
+    }
+}
+
+/// S6: a branch that is ready at the same instant is found first.
+#[test]
+fn a_branch_at_the_same_instant_wins() {
+    in_virtual_time(async {
+        for _ in 0..20 {
+            let start = now();
+            let outcome = select! { _ = sleep(SECOND) => 1, default(SECOND) => 2 };
+            assert_eq!((outcome, now() - start), (1, SECOND));
+        }
+    });
+}
+
+/// `default(Duration::MAX)` never runs; its handler may await; the duration is an expression.
+#[test]
+fn durations_and_handlers() {
+    in_virtual_time(async {
+        let (_tx, rx) = rendezvous::<u8>();
+        let start = now();
+        let outcome = select! {
+            _ = rx.recv() => 1,
+            _ = sleep(1_000_000 * SECOND) => 2,
+            default(Duration::MAX) => 3,
+        };
+        assert_eq!((outcome, now() - start), (2, 1_000_000 * SECOND));
+        let seconds = async || 2;
+        let outcome = select! {
+            _ = rx.recv() => 1,
+            default(SECOND * seconds().await) => { sleep(SECOND).await; 3 }
+        };
+        assert_eq!((outcome, now() - start), (3, 1_000_003 * SECOND));
+    });
+}
+
+/// S6, S8: guards that are false, patterns that do not match, `default` and `else` together.
+#[test]
+fn with_branches_that_are_off() {
+    in_virtual_time(async {
+        let (tx, rx) = bounded(4);
+        let (_silent, silents) = rendezvous::<i32>();
+        let start = now();
+        // All are off: `else` runs at once, `default` in its time.
+        assert_eq!(select! { _ = rx.recv(), if false => 1, default => 2, else => 3 }, 3);
+        assert_eq!(select! { _ = rx.recv(), if false => 1, default(SECOND) => 2, else => 3 }, 3);
+        assert_eq!(select! { _ = rx.recv(), if false => 1, default => 2 }, 2);
+        assert_eq!(now(), start);
+        assert_eq!(select! { _ = rx.recv(), if false => 1, default(SECOND) => 2 }, 2);
+        assert_eq!(now() - start, SECOND);
+        // A pattern does not match.
+        tx.send(1).await.unwrap();
+        assert_eq!(select_biased! { Ok(2) = rx.recv() => 1, default => 2, else => 3 }, 3);
+        tx.send(1).await.unwrap();
+        assert_eq!(
+            select_biased! { Ok(2) = rx.recv() => 1, _ = silents.recv() => 4, default => 2, else => 3 },
+            2
+        );
+        tx.send(1).await.unwrap();
+        assert_eq!(select_biased! { Ok(2) = rx.recv() => 1, x = ready(5) => x, default => 2 }, 5);
+        // The branch that was switched off is looked at no more, though it is ready again.
+        tx.send(1).await.unwrap();
+        tx.send(2).await.unwrap();
+        let outcome =
+            select! { Ok(2) = rx.recv() => 1, _ = silents.recv() => 4, default(SECOND) => 2, else => 3 };
+        assert_eq!((outcome, now() - start), (2, 2 * SECOND));
+        assert_eq!(rx.recv().await, Ok(2), "S8: one value was taken, and no more");
+        // The last one is switched off as the time runs.
+        let outcome =
+            select! { 1 = async { sleep(SECOND).await; 2 } => 1, default(2 * SECOND) => 2, else => 3 };
+        assert_eq!((outcome, now() - start), (3, 3 * SECOND), "S8: `else` does not wait");
+    });
+    // The same on a thread.
+    let (tx, rx) = bounded(1);
+    assert_eq!(select_blocking! { _ = rx.recv(), if false => 1, default(Duration::MAX) => 2, else => 3 }, 3);
+    assert_eq!(select_blocking! { _ = rx.recv(), if false => 1, default(Duration::ZERO) => 2 }, 2);
+    assert_eq!(select_blocking! { _ = rx.recv(), if false => 1, default(Duration::from_micros(9)) => 2 }, 2);
+    tx.try_send(1).unwrap();
+    assert_eq!(select_blocking! { Ok(2) = rx.recv() => 1, default(Duration::from_micros(9)) => 2 }, 2);
+}
