@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 pub use std::future::IntoFuture;
@@ -27,7 +27,7 @@ use super::arm::{Arm, Arms, Claimed, Operated, Polled, Take};
 use super::driver::Driver;
 use crate::prim;
 use crate::task::context::may_block;
-use crate::task::thread;
+use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
 use crate::wait;
 
@@ -179,18 +179,37 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
         };
         match thread::block_on(Pin::new(&mut Looking(&mut self)), deadline) {
             Some(chosen) => chosen,
-            None => self.time_out(),
+            None => self.time_out(&mut Context::from_waker(Waker::noop())),
         }
     }
 
-    /// The time is up; but a branch may have happened all the same.
-    fn time_out(&mut self) -> Chosen<G::Which> {
+    /// The time is up; but a branch may have happened all the same, or can happen now: the last poll need not have
+    /// looked at them.
+    fn time_out(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
         let winner = self.driver.leave(&mut self.open, true);
-        match winner.and_then(|winner| self.fitting(winner)) {
-            Some(chosen) => chosen,
-            None if self.is_off() && self.has_else => Chosen::Else,
-            None => Chosen::Default,
+        self.driver.reset();
+        if let Some(chosen) = winner.and_then(|winner| self.fitting(winner)) {
+            return chosen;
         }
+        self.look_now(cx)
+    }
+
+    /// Looks at the branches without waiting for one.
+    fn look_now(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
+        while !self.is_off() {
+            let first = self.first();
+            let Some(winner) = self.driver.look_once(&mut self.open, first, cx) else {
+                return Chosen::Default;
+            };
+            if let Some(chosen) = self.fitting(winner) {
+                return chosen;
+            }
+        }
+        if self.has_else { Chosen::Else } else { Chosen::Default }
+    }
+
+    fn first(&self) -> usize {
+        if self.biased { 0 } else { prim::random_below(self.open.count()) }
     }
 
     /// The branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open again.
@@ -210,27 +229,23 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
 
     /// Polls the branches.
     fn look(&mut self, cx: &mut Context<'_>) -> Poll<Chosen<G::Which>> {
-        loop {
-            if self.is_off() {
-                return match self.otherwise {
-                    _ if self.has_else => Poll::Ready(Chosen::Else),
-                    Otherwise::Wait => Poll::Ready(Chosen::Else),
-                    Otherwise::Now => Poll::Ready(Chosen::Default),
-                    Otherwise::After(_) => Poll::Pending,
-                };
+        if let Otherwise::Now = self.otherwise {
+            if budget::spend() {
+                return Poll::Ready(self.look_now(cx));
             }
-            let first = if self.biased { 0 } else { prim::random_below(self.open.count()) };
-            let winner = if let Otherwise::Now = self.otherwise {
-                let Some(winner) = self.driver.look_once(&mut self.open, first, cx) else {
-                    return Poll::Ready(Chosen::Default);
-                };
-                winner
-            } else {
-                std::task::ready!(self.driver.poll(&mut self.open, first, cx))
-            };
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        while !self.is_off() {
+            let first = self.first();
+            let winner = std::task::ready!(self.driver.poll(&mut self.open, first, cx));
             if let Some(chosen) = self.fitting(winner) {
                 return Poll::Ready(chosen);
             }
+        }
+        match self.otherwise {
+            Otherwise::After(_) if !self.has_else => Poll::Pending,
+            _ => Poll::Ready(Chosen::Else),
         }
     }
 }
@@ -248,7 +263,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
         let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
         let timer = this.timer.get_or_insert_with(|| sleep(d));
         std::task::ready!(Pin::new(timer).poll(cx));
-        Poll::Ready(this.time_out())
+        Poll::Ready(this.time_out(cx))
     }
 }
 
@@ -388,7 +403,7 @@ groups! {
 /// Cancelling: dropping the enclosing future while it waits here cancels all branches, as dropping each would.
 ///
 /// # Panics
-/// If all branches are off and there is no `else` (nor a `default`, if that is due to guards). If an operation lent by
+/// If all branches are off and there is neither `else` nor `default`. If an operation lent by
 /// `&mut` had completed already.
 ///
 /// ```

@@ -1,9 +1,10 @@
 //! S6: `default` runs only if nothing is ready now, `default(d)` after d; with `else`, S8. On a virtual clock, so that
 //! nothing here takes time.
 
-use std::future::{pending, ready};
+use std::cell::Cell;
+use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use leno::fiber::{Cord, now};
@@ -11,7 +12,7 @@ use leno::time::Clock;
 use leno::{bounded, rendezvous, select, select_biased, select_blocking, sleep};
 
 use crate::KINDS;
-use crate::support::{PollExt, Tracker};
+use crate::support::{PollExt, Tracker, within};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -145,6 +146,55 @@ fn a_branch_at_the_same_instant_wins() {
             let outcome = select! { _ = sleep(SECOND) => 1, default(SECOND) => 2 };
             assert_eq!((outcome, now() - start), (1, SECOND));
         }
+    });
+}
+
+/// S6: a select that comes to its time in a poll that could not look, since the fiber had done so much else in it, looks
+/// all the same before `default` runs.
+#[test]
+fn a_ready_branch_wins_although_the_budget_is_spent() {
+    for kind in KINDS.into_iter().filter(|kind| kind.is_buffered()) {
+        in_virtual_time(async {
+            let (tx, rx) = kind.open();
+            let (other, others) = bounded(1);
+            let mut timer = pin!(sleep(SECOND));
+            let mut selecting = pin!(async {
+                select! { x = rx.recv() => x.unwrap(), default(SECOND) => 7 }
+            });
+            let outcome = poll_fn(|cx| {
+                if timer.as_mut().poll(cx).is_ready() {
+                    // A value comes, and then this fiber spends its budget.
+                    let _ = tx.try_send(1);
+                    while let Poll::Ready(sent) = pin!(other.send(0)).poll(cx) {
+                        sent.expect("open");
+                        others.try_recv().expect("just sent");
+                    }
+                }
+                selecting.as_mut().poll(cx)
+            });
+            assert_eq!(outcome.await, 1, "S6: {kind:?}");
+        });
+    }
+}
+
+/// F10: a loop that never waits, thanks to `default`, lets the other fibers of its cord run.
+#[test]
+fn default_yields_by_budget() {
+    within("F10: a select with `default` in a loop", || {
+        in_virtual_time(async {
+            let over = std::rc::Rc::new(Cell::new(false));
+            let flag = over.clone();
+            let other = leno::fiber::spawn_local(async move { flag.set(true) });
+            let (_tx, rx) = rendezvous::<u8>();
+            for turns in 0.. {
+                assert!(turns < 100_000, "F10: nobody else ran");
+                select! { _ = rx.recv() => {}, default => {} }
+                if over.get() {
+                    break;
+                }
+            }
+            other.await.unwrap();
+        });
     });
 }
 
