@@ -1,4 +1,5 @@
-//! Lifetimes and variance that the compiler has to refuse (C15, M5): each case has a passing twin.
+//! Lifetimes and variance that the compiler has to refuse (C15, M5), and what is not a select: each case has a passing
+//! twin.
 //!
 //! What types are not Send or Sync is checked in `contract/auto_traits.rs`, where a change of a private field's
 //! name cannot break the expectation.

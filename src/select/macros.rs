@@ -503,11 +503,8 @@ macro_rules! __select_branches {
     ($how:tt [] $branches:tt $default:tt $else:tt @ [] $($rest:tt)+) => {
         ::core::compile_error!("a select has 16 branches at most: use `leno::select::Select` for more")
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] else $($rest:tt)*) => {
-        ::core::compile_error!("`else` of a select is `else => handler`")
-    };
 
-    // Its pattern. Those that are common are read in one step, for the sake of the compiler's limit on recursion.
+    // Its pattern, up to the `=`. What is common is read in one step, for the sake of the compiler's limit on recursion.
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] _ = $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [branch (_) (_)] $($rest)* }
     };
@@ -517,29 +514,29 @@ macro_rules! __select_branches {
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] mut $x:ident = $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [branch (mut $x) (_)] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ ($($inner:tt)*) = $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $one:tt = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [branch ($($path)::+ ($($inner)*)) ($crate::__select_probe! { [$($path)::+] [] ($($inner)*) })] $($rest)*
+            @ [branch ($one) ($crate::__select_probe! { [] [] $one })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $($path:ident)::+ {$($inner:tt)*} = $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [branch ($($path)::+ {$($inner)*}) ($crate::__select_probe! { [$($path)::+] [] {$($inner)*} })] $($rest)*
+            @ [branch ($a $b) ($crate::__select_probe! { [] [] $a $b })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] ($($inner:tt)*) = $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt $c:tt $d:tt = $($rest:tt)*) => {
         $crate::__select_branches! {
             $how $names $branches $default $else
-            @ [branch (($($inner)*)) ($crate::__select_probe! { [] [] ($($inner)*) })] $($rest)*
+            @ [branch ($a $b $c $d) ($crate::__select_probe! { [] [] $a $b $c $d })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] [$($inner:tt)*] = $($rest:tt)*) => {
-        $crate::__select_branches! {
-            $how $names $branches $default $else
-            @ [branch ([$($inner)*]) ($crate::__select_probe! { [] [] [$($inner)*] })] $($rest)*
-        }
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] default $($rest:tt)*) => {
+        ::core::compile_error!("the default of a select is `default => handler` or `default(duration) => handler`")
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] else $($rest:tt)*) => {
+        ::core::compile_error!("what a select does otherwise is `else => handler`")
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $first:tt $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [pattern $first] $($rest)* }
@@ -786,3 +783,40 @@ macro_rules! __select_how {
         $choice.block()
     };
 }
+
+/// Users of an older edition, where binding modes may stand within a pattern for a reference, and mean something else.
+///
+/// ```edition2021
+/// #![deny(warnings)]
+/// use leno::{bounded, select, select_biased, select_blocking};
+///
+/// # leno::block_on(async {
+/// let (tx, rx) = bounded(4);
+/// for x in 1..=4 {
+///     tx.send(Some((x, String::from("s"), [x, x]))).await.unwrap();
+/// }
+/// let sum = select! {
+///     Ok(Some((mut x, ref text, [y, ..]))) = rx.recv() => {
+///         x += y + text.len();
+///         select_biased! {
+///             Ok(Some((1, _, _)) | None) = rx.recv() => unreachable!("the second one is 2"),
+///             received @ Ok(Some((3, ..))) = rx.recv() => x + received.unwrap().unwrap().0,
+///             else => unreachable!("the third one is 3"),
+///         }
+///     }
+///     () = std::future::pending() => unreachable!(),
+/// };
+/// assert_eq!(sum, 6);
+/// let text = select_blocking! {
+///     Ok(mut value) | Err(mut value) = async { rx.recv().await.map_err(|_| None) } => {
+///         value.take().map(|(_, text, _)| text)
+///     }
+///     default => None,
+/// };
+/// assert_eq!(text.as_deref(), Some("s"));
+/// let number = 5;
+/// assert_eq!(select! { (&x, &mut ref y) = async { (&number, Box::leak(Box::new(1))) } => x + *y }, 6);
+/// # });
+/// ```
+#[cfg(doctest)]
+struct Edition2021;
