@@ -38,7 +38,7 @@ pub trait Arm {
     fn is_lent(&self) -> bool;
 
     /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
-    /// completed, then or in a select that panicked before it could say so.
+    /// completed, then or in a select before, which was left or panicked before it could say so.
     fn start(&mut self) -> bool;
 
     /// Gives a started operation back to its owner: it can be polled again, unless it has completed.
@@ -70,7 +70,7 @@ pub trait Arm {
     unsafe fn finish(&mut self, waiter: &Waiter);
 
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
-    /// be polled again. What was sent stays sent.
+    /// be polled again. What was sent stays sent, and its outcome here.
     fn discard(&mut self, rank: u64);
 
     fn pass_on(&mut self);

@@ -173,6 +173,7 @@ impl Driver {
             Some(winner) => {
                 self.win(arms, winner);
             }
+            None if cfg!(leno_bug = "default_does_not_retire") => {}
             None => self.retire(arms, None),
         }
         self.reset();
@@ -391,8 +392,8 @@ impl Driver {
         }
     }
 
-    /// Leaves; gives the branch that has happened. With `patience`, a peer in the middle of its work is waited for;
-    /// without, the outcome has been passed on or freed. The peer is waited for as well if an operation was lent:
+    /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
+    /// given; otherwise its outcome is passed on or freed. The peer is waited for as well if an operation was lent:
     /// its owner goes on with it, and has to find it done or undone.
     pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
         let Some(anchor) = &self.anchor else {
@@ -425,7 +426,6 @@ impl Driver {
                 let rank = self.take_outcome(arms, winner);
                 self.retire(arms, None);
                 arms.arm(winner).discard(rank);
-                return Some(winner);
             }
             State::Claimed(branch) => self.retire(arms, Some(branch)),
             _ => self.retire(arms, None),

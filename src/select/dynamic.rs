@@ -72,7 +72,7 @@ impl<O: Operated> Operated for Kept<O> {
     type Branch = O::Branch;
     type Output = O::Output;
 
-    const LENT: bool = true;
+    const LENT: bool = !cfg!(leno_bug = "set_is_not_lent");
 
     fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
         self.0.operation()
@@ -267,15 +267,12 @@ impl<'a> Select<'a> {
         Poll::Ready(())
     }
 
-    /// Ends the wait of a future that was dropped, or forgotten.
+    /// Ends the wait of a future that was dropped, or forgotten. What was sent just then the next select finds.
     fn stop(&mut self) {
-        if !self.driver.is_started() {
-            return;
+        if self.driver.is_started() {
+            self.driver.leave(&mut self.branches, false);
+            self.driver.reset();
         }
-        let happened = self.driver.leave(&mut self.branches, false);
-        self.driver.reset();
-        // A receive has passed its value on.
-        self.happened = happened.filter(|&index| !self.branches.0[index].operation.renew());
     }
 
     /// The time is up: whether a branch has happened all the same.
@@ -297,7 +294,9 @@ impl Drop for Select<'_> {
         self.stop();
         // What has happened, and nobody has taken.
         for branch in &mut self.branches.0 {
-            branch.operation.arm().discard(0);
+            if !cfg!(leno_bug = "set_keeps_unused") {
+                branch.operation.arm().discard(0);
+            }
         }
     }
 }
