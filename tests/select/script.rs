@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use leno::channel::{Closed, RecvError, RecvFuture, SendError, SendFuture, TryRecvError, TrySendError};
-use leno::select::{Selected2, Selected3, foreign, select, select_biased};
+use leno::select::{RecvToken, Select, Selected2, Selected3, SendToken, foreign, select, select_biased};
 use leno::{Receiver, Sender, bounded};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -25,9 +25,21 @@ use crate::support::{CountingWaker, Tracked, Tracker};
 const A: usize = 0;
 const B: usize = 1;
 
-/// An operation: one branch is a plain one, two are a select.
+/// How a select is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The function.
+    Function,
+    /// The macro.
+    Macro,
+    /// A set: of sends and receives only, which are neither lent nor beside a foreign future.
+    Set,
+}
+
+/// An operation: one branch is a plain one (but in a set), two are a select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
+    form: Form,
     first: Spec,
     second: Option<Spec>,
     /// The branches are `&mut` futures, whose owner looks afterwards at what is left of the losers (S9).
@@ -189,22 +201,81 @@ macro_rules! with_branch {
 }
 
 macro_rules! two {
-    ($biased:expr, $branches:expr) => {
-        match if $biased { select_biased($branches) } else { select($branches) }.await {
-            Selected2::First(output) => (0, output.say()),
-            Selected2::Second(output) => (1, output.say()),
+    ($plan:expr, $x:expr, $y:expr) => {
+        match ($plan.form, $plan.biased) {
+            (Form::Macro, true) => leno::select_biased! {
+                output = $x => (0, output.say()),
+                output = $y => (1, output.say()),
+            },
+            (Form::Macro, false) => leno::select! {
+                output = $x => (0, output.say()),
+                output = $y => (1, output.say()),
+            },
+            (_, biased) => match if biased { select_biased(($x, $y)) } else { select(($x, $y)) }.await {
+                Selected2::First(output) => (0, output.say()),
+                Selected2::Second(output) => (1, output.say()),
+            },
         }
     };
 }
 
 macro_rules! three {
-    ($biased:expr, $branches:expr) => {
-        match if $biased { select_biased($branches) } else { select($branches) }.await {
-            Selected3::First(output) => (0, output.say()),
-            Selected3::Second(output) => (1, output.say()),
-            Selected3::Third(()) => (2, Got::Foreign),
+    ($plan:expr, $x:expr, $y:expr, $flag:expr) => {
+        match ($plan.form, $plan.biased) {
+            (Form::Macro, true) => leno::select_biased! {
+                output = $x => (0, output.say()),
+                output = $y => (1, output.say()),
+                () = $flag => (2, Got::Foreign),
+            },
+            (Form::Macro, false) => leno::select! {
+                output = $x => (0, output.say()),
+                output = $y => (1, output.say()),
+                () = $flag => (2, Got::Foreign),
+            },
+            (_, biased) => {
+                let branches = ($x, $y, foreign($flag));
+                match if biased { select_biased(branches) } else { select(branches) }.await {
+                    Selected3::First(output) => (0, output.say()),
+                    Selected3::Second(output) => (1, output.say()),
+                    Selected3::Third(()) => (2, Got::Foreign),
+                }
+            }
         }
     };
+}
+
+/// A branch of a set.
+enum Named {
+    Send(SendToken<Tracked>),
+    Recv(RecvToken<Tracked>),
+}
+
+/// A select of a set: its branch, and what that gave.
+async fn select_of_a_set(
+    biased: bool,
+    ends: &Ends,
+    branches: impl Iterator<Item = (Spec, Option<Tracked>)>,
+) -> (usize, Got) {
+    let mut set = if biased { Select::biased() } else { Select::new() };
+    let tokens = branches.map(|(spec, value)| {
+        let (tx, rx) = &ends[spec.channel];
+        match spec.side {
+            Side::Send => Named::Send(set.send(tx, value.expect("a send has a value"))),
+            Side::Recv => Named::Recv(set.recv(rx)),
+            Side::Watch => unreachable!("a set sends and receives"),
+        }
+    });
+    let tokens = tokens.collect::<Vec<_>>();
+    let operation = set.select().await;
+    let winner = tokens.iter().position(|token| match token {
+        Named::Send(token) => operation.is(*token),
+        Named::Recv(token) => operation.is(*token),
+    });
+    let winner = winner.expect("one of them has happened");
+    match tokens[winner] {
+        Named::Send(token) => (winner, operation.send(token).say()),
+        Named::Recv(token) => (winner, operation.recv(token).say()),
+    }
 }
 
 #[allow(clippy::unit_arg, reason = "the output of `closed()`, beside others")]
@@ -214,6 +285,14 @@ fn start(
     values: [Option<Tracked>; 2],
     flag: Flag,
 ) -> Pin<Box<dyn Future<Output = Outcome> + '_>> {
+    if plan.form == Form::Set {
+        return Box::pin(async move {
+            let specs = [Some(plan.first), plan.second];
+            let branches = specs.into_iter().zip(values).filter_map(|(spec, value)| Some((spec?, value)));
+            let (winner, got) = select_of_a_set(plan.biased, ends, branches).await;
+            (winner, got, Vec::new())
+        });
+    }
     let [v, w] = values;
     let Some(second) = plan.second else {
         return with_branch!(ends, plan.first, v, x => Box::pin(async move { (0, x.await.say(), Vec::new()) }));
@@ -221,19 +300,19 @@ fn start(
     with_branch!(ends, plan.first, v, x => with_branch!(ends, second, w, y => {
         match (plan.lent, plan.foreign) {
             (false, false) => Box::pin(async move {
-                let (winner, got) = two!(plan.biased, (x, y));
+                let (winner, got) = two!(plan, x, y);
                 (winner, got, Vec::new())
             }),
             (false, true) => Box::pin(async move {
-                let (winner, got) = three!(plan.biased, (x, y, foreign(flag)));
+                let (winner, got) = three!(plan, x, y, flag);
                 (winner, got, Vec::new())
             }),
             (true, false) => Box::pin(async move {
-                let (winner, got) = two!(plan.biased, (&mut x, &mut y));
+                let (winner, got) = two!(plan, &mut x, &mut y);
                 (winner, got, [x.left(), y.left()].into_iter().flatten().collect())
             }),
             (true, true) => Box::pin(async move {
-                let (winner, got) = three!(plan.biased, (&mut x, &mut y, foreign(flag)));
+                let (winner, got) = three!(plan, &mut x, &mut y, flag);
                 (winner, got, [x.left(), y.left()].into_iter().flatten().collect())
             }),
         }
@@ -470,7 +549,7 @@ const ENDS: [Spec; 4] = [
 const WATCHES: [Spec; 2] = [Spec { channel: A, side: Side::Watch }, Spec { channel: B, side: Side::Watch }];
 
 fn plain(first: Spec) -> Plan {
-    Plan { first, second: None, lent: false, biased: true, foreign: false }
+    Plan { form: Form::Function, first, second: None, lent: false, biased: true, foreign: false }
 }
 
 fn both(first: Spec, second: Spec) -> Plan {
@@ -504,7 +583,24 @@ fn all_scripts_of_opposing_selects(caps: [usize; 2]) {
         both(recv_a, send_b),
         plain(recv_a),
     ];
-    let count = run_all(caps, &plans, &mut Vec::new(), if scale() > 1 { 5 } else { 4 });
+    all_scripts_of(caps, &plans);
+}
+
+/// The same, with a macro and a set among them.
+fn all_scripts_of_opposing_forms(caps: [usize; 2]) {
+    let [send_a, recv_a, send_b, recv_b] = ENDS;
+    let plans = [
+        Plan { form: Form::Set, ..both(send_a, recv_a) },
+        Plan { form: Form::Macro, ..both(recv_a, send_a) },
+        Plan { form: Form::Set, ..both(recv_b, send_a) },
+        Plan { form: Form::Macro, ..both(recv_a, send_b) },
+        Plan { form: Form::Set, ..plain(recv_a) },
+    ];
+    all_scripts_of(caps, &plans);
+}
+
+fn all_scripts_of(caps: [usize; 2], plans: &[Plan]) {
+    let count = run_all(caps, plans, &mut Vec::new(), if scale() > 1 { 5 } else { 4 });
     assert!(count > 10_000, "the enumeration is not empty: {count} scripts");
 }
 
@@ -541,11 +637,27 @@ fn long_random_scripts(caps: [usize; 2], most_live: usize) {
                 branches[rng.random_range(0..most)]
             };
             let plan = Plan {
+                form: Form::Function,
                 second: rng.random_bool(0.75).then(|| any(&mut rng)),
                 lent: rng.random_bool(0.3),
                 biased: rng.random_bool(0.5),
                 foreign: rng.random_bool(0.2),
                 first: any(&mut rng),
+            };
+            let form = match rng.random_range(0..3) {
+                0 => Form::Macro,
+                1 if [Some(plan.first), plan.second]
+                    .iter()
+                    .flatten()
+                    .all(|spec| spec.side != Side::Watch) =>
+                {
+                    Form::Set
+                }
+                _ => Form::Function,
+            };
+            let plan = match form {
+                Form::Set => Plan { form, lent: false, foreign: false, ..plan },
+                _ => Plan { form, ..plan },
             };
             // Two equal branches join one line in the order in which they were looked at, which is random without bias.
             let biased = plan.biased || plan.second == Some(plan.first);
@@ -600,14 +712,14 @@ fn random_scripts_with_many_waiters(caps: [usize; 2]) {
 }
 
 scripts! {
-    capacities_0_and_0 = [0, 0] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+    capacities_0_and_0 = [0, 0] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_opposing_forms, all_scripts_of_other_branches,
         random_scripts_with_few_waiters, random_scripts_with_many_waiters;
-    capacities_0_and_1 = [0, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+    capacities_0_and_1 = [0, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_opposing_forms, all_scripts_of_other_branches,
         random_scripts_with_few_waiters, random_scripts_with_many_waiters;
     // The pairs of branches are the same with the channels exchanged.
-    capacities_1_and_0 = [1, 0] => all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+    capacities_1_and_0 = [1, 0] => all_scripts_of_opposing_selects, all_scripts_of_opposing_forms, all_scripts_of_other_branches,
         random_scripts_with_few_waiters, random_scripts_with_many_waiters;
-    capacities_1_and_1 = [1, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_other_branches,
+    capacities_1_and_1 = [1, 1] => all_short_scripts, all_scripts_of_opposing_selects, all_scripts_of_opposing_forms, all_scripts_of_other_branches,
         random_scripts_with_few_waiters, random_scripts_with_many_waiters;
     capacities_2_and_0 = [2, 0] => random_scripts_with_few_waiters, random_scripts_with_many_waiters;
 }
