@@ -1,4 +1,4 @@
-//! Stress: real threads, random operations, every value accounted for (C1, C2, C9–C11, C16, C18), and memory that
+//! Stress: real threads, random operations, every value accounted for (C1, C2, C9–C11, C16, C18, S12), and memory that
 //! stays flat under a million cancelled waits.
 //!
 //! Short by default; `LENO_STRESS=n` runs n times as much. Nothing depends on time, except that timeouts pass.
@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use leno::channel::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
+use leno::select::Select;
 use leno::{Receiver, Sender};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -471,5 +472,100 @@ fn locks_under_contention() {
                 "M1: no change is lost"
             );
         });
+    }
+}
+
+/// S12: three fibers that select over three channels, both ways: a million values arrive once each (fewer in a debug
+/// build), by the macro and by sets.
+#[test]
+fn three_fibers_select_over_three_channels() {
+    let each = if cfg!(debug_assertions) { 30_000 } else { 333_334 };
+    for kind in [Kind::Rendezvous, Kind::Bounded(1), Kind::Bounded(64)] {
+        for set in [false, true].repeat(scale()) {
+            let seen = (0..3 * each).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>();
+            let circle = Arc::new(Circle {
+                channels: [(); 3].map(|()| kind.open()),
+                each,
+                seen,
+                count: AtomicUsize::new(0),
+            });
+            let runtime = leno::fiber::Runtime::builder().workers(2).build().expect("a runtime starts");
+            let fibers = [0, 1, 2].map(|party| {
+                let circle = Arc::clone(&circle);
+                runtime.spawn(async move {
+                    match set {
+                        true => circle.select_by_a_set(party).await,
+                        false => circle.select_by_macro(party).await,
+                    }
+                })
+            });
+            runtime.block_on(async {
+                for fiber in fibers {
+                    fiber.await.expect("no panic");
+                }
+            });
+            let once = circle.seen.iter().all(|seen| seen.load(Ordering::Relaxed) == 1);
+            assert!(once, "S12: each value arrives once; {kind:?}, by a set: {set}");
+            circle.channels.iter().for_each(|(tx, _)| tx.assert_valid());
+        }
+    }
+}
+
+/// Three parties, each of which sends on its own channel and receives on all.
+struct Circle {
+    channels: [(Sender<usize>, Receiver<usize>); 3],
+    each: usize,
+    seen: Vec<AtomicUsize>,
+    count: AtomicUsize,
+}
+
+impl Circle {
+    async fn select_by_macro(&self, party: usize) {
+        let [(_, own), (_, left), (_, right)] = [0, 1, 2].map(|i| &self.channels[(party + i) % 3]);
+        let mut sent = 0;
+        loop {
+            let received = leno::select! {
+                done = self.channels[party].0.send(party * self.each + sent), if sent < self.each => {
+                    done.expect("closed only when all has arrived");
+                    sent += 1;
+                    continue;
+                }
+                // What it sends it never receives in the same select.
+                received = own.recv() => received,
+                received = left.recv() => received,
+                received = right.recv() => received,
+            };
+            let Ok(value) = received else { return };
+            self.arrived(value);
+        }
+    }
+
+    async fn select_by_a_set(&self, party: usize) {
+        let mut set = Select::new();
+        let receives = [0, 1, 2].map(|i| set.recv(&self.channels[i].1));
+        let mut sent = 0;
+        let mut send = set.send(&self.channels[party].0, party * self.each);
+        loop {
+            let operation = set.select().await;
+            if operation.is(send) {
+                operation.send(send).expect("closed only when all has arrived");
+                sent += 1;
+                if sent < self.each {
+                    send = set.send(&self.channels[party].0, party * self.each + sent);
+                }
+                continue;
+            }
+            let token = receives.into_iter().find(|token| operation.is(*token)).expect("one of them");
+            let Ok(value) = operation.recv(token) else { return };
+            self.arrived(value);
+        }
+    }
+
+    /// Closes all channels when the last value has arrived.
+    fn arrived(&self, value: usize) {
+        self.seen[value].fetch_add(1, Ordering::Relaxed);
+        if self.count.fetch_add(1, Ordering::SeqCst) + 1 == self.seen.len() {
+            self.channels.iter().for_each(|(tx, _)| _ = tx.close());
+        }
     }
 }
