@@ -35,6 +35,7 @@ use std::ops::{Index, IndexMut};
 use std::task::{Context, Poll};
 
 use super::arm::{Arm, Arms};
+use super::order::Order;
 use crate::task::{budget, thread};
 use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter, look_again};
 
@@ -114,15 +115,9 @@ impl IndexMut<usize> for Registrations {
     }
 }
 
-/// Looks, in this order: from `first` on, and round.
-fn order(first: usize, count: usize) -> impl Iterator<Item = usize> {
-    (first..count).chain(0..first)
-}
-
 /// Attempts each; the first that is ready has its outcome in its arm.
-fn find_ready(arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Option<usize> {
-    order(first, arms.count())
-        .find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
+fn find_ready(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Option<usize> {
+    order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
 }
 
 fn is_two_sided(arms: &mut dyn Arms) -> bool {
@@ -145,12 +140,13 @@ enum Looked<W = usize> {
 
 impl Driver {
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
-    pub(super) fn poll(&mut self, arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Poll<usize> {
+    pub(super) fn poll(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
         if !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        match self.poll_branches(arms, first, cx) {
+        let order = Order::new(biased, arms.count());
+        match self.poll_branches(arms, order, cx) {
             Looked::Won(winner) => Poll::Ready(winner),
             Looked::Nothing => Poll::Pending,
             Looked::Again => {
@@ -164,11 +160,12 @@ impl Driver {
     pub(super) fn look_once(
         &mut self,
         arms: &mut dyn Arms,
-        first: usize,
+        biased: bool,
         cx: &mut Context<'_>,
     ) -> Option<usize> {
+        let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
-        let winner = self.start(arms, first).or_else(|| find_ready(arms, first, cx));
+        let winner = self.start(arms, order).or_else(|| find_ready(arms, order, cx));
         match winner {
             Some(winner) => {
                 self.win(arms, winner);
@@ -192,14 +189,13 @@ impl Driver {
     }
 
     /// Borrows the operations; the winner, if one of them has completed already.
-    fn start(&mut self, arms: &mut dyn Arms, first: usize) -> Option<usize> {
+    fn start(&mut self, arms: &mut dyn Arms, order: Order) -> Option<usize> {
         self.started = true;
         self.two_sided = is_two_sided(arms);
-        order(first, arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
+        order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start())
     }
 
-    fn poll_branches(&mut self, arms: &mut dyn Arms, first: usize, cx: &mut Context<'_>) -> Looked {
-        let count = arms.count();
+    fn poll_branches(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
         if let Some(anchor) = &self.anchor {
             match anchor.word().busy_all() {
                 Busied::Yes => {}
@@ -207,23 +203,23 @@ impl Driver {
                 Busied::Claimed | Busied::Notified => return Looked::Again,
             }
         } else if !self.started {
-            if let Some(winner) = self.start(arms, first) {
+            if let Some(winner) = self.start(arms, order) {
                 return Looked::Won(self.win(arms, winner));
             }
         }
         // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
         let mut foreign_too = true;
-        if !self.branches.has_room(count) {
-            if let Some(winner) = find_ready(arms, first, cx) {
+        if !self.branches.has_room(arms.count()) {
+            if let Some(winner) = find_ready(arms, order, cx) {
                 return Looked::Won(self.win(arms, winner));
             }
-            self.branches.make_room(count);
+            self.branches.make_room(arms.count());
             foreign_too = false;
         }
         for _ in 0..REFUSALS {
             let mut again = false;
             // Everything that is ready is found before anything is registered.
-            for index in order(first, count) {
+            for index in order.indices() {
                 if arms.is_off(index) || (arms.arm(index).is_foreign() && !foreign_too) {
                     continue;
                 }
@@ -234,7 +230,7 @@ impl Driver {
                 }
             }
             foreign_too = false;
-            for index in order(first, count) {
+            for index in order.indices() {
                 if !std::mem::take(&mut self.branches[index].enters) {
                     continue;
                 }

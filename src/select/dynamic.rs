@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::arm::{Arm, Arms, Claimed, Operated, Take as _};
 use super::driver::Driver;
 use crate::channel::{Receiver, RecvError, RecvFuture, SendError, SendFuture, Sender};
-use crate::prim::{self, Counter};
+use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -179,7 +179,7 @@ macro_rules! tokens {
 tokens! { RecvToken SendToken }
 
 impl<'a> Select<'a> {
-    /// An empty set that looks at its branches from a random one on.
+    /// An empty set that looks at its branches in a random order.
     pub fn new() -> Self {
         Select::with(false)
     }
@@ -239,19 +239,10 @@ impl<'a> Select<'a> {
     pub fn try_select(&mut self) -> Option<Operation<'_, 'a>> {
         self.stop();
         if self.happened.is_none() {
-            let first = self.first();
             let mut context = Context::from_waker(Waker::noop());
-            self.happened = self.driver.look_once(&mut self.branches, first, &mut context);
+            self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
         }
         self.happened.is_some().then_some(Operation { set: self })
-    }
-
-    fn first(&self) -> usize {
-        match self.branches.0.len() {
-            0 => 0,
-            _ if self.biased => 0,
-            count => prim::random_below(count),
-        }
     }
 
     /// Polls until a branch has happened.
@@ -259,8 +250,7 @@ impl<'a> Select<'a> {
         if self.happened.is_none() {
             let is_empty = self.branches.0.is_empty();
             assert!(!is_empty, "no operation is left in the set: a select would wait for ever");
-            let first = self.first();
-            let winner = std::task::ready!(self.driver.poll(&mut self.branches, first, cx));
+            let winner = std::task::ready!(self.driver.poll(&mut self.branches, self.biased, cx));
             self.driver.reset();
             self.happened = Some(winner);
         }

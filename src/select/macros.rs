@@ -25,7 +25,6 @@ pub use std::pin::pin;
 
 use super::arm::{Arm, Arms, Claimed, Operated, Polled, Take};
 use super::driver::Driver;
-use crate::prim;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
@@ -197,8 +196,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Looks at the branches without waiting for one.
     fn look_now(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
         while !self.is_off() {
-            let first = self.first();
-            let Some(winner) = self.driver.look_once(&mut self.open, first, cx) else {
+            let Some(winner) = self.driver.look_once(&mut self.open, self.biased, cx) else {
                 return Chosen::Default;
             };
             if let Some(chosen) = self.fitting(winner) {
@@ -206,10 +204,6 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             }
         }
         if self.has_else { Chosen::Else } else { Chosen::Default }
-    }
-
-    fn first(&self) -> usize {
-        if self.biased { 0 } else { prim::random_below(self.open.count()) }
     }
 
     /// The branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open again.
@@ -237,8 +231,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             return Poll::Pending;
         }
         while !self.is_off() {
-            let first = self.first();
-            let winner = std::task::ready!(self.driver.poll(&mut self.open, first, cx));
+            let winner = std::task::ready!(self.driver.poll(&mut self.open, self.biased, cx));
             if let Some(chosen) = self.fitting(winner) {
                 return Poll::Ready(chosen);
             }
@@ -392,7 +385,7 @@ groups! {
 /// [the module](mod@crate::select#what-is-atomic).
 ///
 /// * All guards are evaluated first, then all futures, also those whose guard is false; these are not polled.
-/// * Branches are looked at from a random one on. With `biased;` in front of the branches, or in
+/// * Branches are looked at in a random order. With `biased;` in front of the branches, or in
 ///   [`select_biased!`](crate::select_biased), in the order in which they are written.
 /// * A leno operation is claimed. Any other future is polled beside them; it needs neither `Unpin` nor pinning.
 /// * `&mut future` keeps the future for later if it loses: `sending.into_inner()` gives its value back.

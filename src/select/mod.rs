@@ -63,7 +63,7 @@
 //!
 //! # Order, fairness, starvation
 //!
-//! Ready branches are found before anything waits. `select!` starts to look at a random branch, so that each of `k` ready ones
+//! Ready branches are found before anything waits. `select!` looks at them in a random order, so that each of `k` ready ones
 //! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time, and a
 //! branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
 //! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
@@ -99,13 +99,12 @@ use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::prim;
 use crate::sync::Lock;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
 
-/// Waits for the first of two to four branches; looks at them from a random one on.
+/// Waits for the first of two to four branches; looks at them in a random order.
 ///
 /// A branch is an operation of leno, by value or by `&mut`, or any future in [`foreign`]. Waits until one of them
 /// can complete, and completes that one alone.
@@ -234,8 +233,7 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        let first = if this.biased { 0 } else { prim::random_below(this.arms.count()) };
-        this.driver.poll(&mut this.arms, first, cx).map(|winner| {
+        this.driver.poll(&mut this.arms, this.biased, cx).map(|winner| {
             this.done = true;
             B::output(&mut this.arms, winner)
         })

@@ -35,6 +35,28 @@ fn each_ready_branch_has_its_share() {
     assert_even!(select_blocking: 0 1 2 3 4);
 }
 
+/// Also where branches that are not ready, or are off, stand between them.
+#[test]
+fn with_gaps() {
+    leno::block_on(async {
+        let (tx, rx) = bounded(1);
+        let (_silent, silents) = leno::rendezvous::<()>();
+        let mut counts = [0; 2];
+        for _ in 0..2000 {
+            tx.try_send(()).expect("there is room: one value was taken");
+            select! {
+                _ = rx.recv() => counts[0] += 1,
+                _ = silents.recv() => panic!("silent"),
+                _ = std::future::pending::<()>() => panic!("pending"),
+                _ = rx.recv(), if counts[0] > 5000 => panic!("its guard is false"),
+                _ = silents.recv() => panic!("silent"),
+                _ = rx.recv() => counts[1] += 1,
+            }
+        }
+        assert_shares(&counts);
+    });
+}
+
 /// Claimed operations and polled futures alike; with `default`, which takes no share.
 #[test]
 fn of_different_sorts() {
