@@ -37,6 +37,12 @@ pub trait Arm {
     /// Whether the operation outlives the select.
     fn is_lent(&self) -> bool;
 
+    /// Whether nothing was begun with the operation.
+    fn is_fresh(&mut self) -> bool;
+
+    /// Attempts, as [`Arm::attempt`], on a fresh operation; there is nothing to be undone afterwards.
+    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()>;
+
     /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
     /// completed, then or in a select before, which was left or panicked before it could say so.
     fn start(&mut self) -> bool;
@@ -90,6 +96,9 @@ pub trait Arms {
     fn count(&self) -> usize;
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
+
+    /// Whether nothing was begun with any of the operations.
+    fn are_fresh(&mut self) -> bool;
 
     /// Whether it takes no part.
     fn is_off(&self, _index: usize) -> bool {
@@ -160,6 +169,20 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn is_lent(&self) -> bool {
         O::LENT
+    }
+
+    #[inline]
+    fn is_fresh(&mut self) -> bool {
+        self.output.is_none() && self.future.operation().is_fresh()
+    }
+
+    #[inline]
+    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()> {
+        let attempt = self.attempt(None, cx);
+        if attempt.is_ready() {
+            self.future.operation().set_lent(true);
+        }
+        attempt
     }
 
     fn start(&mut self) -> bool {
@@ -264,6 +287,14 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         false
     }
 
+    fn is_fresh(&mut self) -> bool {
+        true
+    }
+
+    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()> {
+        self.attempt(None, cx)
+    }
+
     fn start(&mut self) -> bool {
         false
     }
@@ -325,6 +356,11 @@ macro_rules! tuples {
                     $($index => &mut self.$index,)+
                     _ => unreachable!("a select has no branch {index}"),
                 }
+            }
+
+            #[inline]
+            fn are_fresh(&mut self) -> bool {
+                $(self.$index.is_fresh())&&+
             }
         }
     )+};

@@ -58,7 +58,8 @@ pub(super) struct Driver {
 /// is ready allocates nothing.
 #[derive(Debug, Default)]
 struct Registrations {
-    first: [Registration; INLINE],
+    /// Made when the first one is needed: a select that finds something ready has no use for it.
+    first: Option<[Registration; INLINE]>,
     more: Vec<Registration>,
 }
 
@@ -85,19 +86,19 @@ impl Registrations {
     }
 
     fn make_room(&mut self, count: usize) {
-        self.more.resize_with(count - INLINE, Registration::default);
+        self.more.resize_with(count.saturating_sub(INLINE), Registration::default);
     }
 
     /// `None`: there is no room for it yet.
     fn get_mut(&mut self, index: usize) -> Option<&mut Registration> {
         match index.checked_sub(INLINE) {
-            None => Some(&mut self.first[index]),
+            None => self.first.as_mut().map(|first| &mut first[index]),
             Some(index) => self.more.get_mut(index),
         }
     }
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut Registration> {
-        self.first.iter_mut().chain(&mut self.more)
+        self.first.iter_mut().flatten().chain(&mut self.more)
     }
 }
 
@@ -105,19 +106,44 @@ impl Index<usize> for Registrations {
     type Output = Registration;
 
     fn index(&self, index: usize) -> &Registration {
-        self.first.get(index).unwrap_or_else(|| &self.more[index - INLINE])
+        let registration = match index.checked_sub(INLINE) {
+            None => self.first.as_ref().map(|first| &first[index]),
+            Some(index) => self.more.get(index),
+        };
+        registration.expect("a select that was started has room")
     }
 }
 
 impl IndexMut<usize> for Registrations {
     fn index_mut(&mut self, index: usize) -> &mut Registration {
-        if index < INLINE { &mut self.first[index] } else { &mut self.more[index - INLINE] }
+        self.get_mut(index).expect("a select that was started has room")
     }
 }
 
 /// Attempts each; the first that is ready has its outcome in its arm.
 fn find_ready(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Option<usize> {
     order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
+}
+
+/// The first look, at operations with which nothing was begun: if one is ready then that is all there is to do.
+/// `Again`: that is not so, or one of them has to be looked at again.
+#[inline]
+fn look_fresh(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+    if !arms.are_fresh() {
+        return Looked::Again;
+    }
+    let mut looked = Looked::Nothing;
+    for index in order.indices() {
+        if arms.is_off(index) {
+            continue;
+        }
+        match arms.arm(index).attempt_fresh(cx) {
+            Attempt::Ready(()) => return Looked::Won(index),
+            Attempt::Wait => {}
+            Attempt::Again => looked = Looked::Again,
+        }
+    }
+    looked
 }
 
 fn is_two_sided(arms: &mut dyn Arms) -> bool {
@@ -146,7 +172,15 @@ impl Driver {
             return Poll::Pending;
         }
         let order = Order::new(biased, arms.count());
-        match self.poll_branches(arms, order, cx) {
+        let mut looked = false;
+        if !self.started {
+            match look_fresh(arms, order, cx) {
+                Looked::Won(winner) => return Poll::Ready(winner),
+                Looked::Nothing => looked = true,
+                Looked::Again => {}
+            }
+        }
+        match self.poll_branches(arms, order, looked, cx) {
             Looked::Won(winner) => Poll::Ready(winner),
             Looked::Nothing => Poll::Pending,
             Looked::Again => {
@@ -165,6 +199,11 @@ impl Driver {
     ) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
+        match look_fresh(arms, order, cx) {
+            Looked::Won(winner) => return Some(winner),
+            Looked::Nothing => return None,
+            Looked::Again => {}
+        }
         let winner = self.start(arms, order).or_else(|| find_ready(arms, order, cx));
         match winner {
             Some(winner) => {
@@ -185,17 +224,26 @@ impl Driver {
     /// Makes it as new; it has completed, or has left.
     pub(super) fn reset(&mut self) {
         self.started = false;
-        self.branches.iter_mut().for_each(|branch| *branch = Registration::default());
+        self.branches.first = None;
+        self.branches.more.iter_mut().for_each(|branch| *branch = Registration::default());
     }
 
     /// Borrows the operations; the winner, if one of them has completed already.
     fn start(&mut self, arms: &mut dyn Arms, order: Order) -> Option<usize> {
         self.started = true;
+        self.branches.first.get_or_insert_default();
         self.two_sided = is_two_sided(arms);
         order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start())
     }
 
-    fn poll_branches(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+    /// `looked`: all branches have just been looked at, and none is ready.
+    fn poll_branches(
+        &mut self,
+        arms: &mut dyn Arms,
+        order: Order,
+        mut looked: bool,
+        cx: &mut Context<'_>,
+    ) -> Looked {
         if let Some(anchor) = &self.anchor {
             match anchor.word().busy_all() {
                 Busied::Yes => {}
@@ -209,7 +257,10 @@ impl Driver {
         }
         // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
         let mut foreign_too = true;
-        if !self.branches.has_room(arms.count()) {
+        if looked {
+            self.branches.make_room(arms.count());
+            foreign_too = false;
+        } else if !self.branches.has_room(arms.count()) {
             if let Some(winner) = find_ready(arms, order, cx) {
                 return Looked::Won(self.win(arms, winner));
             }
@@ -223,13 +274,14 @@ impl Driver {
                 if arms.is_off(index) || (arms.arm(index).is_foreign() && !foreign_too) {
                     continue;
                 }
-                match self.look(arms, index, cx) {
+                let look = if looked { Looked::Nothing } else { self.look(arms, index, cx) };
+                match look {
                     Looked::Won(()) => return Looked::Won(self.win(arms, index)),
                     Looked::Again => again = true,
                     Looked::Nothing => self.branches[index].enters = self.is_out(arms, index),
                 }
             }
-            foreign_too = false;
+            (foreign_too, looked) = (false, false);
             for index in order.indices() {
                 if !std::mem::take(&mut self.branches[index].enters) {
                     continue;

@@ -121,6 +121,10 @@ impl Arms for Members<'_> {
         self.0.len()
     }
 
+    fn are_fresh(&mut self) -> bool {
+        self.0.iter_mut().all(|branch| branch.operation.arm().is_fresh())
+    }
+
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
         self.0[index].operation.arm()
     }
@@ -393,9 +397,9 @@ impl Operation<'_, '_> {
         sealed::Sealed::place(token) == self.place()
     }
 
-    /// Which branch it is, in the order of their registration: from 0 on.
+    /// Which branch it is: how many were registered before it.
     pub fn index(&self) -> usize {
-        self.index
+        self.place().number as usize
     }
 
     /// What was received.
@@ -430,12 +434,12 @@ impl Operation<'_, '_> {
         outcome.expect("the branch has an outcome")
     }
 
-    fn index(&self) -> usize {
+    fn position(&self) -> usize {
         self.set.happened.expect("until the outcome is taken")
     }
 
     fn place(&self) -> Place {
-        Place { set: self.set.id, number: self.set.branches.0[self.index()].number }
+        Place { set: self.set.id, number: self.set.branches.0[self.position()].number }
     }
 
     #[track_caller]
@@ -447,7 +451,7 @@ impl Operation<'_, '_> {
     /// # Safety
     /// `outcome` is the address of an `Option` of what the branch gives.
     unsafe fn take(self, outcome: *mut ()) {
-        let index = self.index();
+        let index = self.position();
         self.set.happened = None;
         let operation = &mut self.set.branches.0[index].operation;
         // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.

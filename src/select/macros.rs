@@ -133,6 +133,10 @@ impl<G: Arms> Arms for Open<G> {
         self.group.arm(index)
     }
 
+    fn are_fresh(&mut self) -> bool {
+        self.group.are_fresh()
+    }
+
     fn is_off(&self, index: usize) -> bool {
         self.off & (1 << index) != 0
     }
@@ -170,13 +174,13 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
 
     /// Selects on a plain thread, which sleeps meanwhile.
     #[track_caller]
-    pub fn block(mut self) -> Chosen<G::Which> {
+    pub fn block(&mut self) -> Chosen<G::Which> {
         may_block("select_blocking!");
         let deadline = match self.otherwise {
             Otherwise::After(d) => thread::deadline_after(d),
             _ => None,
         };
-        match thread::block_on(Pin::new(&mut Looking(&mut self)), deadline) {
+        match thread::block_on(Pin::new(&mut Looking(self)), deadline) {
             Some(chosen) => chosen,
             None => self.time_out(&mut Context::from_waker(Waker::noop())),
         }
@@ -720,7 +724,7 @@ macro_rules! __select_run {
             ),)+);
             #[allow(unused_imports)]
             use $crate::select::macros::{AsFuture as _, AsOperation as _};
-            let choice = $crate::select::macros::Choice::new(
+            let mut choice = $crate::select::macros::Choice::new(
                 $crate::__select_how!($order),
                 $crate::__select_how!(otherwise $($otherwise)?),
                 $crate::__select_how!(has_else $(($else))?),
@@ -770,7 +774,7 @@ macro_rules! __select_how {
         $otherwise
     };
     (await $choice:ident) => {
-        $choice.await
+        (&mut $choice).await
     };
     (block $choice:ident) => {
         $choice.block()

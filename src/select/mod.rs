@@ -86,6 +86,7 @@ mod dynamic;
 #[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
 pub mod macros;
 pub mod moving;
+mod order;
 
 use std::fmt;
 use std::future::Future;

@@ -190,6 +190,12 @@ impl<B: Branch> Operation<B> {
         self.stage == Stage::Over
     }
 
+    /// Whether nothing was begun with it: it was not polled yet.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.stage == Stage::Idle && self.waiter.is_none()
+    }
+
     /// Whether it may still be in a queue.
     pub(crate) fn waits(&self) -> bool {
         self.waiter.is_some()
