@@ -18,6 +18,7 @@
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
 //! | `random_below` | a random number, deterministic in models |
 //! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
+//! | `spin_until` | a short spin, bounded by chance; nothing in models |
 //! | `look_around` | a short spin before a thread sleeps; nothing in models |
 //! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every guard of now is dropped |
 //! | `global!` | process-wide statics; in models they are made anew in each execution |

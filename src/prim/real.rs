@@ -166,6 +166,17 @@ pub(crate) fn free<T>(value: Box<T>) {
     drop(value);
 }
 
+/// Spins until it `is_over`, for less than a microsecond or two: so long that two who wait for each other give up at
+/// different times.
+pub(crate) fn spin_until(mut is_over: impl FnMut() -> bool) {
+    for _ in 0..random_below(100) {
+        if is_over() {
+            return;
+        }
+        spin_loop();
+    }
+}
+
 /// Looks around before a thread sleeps: in bursts that double, then between yields, until it `is_over`.
 pub(crate) fn look_around(is_over: impl Fn() -> bool) {
     const BURSTS: u32 = 6;

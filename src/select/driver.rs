@@ -21,9 +21,10 @@
 //! 2. Exactly one branch wins: by a peer's claim while the word is OPEN (phase one, when the value moves), or by the
 //!    select itself in BUSY. The other branches leave their queues one by one (phase two); a peer that meets one
 //!    of them meanwhile finds the word DONE or GONE.
-//! 3. Two selects that meet in BUSY each leave the mark with the other. One whose opening was refused
-//!    [`REFUSALS`] times in one poll opens all the same, wakes itself and looks again in its next poll. No select
-//!    waits for another; two that were polled in lockstep for ever could miss each other for ever.
+//! 3. Two selects that meet in BUSY look around for each other for a random moment (`Word::claim`); then each leaves
+//!    the mark with the other. One whose opening was refused [`REFUSALS`] times in one poll opens all the same, wakes
+//!    itself and looks again in its next poll. No select waits for another. (Without the moment three selects on
+//!    three rendezvous channels, each on both sides, kept missing each other for good on two busy cores.)
 //! 4. A node that a peer has taken out and not given back yet stays that branch's node: the peer may still claim
 //!    the select by it. The select looks again, once others have run.
 //! 5. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see

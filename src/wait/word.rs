@@ -31,7 +31,7 @@
 //! fence. A peer always *changes* the word when it meets an operation, also when it only leaves a mark: a plain
 //! load could miss an owner that is about to look elsewhere.
 
-use crate::prim::{AtomicUsize, Ordering};
+use crate::prim::{self, AtomicUsize, Ordering};
 
 const STATE: usize = 0b111;
 const OPEN: usize = 0;
@@ -108,8 +108,17 @@ impl Word {
     }
 
     /// Peer: OPEN or NOTIFIED → CLAIMED(branch); BUSY or CLAIMED → the same with the mark.
+    ///
+    /// BUSY is over in a moment, as a rule. The peer may be BUSY itself, as a select that this one has met as well: so each
+    /// looks around for a moment of its own, and the one that is through with it first opens for the other.
     pub(crate) fn claim(&self, branch: usize) -> Claimed {
         let mut seen = self.0.load(Ordering::Acquire);
+        if seen & STATE == BUSY {
+            prim::spin_until(|| {
+                seen = self.0.load(Ordering::Acquire);
+                seen & STATE != BUSY
+            });
+        }
         loop {
             let (next, outcome) = match seen & STATE {
                 OPEN | NOTIFIED => (CLAIMED | (branch << BRANCH_SHIFT), Claimed::Yes),
