@@ -365,6 +365,38 @@ fn a_dropped_set_drops_what_it_has_received() {
     tracker.assert_done();
 }
 
+/// C26: a set that is forgotten while it waits, or when it was served, strands its own claim at most: the channels go on,
+/// and can be dropped.
+#[test]
+fn forgotten_sets() {
+    for kind in KINDS {
+        for served in [false, true] {
+            let (tx, rx) = kind.open();
+            let (full, fulls) = kind.open();
+            let room = kind.fill(&full, |i| i);
+            let mut set = Box::new(Select::new());
+            set.recv(&rx);
+            set.send(&full, 1000);
+            let mut selecting = set.select();
+            selecting.must_wait("nothing is ready");
+            if served {
+                tx.try_send(0).expect("the set waits, or there is room");
+            }
+            std::mem::forget(selecting);
+            std::mem::forget(set);
+            let mut receiving = rx.recv();
+            let _ = receiving.poll_with(Waker::noop());
+            // The first may go to the one that was forgotten, no more.
+            let sent = (1..3).filter(|i| tx.try_send(*i).is_ok()).count();
+            assert!(sent >= 1 || kind.capacity() == Some(1), "C26: {kind:?}");
+            assert!(fulls.drain().count() >= room, "C26: {kind:?}");
+            drop(receiving);
+            tx.assert_valid();
+            full.assert_valid();
+        }
+    }
+}
+
 /// A waker that panics while the set completes: the outcome is not lost, and the set goes on (C13).
 #[test]
 fn a_panicking_waker_loses_no_outcome() {

@@ -319,6 +319,37 @@ fn dropped_after_it_was_served() {
     tracker.assert_done();
 }
 
+/// C26: a select that is forgotten while it waits strands its own claim at most: the channels go on, and can be dropped.
+#[test]
+fn forgotten_selects() {
+    for kind in KINDS {
+        let channel = kind.open();
+        let other = kind.open();
+        let (tx, rx) = (channel.0.clone(), channel.1.clone());
+        let room = kind.fill(&other.0, |i| i);
+        let mut selecting = Box::pin(async move {
+            let mut lent = other.0.send(1000);
+            select! {
+                _ = channel.1.recv() => {}
+                _ = &mut lent => {}
+                _ = channel.0.closed() => {}
+                _ = pending::<()>() => {}
+            }
+            drop(other.1);
+        });
+        selecting.must_wait("nothing is ready");
+        std::mem::forget(selecting);
+        let mut receiving = rx.recv();
+        receiving.must_wait("nothing is there");
+        // The first may go to the one that was forgotten, no more.
+        let sent = (1..=2).filter(|i| tx.try_send(*i).is_ok()).count();
+        assert!(sent >= 1 && room == kind.capacity().unwrap_or(0), "C26: {kind:?}");
+        drop(receiving);
+        tx.close();
+        tx.assert_valid();
+    }
+}
+
 /// S8: a value that came by a hand-over and does not match is dropped, and its sender has sent it; the others are waited
 /// for from then on, also by the peers.
 #[test]
