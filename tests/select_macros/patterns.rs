@@ -61,7 +61,6 @@ fn binding_modes() {
         let shape = Shape::Line(Point { x: 1, y: vec![2] }, Point { x: 3, y: vec![] });
         let named = Shape::Named { name: "n".into(), points: [1, 2, 3] };
         let one = 1;
-        let five = Box::leak(Box::new(5));
         macro_rules! check {
             ([$($pattern:tt)*] = $value:expr => $handler:expr) => {
                 assert_eq!(select! { $($pattern)* = async { $value } => $handler, else => panic!("it matches") }, true)
@@ -72,7 +71,8 @@ fn binding_modes() {
         check!([ref mut x] = vec![1] => { x.push(2); x.len() == 2 });
         check!([&x] = &one => x == 1);
         check!([&&x] = &&SEVEN => x == 7);
-        check!([&mut x] = &mut *five => x == 5);
+        let mut five = 5;
+        select! { &mut x = std::future::ready(&mut five) => assert_eq!(x, 5), else => panic!("it matches") }
         check!([mut x @ 1..=9] = 4 => { x += 1; x == 5 });
         check!([ref x @ Some(_)] = Some(String::new()) => x.is_some());
         check!([x @ Some(1 | 2)] = Some(2) => x == Some(2));
