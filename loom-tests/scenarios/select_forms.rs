@@ -180,6 +180,19 @@ pub(crate) fn default_against_recv_of_a_lent_send() {
     tx.assert_valid();
 }
 
+/// The same with a send that has waited by itself before.
+pub(crate) fn default_against_recv_of_a_waiting_send() {
+    let (tx, rx) = rendezvous();
+    let receiver = thread::spawn(move || (rx.recv_blocking(), rx));
+    let mut sending = tx.send(1);
+    if poll(&mut sending).is_pending() {
+        let sent = select_blocking! { sent = &mut sending => Some(sent), default => None };
+        assert_eq!(sent.unwrap_or_else(|| sending.wait()), Ok(()));
+    }
+    assert_eq!(receiver.join().unwrap().0, Ok(1));
+    tx.assert_valid();
+}
+
 /// The time of a `default` is up while a peer sends: the branch has won, or nothing was sent.
 pub(crate) fn default_in_time_against_send() {
     let (tx, rx) = rendezvous();

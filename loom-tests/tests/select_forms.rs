@@ -16,6 +16,7 @@ models! { select_forms:
     set_dropped_after_it_was_notified
     default_against_send
     default_against_recv_of_a_lent_send
+    default_against_recv_of_a_waiting_send
     default_in_time_against_send
     default_in_time_against_recv
     mismatch_against_peers
