@@ -248,15 +248,15 @@ fn a_burst_of_several_threads_gives_its_memory_back() {
     let before = Counting::live();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..50_000).for_each(|i| tx.try_send([i; 4]).expect("no limit")));
-            scope.spawn(|| (0..40_000).for_each(|i| assert!(rx.recv_blocking().is_ok(), "{i}: more come")));
+            scope.spawn(|| (0..200_000).for_each(|i| tx.try_send([i; 4]).expect("no limit")));
+            scope.spawn(|| (0..160_000).for_each(|i| assert!(rx.recv_blocking().is_ok(), "{i}: more come")));
         }
     });
-    assert_eq!(rx.len(), 40_000);
+    assert_eq!(rx.len(), 160_000);
     rx.drain().for_each(drop);
-    // The counter is the process's: what other tests hold at that moment is allowed for.
+    // The values took 25 MB. The counter is the process's: what other tests hold at that moment is allowed for.
     let grown = Counting::live() - before;
-    assert!(grown < 1 << 20, "a burst left {grown} bytes");
+    assert!(grown < 8 << 20, "a burst left {grown} bytes");
 }
 
 /// C17: nothing is allocated for values before there are any.
