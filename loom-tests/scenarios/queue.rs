@@ -1,7 +1,7 @@
 //! Scenarios of the waiter queue by itself: each representation, each growth and shrinkage, against whatever may happen
 //! at the same moment. Whoever is in the queue has a number, and numbers grow in the order of entering.
 //!
-//! Planted bugs, in `src/wait/list.rs`: `enter_relaxed`, `no_generation`, `pop_ignores_side`, `root_unchecked`,
+//! Planted bugs, in `src/wait/link.rs`: `enter_relaxed`, `no_generation`; in `src/wait/list.rs`: `pop_ignores_side`, `root_unchecked`,
 //! `unlink_once`, `unlink_from_marked`, `pop_ignores_stop`, `aside_pops_any`; in `src/wait/queue.rs`: `aside_gives_up`.
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use super::list::NUMBERS;
+use super::link::NUMBERS;
 use super::node::Node;
 use super::pool::{Pool, Stable};
 use crate::prim::{self, Guard};

@@ -10,20 +10,6 @@
 //! nodes wait. So joining a side, finding the other side waiting, and finding the queue closed exclude each other by
 //! a single compare-exchange. Hints lead the other way; a wrong or missing hint costs time, never truth.
 //!
-//! # Links
-//!
-//! A node has a number, which a table turns into its address (`pool`). A link is one word:
-//!
-//! ```text
-//!   63           31 30          5 4    0
-//!   [ generation  ][   number    ][flags]
-//! ```
-//!
-//! *Names* (the top, `newer`, `front`) hold the generation of the node that they name. `older` holds the generation
-//! of the node that it stands in, and the number of the next older one: so that a compare-exchange of `older`
-//! fails if the node has left and come back since, and needs no generation of its neighbour (claim 2 below). A
-//! stay in a list has one generation; each attempt to enter begins the next one.
-//!
 //! # Operations
 //!
 //! * **append**: `older` is set to the top's node, then the top moves from that to the new node. Linearized there.
@@ -59,7 +45,7 @@
 //!
 //! # Reclamation, and the traps
 //!
-//! Walkers read nodes to which they have no right: the four words of [`Hooks`], which are atomics and stay readable.
+//! Walkers read nodes to which they have no right: the four words of its [hooks](super::link), which are atomics and stay readable.
 //! Nodes are *type-stable*: they are recycled at once, as nodes. Memory goes back to the allocator in whole chunks
 //! of free nodes only, through an epoch; every walk is pinned. So:
 //!
@@ -84,148 +70,14 @@
 //! plus 1 for the pin. Orderings: acquire and release; each argument above is about one word, or about what was read
 //! before that word was found unchanged.
 
+use super::link::{KEPT, Link, MARK, MOVE, ONLY, RETURNED, ROOT, SEND};
 use super::node::{Node, NodeRef};
 use super::pool::Stable as _;
 use super::steps::step;
 use crate::prim::{self, AtomicU64, Guard, Ordering};
 
-/// A node's generation, a number, and flags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(u64);
-
-/// Bits of a link.
-const FLAG_BITS: u32 = 5;
-const NUMBER_BITS: u32 = 26;
-const FLAGS: u64 = (1 << FLAG_BITS) - 1;
-const NUMBER: u64 = ((1 << NUMBER_BITS) - 1) << FLAG_BITS;
-const ONE_GENERATION: u64 = 1 << (FLAG_BITS + NUMBER_BITS);
-
-/// How many nodes can be named.
-pub(super) const NUMBERS: usize = 1 << NUMBER_BITS;
-
-/// In the top and in `older`: the nodes wait to send.
-pub(super) const SEND: u64 = 0b0_0001;
-/// In the top: its node is the only one, and is taken out through the top.
-const ONLY: u64 = 0b0_0010;
-/// In `older`: the stay is over, and the word is frozen.
-const MARK: u64 = 0b0_0010;
-/// In `older`: the node entered an empty list.
-const ROOT: u64 = 0b0_0100;
-/// In `older`: the node stands beside the list.
-const ASTRAY: u64 = 0b0_1000;
-/// In `older`: the node has returned to its place; its number in the sequence is its rank.
-pub(super) const RETURNED: u64 = 0b1_0000;
-/// In the top, for the queue's use; kept by whatever happens to the nodes.
-pub(super) const KEPT: u64 = 0b1_1100;
-
 /// Hints that are followed before a walk starts from the top.
 const PATIENCE: usize = 16;
-
-impl Link {
-    const NIL: Link = Link(0);
-
-    fn number(self) -> usize {
-        ((self.0 & NUMBER) >> FLAG_BITS) as usize
-    }
-
-    pub(super) fn is_nil(self) -> bool {
-        self.0 & NUMBER == 0
-    }
-
-    pub(super) fn has(self, flag: u64) -> bool {
-        self.0 & flag != 0
-    }
-
-    pub(super) fn is_only(self) -> bool {
-        self.has(ONLY)
-    }
-
-    /// The same, with other flags.
-    pub(super) fn with(self, flags: u64) -> Link {
-        Link(self.0 & !FLAGS | flags)
-    }
-
-    pub(super) fn flags(self) -> u64 {
-        self.0 & FLAGS
-    }
-
-    /// The same generation and flags, another number.
-    fn to(self, number: usize) -> Link {
-        Link(self.0 & !NUMBER | (number as u64) << FLAG_BITS)
-    }
-
-    fn same_generation(self, other: Link) -> bool {
-        (self.0 ^ other.0) & !(NUMBER | FLAGS) == 0 || cfg!(leno_bug = "no_generation")
-    }
-}
-
-/// The words of a node that anybody may read at any time.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    /// This stay's generation, the next older node, and flags.
-    older: AtomicU64,
-    /// The name of the next newer node: a hint.
-    newer: AtomicU64,
-    /// Grows from the oldest to the newest.
-    sequence: AtomicU64,
-    /// The address of the list, compared only.
-    home: prim::AtomicUsize,
-}
-
-impl Hooks {
-    /// Of a node whose first stay is to have the generation after `generation`.
-    pub(super) fn new(generation: u64) -> Hooks {
-        Hooks {
-            older: AtomicU64::new((generation * ONE_GENERATION) | ASTRAY | MARK),
-            newer: AtomicU64::new(0),
-            sequence: AtomicU64::new(0),
-            home: prim::AtomicUsize::new(0),
-        }
-    }
-
-    /// The generation of the last stay.
-    pub(super) fn generation(&self) -> u64 {
-        self.older().0 / ONE_GENERATION
-    }
-
-    fn older(&self) -> Link {
-        // ORDERING: Acquire: what is read afterwards is at least as new.
-        Link(self.older.load(Ordering::Acquire))
-    }
-
-    fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        self.older.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
-    }
-
-    pub(super) fn sequence(&self) -> u64 {
-        // ORDERING: Acquire: a look at `older` after this one sees what was there before this was stored.
-        self.sequence.load(Ordering::Acquire)
-    }
-
-    /// Begins a stay beside the list, behind number `after` of its sequence. For the owner of a node in no list.
-    pub(super) fn go_astray(&self, after: u64) {
-        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).to(0).with(ASTRAY | MARK);
-        self.older.store(next.0, Ordering::Release);
-        self.sequence.store(after, Ordering::Release);
-    }
-
-    /// Whether the node's last stay is in no list. For its owner.
-    pub(super) fn is_astray(&self) -> bool {
-        self.older().has(ASTRAY)
-    }
-
-    /// Begins a stay above `below`; gives the node's name.
-    #[inline]
-    fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
-        // The generation first: who reads one of the others in this stay finds `older` changed.
-        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
-        self.older.store(next.0, Ordering::Release);
-        self.newer.store(0, Ordering::Release);
-        self.sequence.store(sequence, Ordering::Release);
-        self.home.store(home, Ordering::Release);
-        next.with(0).to(number)
-    }
-}
 
 /// What came of a pop.
 #[derive(Debug)]
@@ -299,7 +151,7 @@ impl List {
         let sequence = first.max(below.hooks.sequence().wrapping_add(1));
         let name = node.hooks.begin(node.number(), top, side, sequence, self.home());
         self.change(top, name.with(flags))?;
-        below.hooks.newer.store(name.0, Ordering::Release);
+        below.hooks.set_newer(name);
         if top.is_only() {
             self.front.store(top.with(0).0, Ordering::Release);
         }
@@ -339,11 +191,7 @@ impl List {
         }
         // From here on it is the oldest until it leaves.
         let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
-        if !is_side || self.mark(oldest).is_err() {
-            return None;
-        }
-        self.unlink(oldest.node, oldest.older, &guard);
-        Some(NodeRef::of(oldest.node))
+        (is_side && self.take_out(oldest, &guard).is_ok()).then(|| NodeRef::of(oldest.node))
     }
 
     /// As [`List::pop`], only if the oldest has this number in the sequence: for those beside the list, whose turn it may
@@ -351,12 +199,10 @@ impl List {
     pub(super) fn pop_numbered(&self, side: u64, stop: u64, number: u64) -> Pop {
         let guard = prim::pin();
         let top = self.top();
-        let oldest = match top.is_nil() {
-            true => None,
-            false if top.is_only() => self.summit(top, &guard),
-            false => self.oldest(top, &guard),
-        };
-        let Some(oldest) = oldest else { return Pop::Nobody };
+        if top.is_nil() {
+            return Pop::Nobody;
+        }
+        let Some(oldest) = self.bottom(top, &guard) else { return Pop::Nobody };
         if self.top().has(stop) {
             return Pop::Stopped;
         }
@@ -365,17 +211,11 @@ impl List {
         if !fits || oldest.older.flags() & SEND != side {
             return Pop::Nobody;
         }
-        if top.is_only() {
-            if self.take_only(top).is_err() {
-                return Pop::Nobody;
-            }
-        } else {
-            if self.mark(oldest).is_err() {
-                return Pop::Nobody;
-            }
-            self.unlink(oldest.node, oldest.older, &guard);
+        let taken = if top.is_only() { self.take_only(top) } else { self.take_out(oldest, &guard) };
+        match taken {
+            Ok(()) => Pop::Taken(NodeRef::of(oldest.node)),
+            Err(_) => Pop::Nobody,
         }
-        Pop::Taken(NodeRef::of(oldest.node))
     }
 
     /// The oldest node's number in the sequence, if there is one of side `side`; and whether it has returned.
@@ -386,8 +226,7 @@ impl List {
                 return None;
             }
             let guard = prim::pin();
-            let first = if top.is_only() { self.summit(top, &guard) } else { self.oldest(top, &guard) };
-            if let Some(first) = first {
+            if let Some(first) = self.bottom(top, &guard) {
                 let number = first.node.hooks.sequence();
                 if first.node.hooks.older() == first.older {
                     return Some((number, first.older.has(RETURNED)));
@@ -442,25 +281,25 @@ impl List {
             if !covered {
                 return false;
             }
-            match self.mark(live) {
-                Ok(()) => {
-                    self.unlink(node, live.older, &guard);
-                    return true;
-                }
+            match self.take_out(live, &guard) {
+                Ok(()) => return true,
                 Err(now) => live.older = now,
             }
         }
     }
 
+    /// Marks a node and takes it out of the links; otherwise gives what its `older` is.
     #[inline]
-    fn mark(&self, live: Live<'_>) -> Result<(), Link> {
-        live.node.hooks.change(live.older, Link(live.older.0 | MARK))
+    fn take_out(&self, live: Live<'_>, guard: &Guard) -> Result<(), Link> {
+        live.node.hooks.change(live.older, Link(live.older.0 | MARK))?;
+        self.unlink(live.node, live.older, guard);
+        Ok(())
     }
 
     /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
     fn is_covered(&self, root: Live<'_>, guard: &Guard) -> bool {
         let sequence = root.node.hooks.sequence();
-        if let Some(Ok(_)) = self.live(root.node.newer(), sequence, guard) {
+        if let Some(Ok(_)) = self.live(root.node.hooks.newer(), sequence, guard) {
             return true;
         }
         loop {
@@ -482,7 +321,7 @@ impl List {
     #[inline]
     fn unlink(&self, gone: &Node, older: Link, guard: &Guard) {
         // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
-        let newer = gone.newer();
+        let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
             if top.number() == gone.number() && self.replace_top(top, older, guard) {
@@ -506,7 +345,7 @@ impl List {
         let sequence = gone.hooks.sequence();
         loop {
             step();
-            let start = self.foothold(gone.newer(), sequence, guard).or_else(|| {
+            let start = self.foothold(gone.hooks.newer(), sequence, guard).or_else(|| {
                 let top = self.top();
                 if top.is_nil() {
                     return None;
@@ -535,7 +374,12 @@ impl List {
         (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live { node, older })
     }
 
-    /// The oldest live node.
+    /// The oldest live node, where it may be the only one.
+    fn bottom<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
+        if top.is_only() { self.summit(top, guard) } else { self.oldest(top, guard) }
+    }
+
+    /// The oldest live node of several.
     #[cold]
     fn oldest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
@@ -553,7 +397,7 @@ impl List {
             step();
             match self.live(hint, sequence, guard)? {
                 Ok(live) => return Some(live),
-                Err(marked) => hint = marked.newer(),
+                Err(marked) => hint = marked.hooks.newer(),
             }
         }
         None
@@ -565,8 +409,7 @@ impl List {
             return None;
         }
         let node = Node::peek(hint.number(), guard)?;
-        // ORDERING: Acquire, as in `Hooks::sequence`.
-        let (home, number) = (node.hooks.home.load(Ordering::Acquire), node.hooks.sequence());
+        let (home, number) = (node.hooks.home(), node.hooks.sequence());
         let older = node.hooks.older();
         // The generation last: it was the same one all the while.
         if !older.same_generation(hint) || home != self.home() || number <= sequence {
@@ -658,7 +501,7 @@ impl List {
         if at.older.is_nil() {
             self.front.store(at.name().0, Ordering::Release);
         } else if let Some(below) = Node::peek(at.older.number(), guard) {
-            below.hooks.newer.store(at.name().0, Ordering::Release);
+            below.hooks.set_newer(at.name());
         }
     }
 
@@ -683,15 +526,5 @@ impl List {
         }
         assert!(!top.is_only() || len == 1, "ONLY means one");
         len
-    }
-}
-
-/// Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one out sees
-/// what its owner wrote.
-const MOVE: Ordering = if cfg!(leno_bug = "enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
-
-impl Node {
-    fn newer(&self) -> Link {
-        Link(self.hooks.newer.load(Ordering::Acquire))
     }
 }

@@ -95,6 +95,7 @@
 mod batch;
 mod cache;
 mod line;
+mod link;
 mod list;
 #[cfg(test)]
 mod locked;

@@ -27,7 +27,7 @@ use std::ptr::{self, NonNull};
 use std::task::{RawWakerVTable, Waker};
 
 use super::cache;
-use super::list::Hooks;
+use super::link::Hooks;
 use super::pool::Stable;
 use super::word::{Claimed, State, Word};
 use crate::prim::{AtomicUsize, Guard, Life, Ordering, UnsafeCell};

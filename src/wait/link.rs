@@ -1,0 +1,171 @@
+//! The words of which the [list](super::list) is made: links, and the hooks of a node.
+//!
+//! A node has a number, which a table turns into its address (`pool`). A link is one word:
+//!
+//! ```text
+//!   63           31 30          5 4    0
+//!   [ generation  ][   number    ][flags]
+//! ```
+//!
+//! *Names* (the top, `newer`, `front`) hold the generation of the node that they name. `older` holds the generation
+//! of the node that it stands in, and the number of the next older one: so that a compare-exchange of `older`
+//! fails if the node has left and come back since, and needs no generation of its neighbour (claim 2 of the list). A
+//! stay in a list has one generation; each attempt to enter begins the next one.
+
+use crate::prim::{AtomicU64, AtomicUsize, Ordering};
+
+/// A node's generation, a number, and flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(pub(super) u64);
+
+/// Bits of a link.
+const FLAG_BITS: u32 = 5;
+const NUMBER_BITS: u32 = 26;
+const FLAGS: u64 = (1 << FLAG_BITS) - 1;
+const NUMBER: u64 = ((1 << NUMBER_BITS) - 1) << FLAG_BITS;
+const ONE_GENERATION: u64 = 1 << (FLAG_BITS + NUMBER_BITS);
+
+/// How many nodes can be named.
+pub(super) const NUMBERS: usize = 1 << NUMBER_BITS;
+
+/// In the top and in `older`: the nodes wait to send.
+pub(super) const SEND: u64 = 0b0_0001;
+/// In the top: its node is the only one, and is taken out through the top.
+pub(super) const ONLY: u64 = 0b0_0010;
+/// In `older`: the stay is over, and the word is frozen.
+pub(super) const MARK: u64 = 0b0_0010;
+/// In `older`: the node entered an empty list.
+pub(super) const ROOT: u64 = 0b0_0100;
+/// In `older`: the node stands beside the list.
+const ASTRAY: u64 = 0b0_1000;
+/// In `older`: the node has returned to its place; its number in the sequence is its rank.
+pub(super) const RETURNED: u64 = 0b1_0000;
+/// In the top, for the queue's use; kept by whatever happens to the nodes.
+pub(super) const KEPT: u64 = 0b1_1100;
+
+impl Link {
+    pub(super) const NIL: Link = Link(0);
+
+    pub(super) fn number(self) -> usize {
+        ((self.0 & NUMBER) >> FLAG_BITS) as usize
+    }
+
+    pub(super) fn is_nil(self) -> bool {
+        self.0 & NUMBER == 0
+    }
+
+    pub(super) fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
+    }
+
+    pub(super) fn is_only(self) -> bool {
+        self.has(ONLY)
+    }
+
+    /// The same, with other flags.
+    pub(super) fn with(self, flags: u64) -> Link {
+        Link(self.0 & !FLAGS | flags)
+    }
+
+    pub(super) fn flags(self) -> u64 {
+        self.0 & FLAGS
+    }
+
+    /// The same generation and flags, another number.
+    pub(super) fn to(self, number: usize) -> Link {
+        Link(self.0 & !NUMBER | (number as u64) << FLAG_BITS)
+    }
+
+    pub(super) fn same_generation(self, other: Link) -> bool {
+        (self.0 ^ other.0) & !(NUMBER | FLAGS) == 0 || cfg!(leno_bug = "no_generation")
+    }
+}
+
+/// The words of a node that anybody may read at any time.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    /// This stay's generation, the next older node, and flags.
+    older: AtomicU64,
+    /// The name of the next newer node: a hint.
+    newer: AtomicU64,
+    /// Grows from the oldest to the newest.
+    sequence: AtomicU64,
+    /// The address of the list, compared only.
+    home: AtomicUsize,
+}
+
+impl Hooks {
+    /// Of a node whose first stay is to have the generation after `generation`.
+    pub(super) fn new(generation: u64) -> Hooks {
+        Hooks {
+            older: AtomicU64::new((generation * ONE_GENERATION) | ASTRAY | MARK),
+            newer: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
+            home: AtomicUsize::new(0),
+        }
+    }
+
+    /// The generation of the last stay.
+    pub(super) fn generation(&self) -> u64 {
+        self.older().0 / ONE_GENERATION
+    }
+
+    pub(super) fn older(&self) -> Link {
+        // ORDERING: Acquire: what is read afterwards is at least as new.
+        Link(self.older.load(Ordering::Acquire))
+    }
+
+    pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
+        self.older.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+    }
+
+    /// The name of the next newer node: a hint.
+    pub(super) fn newer(&self) -> Link {
+        Link(self.newer.load(Ordering::Acquire))
+    }
+
+    /// Says who is above: a hint.
+    pub(super) fn set_newer(&self, name: Link) {
+        self.newer.store(name.0, Ordering::Release);
+    }
+
+    /// The list of this stay.
+    pub(super) fn home(&self) -> usize {
+        // ORDERING: Acquire, as for `sequence`.
+        self.home.load(Ordering::Acquire)
+    }
+
+    pub(super) fn sequence(&self) -> u64 {
+        // ORDERING: Acquire: a look at `older` after this one sees what was there before this was stored.
+        self.sequence.load(Ordering::Acquire)
+    }
+
+    /// Begins a stay beside the list, behind number `after` of its sequence. For the owner of a node in no list.
+    pub(super) fn go_astray(&self, after: u64) {
+        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).to(0).with(ASTRAY | MARK);
+        self.older.store(next.0, Ordering::Release);
+        self.sequence.store(after, Ordering::Release);
+    }
+
+    /// Whether the node's last stay is in no list. For its owner.
+    pub(super) fn is_astray(&self) -> bool {
+        self.older().has(ASTRAY)
+    }
+
+    /// Begins a stay above `below`; gives the node's name.
+    #[inline]
+    pub(super) fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
+        // The generation first: who reads one of the others in this stay finds `older` changed.
+        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());
+        self.older.store(next.0, Ordering::Release);
+        self.newer.store(0, Ordering::Release);
+        self.sequence.store(sequence, Ordering::Release);
+        self.home.store(home, Ordering::Release);
+        next.with(0).to(number)
+    }
+}
+
+/// Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one out sees
+/// what its owner wrote.
+pub(super) const MOVE: Ordering =
+    if cfg!(leno_bug = "enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
