@@ -344,8 +344,33 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     }
 }
 
+/// Calls a macro with the tuples of 1 to 16 arms: for each arm its type, its name in [`super::macros::Which`], its index.
+macro_rules! each_tuple {
+    ($callback:ident) => {
+        $callback! {
+            [A b0 0]
+            [A b0 0, B b1 1]
+            [A b0 0, B b1 1, C b2 2]
+            [A b0 0, B b1 1, C b2 2, D b3 3]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14]
+            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14, P b15 15]
+        }
+    };
+}
+pub(super) use each_tuple;
+
 macro_rules! tuples {
-    ($([$($T:ident $index:tt),+])+) => {$(
+    ($([$($T:ident $name:ident $index:tt),+])+) => {$(
         impl<$($T: Arm),+> Arms for ($($T,)+) {
             fn count(&self) -> usize {
                 [$($index),+].len()
@@ -366,24 +391,7 @@ macro_rules! tuples {
     )+};
 }
 
-tuples! {
-    [A 0]
-    [A 0, B 1]
-    [A 0, B 1, C 2]
-    [A 0, B 1, C 2, D 3]
-    [A 0, B 1, C 2, D 3, E 4]
-    [A 0, B 1, C 2, D 3, E 4, F 5]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14]
-    [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15]
-}
+each_tuple!(tuples);
 
 impl<O: Operated> Operated for &mut O {
     type Branch = O::Branch;

@@ -257,13 +257,12 @@ impl Driver {
             }
         }
         // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
-        let mut foreign_too = true;
-        if looked {
-            self.branches.make_room(arms.count());
-            foreign_too = false;
-        } else if !self.branches.has_room(arms.count()) {
-            if let Some(winner) = find_ready(arms, order, cx) {
-                return Looked::Won(self.win(arms, winner));
+        let mut foreign_too = !looked;
+        if !self.branches.has_room(arms.count()) {
+            if foreign_too {
+                if let Some(winner) = find_ready(arms, order, cx) {
+                    return Looked::Won(self.win(arms, winner));
+                }
             }
             self.branches.make_room(arms.count());
             foreign_too = false;

@@ -87,6 +87,7 @@ mod dynamic;
 pub mod macros;
 pub mod moving;
 mod order;
+mod syntax;
 
 use std::fmt;
 use std::future::Future;
