@@ -4,6 +4,7 @@
 use leno::channel::{RecvError, TrySendError};
 use leno::{Receiver, Sender, bounded, unbounded};
 
+use super::scenarios::buffered;
 use super::scenarios::harness::thread;
 use super::scenarios::support::{Value, Values, poll, settle};
 
@@ -30,15 +31,7 @@ fn drain(rx: &Receiver<usize>) -> Vec<usize> {
 
 /// A receiver registers and looks again while a value is published.
 pub(crate) fn publish_against_register() {
-    let (tx, rx) = unbounded();
-    // The sender stays, or its end would wake the receiver.
-    let sender = thread::spawn(move || {
-        tx.try_send(7).unwrap();
-        tx
-    });
-    assert_eq!(rx.recv_blocking(), Ok(7));
-    drop(sender.join().unwrap());
-    rx.assert_valid();
+    buffered::publish_against_register(unbounded());
 }
 
 /// Two senders publish in one block, in either order: all is ready when they are through.
@@ -208,15 +201,7 @@ pub(crate) fn two_receivers_and_a_sender_at_a_boundary() {
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
 pub(crate) fn notified_and_dropped() {
-    let (tx, rx) = unbounded();
-    let mut first = rx.recv();
-    assert!(poll(&mut first).is_pending());
-    let other = rx.clone();
-    let second = thread::spawn(move || other.recv_blocking());
-    tx.try_send(1).unwrap();
-    drop(first);
-    assert_eq!(second.join().unwrap(), Ok(1));
-    rx.assert_valid();
+    buffered::notified_and_dropped(unbounded());
 }
 
 /// A full channel: of the two who want the room that one of them makes, one gets it.
@@ -267,14 +252,7 @@ pub(crate) fn two_movers() {
 
 /// A close meets a receiver that is about to wait; a value sent before it is not lost.
 pub(crate) fn close_after_send() {
-    let (tx, rx) = unbounded();
-    let sender = thread::spawn(move || {
-        tx.try_send(1).unwrap();
-        drop(tx);
-    });
-    assert_eq!(rx.recv_blocking(), Ok(1));
-    assert_eq!(rx.recv_blocking(), Err(RecvError));
-    sender.join().unwrap();
+    buffered::close_after_send(unbounded());
 }
 
 /// A close meets a sender that goes on to the next block: its values are in, or come back.
@@ -290,13 +268,7 @@ pub(crate) fn close_at_a_boundary() {
 
 /// A value is published while the last receiver goes: it is dropped, once.
 pub(crate) fn publish_against_discard() {
-    let values = Values::default();
-    let (tx, rx) = unbounded();
-    let value = values.make(1);
-    let sender = thread::spawn(move || drop(tx.try_send(value)));
-    drop(rx);
-    sender.join().unwrap();
-    assert_eq!(values.alive(), 0);
+    buffered::publish_against_discard(unbounded());
 }
 
 /// The same for two values, the second in a block of its own.

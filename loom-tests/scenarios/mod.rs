@@ -11,6 +11,7 @@ pub(crate) mod harness;
 #[path = "harness_shuttle.rs"]
 pub(crate) mod harness;
 
+pub(crate) mod buffered;
 pub(crate) mod support;
 
 /// A test for each scenario of a module. `scenario - 1`: a large one, which loom explores with one preemption fewer

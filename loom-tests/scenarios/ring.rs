@@ -8,19 +8,13 @@ use futures_core::Stream as _;
 use leno::channel::{IntoStream, RecvError};
 use leno::{Receiver, Sender, bounded};
 
+use super::scenarios::buffered;
 use super::scenarios::harness::thread;
 use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
 
 /// A receiver registers and looks again while a value is published.
 pub(crate) fn publish_against_register() {
-    let (tx, rx) = bounded(1);
-    // The sender stays, or its end would wake the receiver.
-    let sender = thread::spawn(move || {
-        tx.try_send(7).expect("the channel is empty");
-        tx
-    });
-    assert_eq!(rx.recv_blocking(), Ok(7));
-    drop(sender.join().unwrap());
+    buffered::publish_against_register(bounded(1));
 }
 
 /// A sender registers and looks again while a receiver makes room.
@@ -53,15 +47,7 @@ pub(crate) fn two_values_through_one_place() {
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
 pub(crate) fn notified_and_dropped() {
-    let (tx, rx) = bounded(1);
-    let mut first = rx.recv();
-    assert!(poll(&mut first).is_pending());
-    let other = rx.clone();
-    let second = thread::spawn(move || other.recv_blocking());
-    tx.try_send(1).unwrap();
-    drop(first);
-    assert_eq!(second.join().unwrap(), Ok(1));
-    rx.assert_valid();
+    buffered::notified_and_dropped(bounded(1));
 }
 
 /// A receiver that was notified finds the value taken, waits on, and gets the next.
@@ -330,14 +316,7 @@ fn next<T>(values: &mut IntoStream<T>) -> impl Future<Output = Option<T>> + Unpi
 
 /// A close meets a receiver that is about to wait; a value sent before it is not lost.
 pub(crate) fn close_after_send() {
-    let (tx, rx) = bounded(1);
-    let sender = thread::spawn(move || {
-        tx.try_send(1).unwrap();
-        drop(tx);
-    });
-    assert_eq!(rx.recv_blocking(), Ok(1));
-    assert_eq!(rx.recv_blocking(), Err(RecvError));
-    sender.join().unwrap();
+    buffered::close_after_send(bounded(1));
 }
 
 /// A close meets a sender that is about to wait, or waits.
@@ -379,11 +358,5 @@ pub(crate) fn close_against_mover() {
 
 /// A value is published while the last receiver goes: it is dropped, once.
 pub(crate) fn publish_against_discard() {
-    let values = Values::default();
-    let (tx, rx) = bounded(1);
-    let value = values.make(1);
-    let sender = thread::spawn(move || drop(tx.try_send(value)));
-    drop(rx);
-    sender.join().unwrap();
-    assert_eq!(values.alive(), 0);
+    buffered::publish_against_discard(bounded(1));
 }

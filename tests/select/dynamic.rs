@@ -16,7 +16,9 @@ use leno::fiber::Cord;
 use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken};
 use leno::{Receiver, Sender, bounded, rendezvous};
 
-use crate::support::{Crew, Event, Kind, Place, PollExt, Tracked, Tracker, hooked_waker, within};
+use crate::support::{
+    Crew, Event, Kind, Place, PollExt, Tracked, Tracker, hooked_waker, impatient_peer, within,
+};
 use crate::{KINDS, each_place, impls};
 
 /// Selects as people do it in this place.
@@ -574,15 +576,7 @@ fn a_peer_between_the_last_look_and_the_end() {
     within("C16: a peer at the last moment", || {
         let (tx, rx) = rendezvous();
         let (out, outs) = rendezvous();
-        let sender = thread::spawn(move || {
-            let mut next = 0;
-            let mut received = Vec::new();
-            while next < VALUES {
-                next += usize::from(tx.try_send(next).is_ok());
-                received.extend(outs.try_recv().ok());
-            }
-            received
-        });
+        let sender = impatient_peer(tx, outs, VALUES);
         let mut set = Select::new();
         let receive = set.recv(&rx);
         let (mut received, mut sent) = (0, Vec::new());

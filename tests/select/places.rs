@@ -14,7 +14,7 @@ use leno::select::{Selected2, Selected4, foreign, select, select_biased};
 use leno::sync::Mutex;
 use leno::{bounded, rendezvous};
 
-use crate::support::{Crew, Kind, Place, PollExt, Tracker, within};
+use crate::support::{Crew, Kind, Place, PollExt, Tracker, impatient_peer, within};
 use crate::{KINDS, choose, each_place};
 
 /// S1, C1, M8: parties that send, receive and lock by one select, beside plain ones, until the channel closes.
@@ -242,15 +242,7 @@ fn a_peer_between_the_last_look_and_the_end() {
     within("C16: a peer at the last moment", || {
         let (tx, rx) = rendezvous();
         let (out, outs) = rendezvous();
-        let sender = thread::spawn(move || {
-            let mut next = 0;
-            let mut received = Vec::new();
-            while next < VALUES {
-                next += usize::from(tx.try_send(next).is_ok());
-                received.extend(outs.try_recv().ok());
-            }
-            received
-        });
+        let sender = impatient_peer(tx, outs, VALUES);
         let (mut received, mut sent) = (0, Vec::new());
         for i in 0.. {
             let mut sending = out.send(i);

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use leno::fiber::{Cord, Runtime};
 use leno::sync::Mutex;
 use leno::{rendezvous, select, select_blocking};
 
-use crate::support::{Crew, Kind, Place, Tracker, within};
+use crate::support::{Crew, Kind, Place, Tracker, impatient_peer, within};
 use crate::{KINDS, each_place};
 
 /// Selects as people do it in the place `$at`.
@@ -162,15 +161,7 @@ fn a_timeout_and_a_peer_at_one_time() {
     within("S6: a timeout and a peer", || {
         let (tx, rx) = rendezvous();
         let (out, outs) = rendezvous();
-        let peer = thread::spawn(move || {
-            let mut next = 0;
-            let mut received = Vec::new();
-            while next < VALUES {
-                next += usize::from(tx.try_send(next).is_ok());
-                received.extend(outs.try_recv().ok());
-            }
-            received
-        });
+        let peer = impatient_peer(tx, outs, VALUES);
         let (mut next, mut sent) = (0, Vec::new());
         for round in 0.. {
             let mut sending = out.send(round);
