@@ -64,8 +64,8 @@ mod wait;
 
 pub mod channel;
 pub mod fiber;
-pub mod select;
-pub mod sync;
+// pub mod select;
+// pub mod sync;
 pub mod time;
 
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
@@ -83,7 +83,6 @@ pub mod model {
     pub use crate::fiber::model as run_queue;
     pub use crate::task::model as task;
 
-    pub use crate::wait::model as wait;
 
     /// How many nodes and fibers there are.
     #[cfg(leno_shuttle)]

@@ -6,7 +6,7 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::store::{FLAGS, ONE};
+use super::blocks::{FLAGS, ONE};
 use crate::prim::{self, AtomicBool, AtomicPtr, BLOCK_SLOTS, Life, Ordering, UnsafeCell};
 
 /// Values of a block take no more bytes than this, unless one alone does.
@@ -113,7 +113,7 @@ impl<T> Block<T> {
     }
 
     /// The position after the last of the values from `head` on that are marked.
-    pub(super) fn full_from(&self, head: usize) -> usize {
+    pub(super) fn full_from(&self, head: u64) -> u64 {
         self.life.touch();
         let mut word = head & !FLAGS;
         for full in &self.full[index_of::<T>(word)..Self::SLOTS] {
@@ -138,14 +138,14 @@ impl<T> Block<T> {
 
 /// The index of a position in its block.
 #[inline]
-pub(super) fn index_of<T>(word: usize) -> usize {
-    word / ONE % Block::<T>::SLOTS
+pub(super) fn index_of<T>(word: u64) -> usize {
+    (word / ONE) as usize % Block::<T>::SLOTS
 }
 
 /// The lowest bit of the number of a position's block.
 #[inline]
-pub(super) fn parity_of<T>(word: usize) -> usize {
-    (word / (ONE * Block::<T>::SLOTS)) & 1
+pub(super) fn parity_of<T>(word: u64) -> usize {
+    (word / (ONE * Block::<T>::SLOTS as u64)) as usize & 1
 }
 
 /// The parity of the block that follows.

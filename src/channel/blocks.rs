@@ -68,14 +68,17 @@ use crossbeam_utils::CachePadded;
 
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
-use super::store::{FLAGS, ONE, Store};
-use crate::prim::{AtomicPtr, AtomicUsize, Ordering};
+use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::wait::REST_SHIFT;
 
-/// The most values in a channel, whatever its capacity.
-const LIMIT: usize = usize::MAX >> 6;
+/// The bits of a word that are not its position.
+pub(super) const FLAGS: u64 = ONE - 1;
+
+/// One position further.
+pub(super) const ONE: u64 = 1 << REST_SHIFT;
 
 /// How far ahead a receiver notes what is ready.
-const SPAN: usize = 1024 * ONE;
+const SPAN: u64 = 1024 * ONE;
 
 pub(super) struct Blocks<T> {
     pub(super) front: CachePadded<Front<T>>,
@@ -84,98 +87,55 @@ pub(super) struct Blocks<T> {
     pub(super) retired: AtomicPtr<Block<T>>,
     pub(super) cache: AtomicPtr<Block<T>>,
     pub(super) visitors: AtomicUsize,
-    capacity: usize,
 }
 
 /// What receivers change.
 pub(super) struct Front<T> {
-    pub(super) head: AtomicUsize,
+    pub(super) head: AtomicU64,
     pub(super) block: AtomicPtr<Block<T>>,
     /// What `ready` was when a receiver looked.
-    seen_ready: AtomicUsize,
+    seen_ready: AtomicU64,
 }
 
 /// What senders change.
 pub(super) struct Back<T> {
-    pub(super) tail: AtomicUsize,
     pub(super) block: AtomicPtr<Block<T>>,
-    pub(super) ready: AtomicUsize,
-    /// What `head` was when a sender looked.
-    seen_head: AtomicUsize,
-    /// The capacity, at most [`LIMIT`], in terms of the words.
-    limit: usize,
+    pub(super) ready: AtomicU64,
 }
 
 /// How far `to` is behind `from`, in terms of the words; negative if it is before.
 #[inline]
-pub(super) fn distance(from: usize, to: usize) -> isize {
-    (to & !FLAGS).wrapping_sub(from & !FLAGS) as isize
+pub(super) fn distance(from: u64, to: u64) -> i64 {
+    (to & !FLAGS).wrapping_sub(from & !FLAGS) as i64
 }
 
 impl<T> Blocks<T> {
-    /// `None`: no bound.
-    pub(super) fn new(capacity: Option<usize>) -> Self {
+    pub(super) fn new() -> Self {
         // The block before the first has the number -1.
         let none = || AtomicPtr::new(with_parity(ptr::null_mut(), 1));
-        let capacity = capacity.unwrap_or(usize::MAX);
         Blocks {
             front: CachePadded::new(Front {
-                head: AtomicUsize::new(0),
+                head: AtomicU64::new(0),
                 block: none(),
-                seen_ready: AtomicUsize::new(0),
+                seen_ready: AtomicU64::new(0),
             }),
-            back: CachePadded::new(Back {
-                tail: AtomicUsize::new(0),
-                block: none(),
-                ready: AtomicUsize::new(0),
-                seen_head: AtomicUsize::new(0),
-                limit: capacity.min(LIMIT) * ONE,
-            }),
+            back: CachePadded::new(Back { block: none(), ready: AtomicU64::new(0) }),
             first: AtomicPtr::new(ptr::null_mut()),
             retired: AtomicPtr::new(ptr::null_mut()),
             cache: AtomicPtr::new(ptr::null_mut()),
             visitors: AtomicUsize::new(0),
-            capacity,
         }
     }
-}
 
-impl<T> Store for Blocks<T> {
-    type Value = T;
-
-    type Place = *mut Block<T>;
-
+    /// The slot at `tail`, if its block is there.
     #[inline]
-    fn head(&self) -> &AtomicUsize {
-        &self.front.head
+    pub(super) fn room(&self, tail: u64) -> Option<*mut Block<T>> {
+        block_of(self.back.block.load(Ordering::Acquire), parity_of::<T>(tail))
     }
 
+    /// The slot at `head`, if its value has been published.
     #[inline]
-    fn tail(&self) -> &AtomicUsize {
-        &self.back.tail
-    }
-
-    #[inline]
-    fn next(&self, word: usize) -> usize {
-        word.wrapping_add(ONE)
-    }
-
-    #[inline]
-    fn room(&self, tail: usize) -> Option<*mut Block<T>> {
-        let Back { block, seen_head, limit, .. } = &*self.back;
-        // ORDERING: Relaxed: a slot comes with its block, not from whoever has emptied another one.
-        if (tail & !FLAGS).wrapping_sub(seen_head.load(Ordering::Relaxed)) >= *limit {
-            let head = self.front.head.load(Ordering::Acquire);
-            seen_head.store(head & !FLAGS, Ordering::Relaxed);
-            if self.is_full(head, tail) {
-                return None;
-            }
-        }
-        block_of(block.load(Ordering::Acquire), parity_of::<T>(tail))
-    }
-
-    #[inline]
-    fn value(&self, head: usize) -> Option<*mut Block<T>> {
+    pub(super) fn value(&self, head: u64) -> Option<*mut Block<T>> {
         let Front { block, seen_ready, .. } = &*self.front;
         let position = head & !FLAGS;
         // ORDERING: Acquire, here and below, pairs with whoever has moved `ready` on: the values are there.
@@ -191,23 +151,27 @@ impl<T> Store for Blocks<T> {
         block_of(block.load(Ordering::Acquire), parity_of::<T>(head))
     }
 
+    /// There was no [`room`](Blocks::room) at `tail`, the position of `word`: there may be some now.
     #[cold]
     #[inline(never)]
-    fn bring_room(&self, tail: usize) -> bool {
-        Visit::new(self).bring_room(tail);
-        true
+    pub(super) fn bring_room(&self, tail: u64, word: &AtomicU64) {
+        Visit::new(self).bring_room(tail, word);
     }
 
+    /// There was no [`value`](Blocks::value) at `head`, and yet it is not empty. False: the first value is not published.
     #[cold]
     #[inline(never)]
-    fn bring_value(&self, head: usize) -> bool {
+    pub(super) fn bring_value(&self, head: u64) -> bool {
         Visit::new(self).bring_value(head)
     }
 
-    // A call: inlined beside a ring's, this and `take` would make that slower.
-    #[inline(never)]
-    unsafe fn put(&self, tail: usize, block: *mut Block<T>, value: T) {
-        let Back { tail: word, ready, .. } = &*self.back;
+    /// Publishes a value in the slot `tail` of `block`; `word` is what the position came from.
+    ///
+    /// # Safety
+    /// The caller has claimed the slot.
+    #[inline]
+    pub(super) unsafe fn put(&self, tail: u64, block: *mut Block<T>, value: T, word: &AtomicU64) {
+        let ready = &self.back.ready;
         let position = tail & !FLAGS;
         let index = index_of::<T>(tail);
         // SAFETY: the claimed slot keeps the block.
@@ -235,8 +199,12 @@ impl<T> Store for Blocks<T> {
         ready.store(next, PUBLISH);
     }
 
-    #[inline(never)]
-    unsafe fn take(&self, head: usize, block: *mut Block<T>) -> T {
+    /// Takes the value out of the slot `head` of `block`.
+    ///
+    /// # Safety
+    /// The caller has claimed the slot, which is published.
+    #[inline]
+    pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>) -> T {
         let index = index_of::<T>(head);
         // SAFETY: the claimed slot keeps the block.
         let slot = unsafe { (*block).slot(index) };
@@ -251,19 +219,6 @@ impl<T> Store for Blocks<T> {
             }
         }
         value
-    }
-
-    #[inline]
-    fn is_full(&self, head: usize, tail: usize) -> bool {
-        usize::try_from(distance(head, tail)).is_ok_and(|distance| distance >= self.back.limit)
-    }
-
-    fn len(&self, head: usize, tail: usize) -> usize {
-        (tail & !FLAGS).wrapping_sub(head & !FLAGS) / ONE
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity
     }
 }
 

@@ -31,9 +31,8 @@
 use std::ptr::{self, NonNull};
 
 use super::block::{Block, block_of, index_of, parity_after, parity_of, with_parity, without_parity};
-use super::blocks::{Back, Blocks, Front, distance};
-use super::store::FLAGS;
-use crate::prim::{self, AtomicPtr, Ordering};
+use super::blocks::{Blocks, FLAGS, Front, distance};
+use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 
 impl<T> Blocks<T> {
     /// A new block.
@@ -166,7 +165,7 @@ impl<T> Blocks<T> {
     /// The slot is not published yet, nor the block freed therefore.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn fill_block(&self, tail: usize, block: *mut Block<T>) {
+    pub(super) unsafe fn fill_block(&self, tail: u64, block: *mut Block<T>) {
         // SAFETY: the caller's promise.
         unsafe { self.move_back(with_parity(block, parity_of::<T>(tail))) };
     }
@@ -177,7 +176,7 @@ impl<T> Blocks<T> {
     /// The slot is not marked yet, nor the block freed therefore.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn leave_block(&self, head: usize, block: *mut Block<T>) {
+    pub(super) unsafe fn leave_block(&self, head: u64, block: *mut Block<T>) {
         // SAFETY: the caller's promise. Nobody but the one that has moved `front` on retires the block.
         unsafe {
             let moved = self.move_front(with_parity(block, parity_of::<T>(head)));
@@ -203,9 +202,9 @@ impl<'a, T> Visit<'a, T> {
         Visit { store, left: ptr::null_mut() }
     }
 
-    /// Goes on to the block of `tail`.
-    pub(super) fn bring_room(&self, tail: usize) {
-        let Back { tail: word, block, .. } = &*self.store.back;
+    /// Goes on to the block of `tail`, which is the position of `word`.
+    pub(super) fn bring_room(&self, tail: u64, word: &AtomicU64) {
+        let block = &self.store.back.block;
         let back = block.load(Ordering::Acquire);
         let moved =
             distance(tail, word.load(Ordering::Acquire)) != 0 && !cfg!(leno_bug = "back_moves_unchecked");
@@ -221,7 +220,7 @@ impl<'a, T> Visit<'a, T> {
     }
 
     /// Goes on to the block of `head`, or takes `ready` on. False: the first value is not published.
-    pub(super) fn bring_value(&mut self, head: usize) -> bool {
+    pub(super) fn bring_value(&mut self, head: u64) -> bool {
         let Front { head: word, block, .. } = &*self.store.front;
         let front = block.load(Ordering::Acquire);
         if distance(head, word.load(Ordering::Acquire)) != 0 {
@@ -242,7 +241,7 @@ impl<'a, T> Visit<'a, T> {
     }
 
     /// Takes `ready` on past the values at `head` that are marked. False: the first one is not published.
-    fn move_ready(&self, head: usize, block: *mut Block<T>) -> bool {
+    fn move_ready(&self, head: u64, block: *mut Block<T>) -> bool {
         let ready = &self.store.back.ready;
         // SAFETY: a visitor may look there.
         let full = unsafe { (*block).full_from(head) };

@@ -1,13 +1,15 @@
 //! The operations of a channel as branches: what its futures, its blocking calls and select are made of.
 
+use std::mem::MaybeUninit;
+
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
-use crate::wait::{Attempt, Branch, Enter, NodeRef, Nudged, Waiter};
+use crate::wait::{Attempt, Branch, By, NodeRef, Primitive, Waiter, abandon_send};
 
-/// A send. The value is here, or in the node while it waits.
+/// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
     shared: SharedRef<T>,
-    value: Option<T>,
+    value: MaybeUninit<T>,
 }
 
 /// A receive.
@@ -40,12 +42,16 @@ branch!(Send Recv Watch);
 impl<T> Send<T> {
     /// # Safety
     /// A handle outlives the branch.
+    #[inline]
     pub(super) unsafe fn new(shared: SharedRef<T>, value: T) -> Self {
-        Send { shared, value: Some(value) }
+        Send { shared, value: MaybeUninit::new(value) }
     }
 
-    pub(super) fn take(&mut self) -> Option<T> {
-        self.value.take()
+    /// # Safety
+    /// The operation is not over, and does not wait; it is not used any more.
+    pub(super) unsafe fn take(&mut self) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.value.assume_init_read() }
     }
 }
 
@@ -68,59 +74,54 @@ impl<T> Watch<T> {
 impl<T> Branch for Send<T> {
     type Output = Result<(), SendError<T>>;
 
-    #[inline]
-    fn attempt(&mut self, own: Option<NodeRef>) -> Attempt<Self::Output> {
-        assert!(self.value.is_some(), "a send was polled after it had completed or panicked");
+    #[inline(always)]
+    fn quick(&mut self) -> Option<Self::Output> {
+        self.shared().quick_send(&self.value).then_some(Ok(()))
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
-        unsafe { self.shared.as_ref() }.try_send(&mut self.value, own)
+        unsafe { self.shared.as_ref() }.try_send(&mut self.value, by)
     }
 
-    fn stow(&mut self, waiter: &Waiter) {
-        let value = self.value.take().expect("a send has a value until it is done");
-        // SAFETY: the node is the owner's, and empty.
-        unsafe { waiter.put(value) };
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
+        unsafe { node.put(self.value.assume_init_read()) };
     }
 
-    fn unstow(&mut self, waiter: &Waiter) {
+    fn unstow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and holds what `stow` put.
-        if let Some(value) = unsafe { waiter.take() } {
-            self.value = Some(value);
-        }
+        self.value.write(unsafe { node.take() });
     }
 
-    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output> {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().enter_send(waiter, own) }
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        self.shared().register(End::Sender, node, pair)
     }
 
-    fn is_worth_a_look(&self) -> bool {
-        self.shared().is_closed_to_senders()
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().leave(End::Sender, node)
     }
 
-    fn nudge(&mut self) -> Nudged {
-        if self.shared().is_closed_to_senders() { Nudged::Attempt } else { self.shared().nudge_send() }
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().touch(End::Sender, node)
     }
 
-    unsafe fn remove(&self, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().remove(End::Sender, waiter) }
-    }
-
-    unsafe fn finish(&mut self, _waiter: &Waiter) -> Self::Output {
+    unsafe fn finish(&mut self, _node: NodeRef) -> Self::Output {
         Ok(())
     }
 
-    fn pass_on(&mut self) {
-        self.shared().pass_on(End::Sender);
+    fn abandon(&mut self, node: Waiter) -> bool {
+        abandon_send(node)
     }
 
-    fn is_spent(&self) -> bool {
-        self.value.is_none()
+    fn restore(&mut self, _sent: Self::Output) {}
+
+    fn discard(&mut self) {
+        // SAFETY: the operation did not happen, and is over.
+        unsafe { self.value.assume_init_drop() };
     }
 
-    fn discard(&mut self, _sent: Self::Output, _rank: u64) {}
-
-    fn place(&self) -> Option<(*const (), bool)> {
+    fn place(&self) -> Option<(*const (), u64)> {
         self.shared().place(End::Sender)
     }
 }
@@ -128,45 +129,43 @@ impl<T> Branch for Send<T> {
 impl<T> Branch for Recv<T> {
     type Output = Result<T, RecvError>;
 
-    #[inline]
-    fn attempt(&mut self, own: Option<NodeRef>) -> Attempt<Self::Output> {
-        self.shared().try_recv(own)
+    #[inline(always)]
+    fn quick(&mut self) -> Option<Self::Output> {
+        self.shared().quick_recv().map(Ok)
     }
 
-    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output> {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().enter_recv(waiter, own) }
+    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
+        self.shared().try_recv(by)
     }
 
-    fn is_worth_a_look(&self) -> bool {
-        self.shared().is_closed_to_senders()
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        self.shared().register(End::Receiver, node, pair)
     }
 
-    fn nudge(&mut self) -> Nudged {
-        Nudged::Attempt
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().leave(End::Receiver, node)
     }
 
-    unsafe fn remove(&self, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().remove(End::Receiver, waiter) }
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().touch(End::Receiver, node)
     }
 
-    unsafe fn finish(&mut self, waiter: &Waiter) -> Self::Output {
+    unsafe fn finish(&mut self, node: NodeRef) -> Self::Output {
         // SAFETY: DONE: a peer has put a value there.
-        Ok(unsafe { waiter.take() }.expect("a receive that is done has a value"))
+        Ok(unsafe { node.take() })
     }
 
-    fn pass_on(&mut self) {
-        self.shared().pass_on(End::Receiver);
+    fn abandon(&mut self, node: Waiter) -> bool {
+        self.shared().abandon_recv(node)
     }
 
-    fn discard(&mut self, received: Self::Output, rank: u64) {
+    fn restore(&mut self, received: Self::Output) {
         if let Ok(value) = received {
-            self.shared().give_back(value, rank);
+            self.shared().restore(value);
         }
     }
 
-    fn place(&self) -> Option<(*const (), bool)> {
+    fn place(&self) -> Option<(*const (), u64)> {
         self.shared().place(End::Receiver)
     }
 }
@@ -174,29 +173,29 @@ impl<T> Branch for Recv<T> {
 impl<T> Branch for Watch<T> {
     type Output = ();
 
-    fn attempt(&mut self, _own: Option<NodeRef>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<()> {
         if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
     }
 
-    unsafe fn enter(&mut self, waiter: &Waiter, _own: Option<NodeRef>) -> Enter<()> {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().watch(waiter) }
+    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+        self.shared().watchers.register(node)
     }
 
-    fn is_worth_a_look(&self) -> bool {
-        self.shared().is_closed_to_senders()
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().watchers.leave(node, 0)
     }
 
-    fn nudge(&mut self) -> Nudged {
-        Nudged::Attempt
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().watchers.touch(node)
     }
 
-    unsafe fn remove(&self, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.shared().unwatch(waiter) }
+    unsafe fn finish(&mut self, _node: NodeRef) {
+        unreachable!("who watches is told to look");
     }
 
-    unsafe fn finish(&mut self, _waiter: &Waiter) {}
+    fn abandon(&mut self, node: Waiter) -> bool {
+        abandon_send(node)
+    }
 
-    fn discard(&mut self, (): (), _rank: u64) {}
+    fn restore(&mut self, (): ()) {}
 }

@@ -45,6 +45,7 @@ pub struct Closed<'a, T> {
 }
 
 impl<'a, T> SendFuture<'a, T> {
+    #[inline(always)]
     pub(super) fn new(sender: &'a Sender<T>, value: T) -> Self {
         // SAFETY: the sender is borrowed for as long as the future lives.
         let branch = unsafe { Send::new(sender.shared(), value) };
@@ -69,9 +70,21 @@ impl<'a, T> SendFuture<'a, T> {
 
     fn cancel(&mut self) -> Option<T> {
         match self.operation.cancel(true) {
-            Cancelled::Done(..) | Cancelled::Taken => None,
-            Cancelled::Undone => self.operation.branch_mut().take(),
+            Cancelled::Undone if self.operation.is_fresh() => Some(self.take()),
+            _ => None,
         }
+    }
+
+    /// The value of a send that did not happen.
+    pub(super) fn into_value(mut self) -> T {
+        self.take()
+    }
+
+    fn take(&mut self) -> T {
+        debug_assert!(self.operation.is_fresh(), "a send that did not happen has its value");
+        self.operation.end();
+        // SAFETY: it was fresh, and is over now.
+        unsafe { self.operation.branch_mut().take() }
     }
 
     /// Sends from a plain thread, which sleeps until the value is sent.
@@ -117,15 +130,13 @@ impl<'a, T> SendFuture<'a, T> {
     fn block_on(mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
         match self.operation.block_on(deadline) {
             Some(sent) => sent.map_err(SendTimeoutError::from),
-            None => {
-                let value = self.operation.branch_mut().take();
-                Err(SendTimeoutError::Timeout(value.expect("a send that did not happen has its value")))
-            }
+            None => Err(SendTimeoutError::Timeout(self.into_value())),
         }
     }
 }
 
 impl<'a, T> RecvFuture<'a, T> {
+    #[inline(always)]
     pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
         // SAFETY: the receiver is borrowed for as long as the future lives.
         let branch = unsafe { Recv::new(receiver.shared()) };
@@ -229,6 +240,7 @@ macro_rules! future {
         impl<T> Future for $name<'_, T> {
             type Output = $output;
 
+            #[inline(always)]
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 self.operation.poll(cx)
             }
@@ -244,6 +256,7 @@ macro_rules! future {
 
         /// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
         impl<T> Drop for $name<'_, T> {
+            #[inline(always)]
             fn drop(&mut self) {}
         }
 

@@ -10,7 +10,6 @@ use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::shared::{End, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::wait::Attempt;
 
 /// The sending side of a channel; clones of it send into the same channel.
 ///
@@ -53,6 +52,7 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.recv().await, Ok(7));
     /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
     /// ```
+    #[inline(always)]
     pub fn send(&self, value: T) -> SendFuture<'_, T> {
         SendFuture::new(self, value)
     }
@@ -63,12 +63,10 @@ impl<T> Sender<T> {
     /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        let mut value = Some(value);
-        match self.get().try_send(&mut value, None) {
-            Attempt::Ready(sent) => sent.map_err(TrySendError::from),
-            Attempt::Wait | Attempt::Again => {
-                Err(TrySendError::Full(value.expect("a send that did not happen has its value")))
-            }
+        let mut sending = self.send(value);
+        match sending.operation().try_now() {
+            Some(sent) => sent.map_err(TrySendError::from),
+            None => Err(TrySendError::Full(sending.into_value())),
         }
     }
 
@@ -115,14 +113,14 @@ impl<T> Sender<T> {
 impl<T> Receiver<T> {
     /// Receives the next value; waits while there is none.
     ///
-    /// Receivers that wait are served in the order in which they began to wait. On a buffered channel a receiver
-    /// that comes just when a value does may take it before one that was woken for it, which keeps its place.
+    /// Receivers that wait are served in the order in which they began to wait.
     ///
     /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
     /// receiver, before all values that are still to be sent.
     ///
     /// # Errors
     /// The channel is closed and empty.
+    #[inline(always)]
     pub fn recv(&self) -> RecvFuture<'_, T> {
         RecvFuture::new(self)
     }
@@ -133,9 +131,9 @@ impl<T> Receiver<T> {
     /// There is none now, or the channel is closed and empty.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        match self.get().try_recv(None) {
-            Attempt::Ready(received) => received.map_err(TryRecvError::from),
-            Attempt::Wait | Attempt::Again => Err(TryRecvError::Empty),
+        match self.recv().operation().try_now() {
+            Some(received) => received.map_err(TryRecvError::from),
+            None => Err(TryRecvError::Empty),
         }
     }
 
@@ -211,11 +209,13 @@ macro_rules! handle {
         impl<T> Unpin for $name<T> {}
 
         impl<T> $name<T> {
+            #[inline(always)]
             fn get(&self) -> &Shared<T> {
                 // SAFETY: this handle keeps the channel alive.
                 unsafe { self.shared.as_ref() }
             }
 
+            #[inline(always)]
             pub(super) fn shared(&self) -> SharedRef<T> {
                 self.shared
             }

@@ -42,16 +42,14 @@ mod block;
 mod blocks;
 mod boundary;
 mod branch;
-mod buffer;
 mod error;
 mod future;
 mod handle;
 mod iter;
-mod mover;
-mod rendezvous;
+mod linked;
 mod ring;
+mod room;
 mod shared;
-mod store;
 mod stream;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
@@ -74,7 +72,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 /// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
-/// 1024 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
+/// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
 /// it empties.
 ///
 /// ```

@@ -1,158 +1,340 @@
-//! A ring of stamped slots, after D. Vyukov's bounded MPMC queue.
+//! Channels of capacity 0 to 255: a ring of slots, and everything else in one word.
 //!
 //! ```text
-//!   head ──▶ [ free ][ value ][ value ][ claimed ][ free ] …
-//!                                        ▲ tail
+//!   63        36 35    28 27          6 5          0
+//!   [   head    ][  len  ][first waiter][  flags   ]       flags: RETURNED CLOSED TWO MANY MORE SENDERS
+//!
+//!   slots:  [ empty ][ full ][ full ][ claimed ][ empty ] …      as many as the capacity and one more, or a few
+//!                      ▲ head                    ▲ head + len
 //! ```
 //!
-//! A position is a lap and an index. A slot's stamp says whose turn it is: `p`, a sender at position `p`;
-//! `p + 1`, a receiver at `p`; then `p + lap`, a sender one lap later. The value comes first, then the stamp. So a
-//! slot can be *claimed but not yet published*, and likewise not yet free; nobody waits for it.
+//! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no
+//! value out and has to be noticed all the same adds a whole ring to it, which changes the number and not the slot (`V`).
 //!
-//! On 32-bit machines a position comes back after some 2^26 operations; an operation that is suspended for exactly
-//! as long, between its look at a stamp and its compare-exchange, would take the one for the other.
+//! # Steps
+//!
+//! `next`: the next waiter comes into the word, see [`line`](crate::wait).
+//!
+//! | word | operation | exchange | then |
+//! |---|---|---|---|
+//! | CLOSED | send | – | fails |
+//! | a receiver waits (so it is empty) | send | next, V | hands over |
+//! | nobody waits, len < capacity, the slot behind the last is empty | send | len + 1 | writes, *full* |
+//! | the same, that slot is still full | send | – | looks again |
+//! | full | send waits | me, SENDERS | |
+//! | RETURNED | recv | – | takes what was given back, the first that is finished |
+//! | len > 0, the head's slot is not full yet | recv | – | looks again |
+//! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
+//! | full, a plain sender waits, the slot behind the last is empty | recv | next, head + 1 | reads, *empty*; moves the sender's value behind the last |
+//! | full, a select waits to send | recv | next, V | claims it, then *places* its value |
+//! | capacity 0, a sender waits, not CLOSED | recv | next, V | claims it, takes its value |
+//! | empty, CLOSED | recv | – | fails |
+//! | empty | recv waits | me | |
+//!
+//! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
+//! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
+//! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
+//! instructions: then it waits for those, the one place where a poll does. (Between taking the select out and placing
+//! its value another sender may overtake it.)
+//!
+//! # Invariants
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = capacity.
+//! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
+//!    whether they are through.
+//! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
+//!    being read.
+//!
+//! # Wrapping
+//!
+//! `head` has 28 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word
+//! has come back: after 2^28 operations exactly, with the same `len` and the same waiter. What it has found in the slot by
+//! then is looked at again after the exchange.
+//!
+//! # Cost
+//!
+//! Locked instructions: send or receive uncontended, 1; hand over, 1, and the waking; wait, 1, and the cloned waker.
 //!
 //! # Orderings
 //!
-//! The stamp's release store pairs with the acquire load of the next claimant.
+//! A slot's flag is released by who is through with the slot and acquired by the next one who claims it; the word orders
+//! everything else.
 
 use std::mem::MaybeUninit;
 
-use crossbeam_utils::CachePadded;
+use super::shared::{CLOSED, Shared, Step};
+use super::{RecvError, SendError};
+use crate::prim::{self, AtomicU32, Ordering, RING_SLOTS, UnsafeCell};
+use crate::task::thread;
+use crate::wait::{By, Claim, Primitive, REST_SHIFT, SENDERS, Word};
 
-use super::store::{FLAGS, ONE, Store};
-use crate::prim::{AtomicUsize, Ordering, RING_SLOTS, UnsafeCell};
+const LEN_BITS: u32 = 8;
+/// In terms of the rest.
+const HEAD: u64 = 1 << LEN_BITS;
+const LEN: u64 = HEAD - 1;
+/// In terms of the word.
+const ONE_LEN: u64 = 1 << REST_SHIFT;
+const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 
-pub(super) struct Ring<T> {
-    head: CachePadded<AtomicUsize>,
-    tail: CachePadded<AtomicUsize>,
-    slots: Box<[Slot<T>]>,
-    lap: usize,
-}
-
-struct Slot<T> {
-    stamp: AtomicUsize,
+#[derive(Debug)]
+pub(super) struct Slot<T> {
+    full: AtomicU32,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// Release: the value (or its absence) is there for whoever's turn it is.
+/// The most memory that a ring takes.
+const MAX_BYTES: usize = 256 << 10;
+
 const PUBLISH: Ordering =
     if cfg!(leno_bug = "publish_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 
-impl<T> Ring<T> {
-    /// The largest capacity that a ring can have.
-    const MAX: usize = RING_SLOTS;
-
-    /// The most memory that is taken at once.
-    const MAX_BYTES: usize = 256 << 10;
-
-    /// Whether a ring is the right buffer for this capacity.
-    pub(super) fn suits(capacity: usize) -> bool {
-        (1..=Self::MAX).contains(&capacity) && capacity * size_of::<T>() <= Self::MAX_BYTES
+impl<T> Slot<T> {
+    pub(super) fn new() -> Self {
+        Slot { full: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
-    pub(super) fn new(capacity: usize) -> Self {
-        debug_assert!(Self::suits(capacity));
-        let slot = |index: usize| Slot {
-            stamp: AtomicUsize::new(index * ONE),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        };
-        Ring {
-            head: CachePadded::new(AtomicUsize::new(0)),
-            tail: CachePadded::new(AtomicUsize::new(0)),
-            slots: (0..capacity).map(slot).collect(),
-            lap: (capacity + 1).next_power_of_two() * ONE,
-        }
+    /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
+    pub(super) fn ring(capacity: usize) -> Option<usize> {
+        let slots = if capacity == 0 { 0 } else { (capacity + 1).checked_next_power_of_two()? };
+        let is_small = capacity <= RING_SLOTS && (slots * size_of::<Self>() <= MAX_BYTES || slots == 0);
+        is_small.then_some(slots)
     }
 
-    #[inline]
-    fn index(&self, word: usize) -> usize {
-        (word & (self.lap - 1)) / ONE
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        // ORDERING: Acquire pairs with `PUBLISH`.
+        self.full.load(Ordering::Acquire) != 0
     }
 
-    #[inline]
-    fn slot(&self, word: usize) -> &Slot<T> {
-        let index = self.index(word);
-        debug_assert!(index < self.slots.len());
-        // SAFETY: `next` is the only way to a new position, and keeps the index below the capacity.
-        unsafe { self.slots.get_unchecked(index) }
-    }
-}
-
-impl<T> Store for Ring<T> {
-    type Value = T;
-
-    /// The word says it all.
-    type Place = ();
-
-    #[inline]
-    fn head(&self) -> &AtomicUsize {
-        &self.head
+    /// # Safety
+    /// The slot is the caller's, and empty; the value is gone from its place then.
+    #[inline(always)]
+    unsafe fn fill(&self, value: *const T) {
+        // SAFETY: the caller's promise.
+        self.value.with_mut(|place| unsafe { place.cast::<T>().copy_from_nonoverlapping(value, 1) });
+        self.full.store(1, PUBLISH);
     }
 
-    #[inline]
-    fn tail(&self) -> &AtomicUsize {
-        &self.tail
-    }
-
-    #[inline]
-    fn next(&self, word: usize) -> usize {
-        if self.index(word) + 1 < self.slots.len() {
-            word.wrapping_add(ONE)
-        } else {
-            (word & !(self.lap - 1)).wrapping_add(self.lap) | (word & FLAGS)
-        }
-    }
-
-    #[inline]
-    fn room(&self, tail: usize) -> Option<()> {
-        // ORDERING: Acquire pairs with the stamp of `take`: the value before was taken out.
-        (self.slot(tail).stamp.load(Ordering::Acquire) == tail & !FLAGS).then_some(())
-    }
-
-    #[inline]
-    fn value(&self, head: usize) -> Option<()> {
-        // ORDERING: Acquire pairs with the stamp of `put`: the value is there.
-        let stamp = self.slot(head).stamp.load(Ordering::Acquire);
-        (stamp == (head & !FLAGS).wrapping_add(ONE)).then_some(())
-    }
-
-    #[inline]
-    unsafe fn put(&self, tail: usize, (): (), value: T) {
-        let slot = self.slot(tail);
-        // SAFETY: the slot is the caller's, and free: its stamp said so.
-        slot.value.with_mut(|place| unsafe { (*place).write(value) });
-        // ORDERING: pairs with `value`.
-        slot.stamp.store((tail & !FLAGS).wrapping_add(ONE), PUBLISH);
-    }
-
-    #[inline]
-    unsafe fn take(&self, head: usize, (): ()) -> T {
-        let slot = self.slot(head);
-        // SAFETY: the slot is the caller's, and its stamp said that it holds a value.
-        let value = slot.value.with(|place| unsafe { (*place).assume_init_read() });
-        // ORDERING: pairs with `room`.
-        slot.stamp.store((head & !FLAGS).wrapping_add(self.lap), PUBLISH);
+    /// # Safety
+    /// The slot is the caller's, and full.
+    #[inline(always)]
+    unsafe fn empty(&self) -> T {
+        // SAFETY: the caller's promise.
+        let value = self.value.with(|place| unsafe { (*place).assume_init_read() });
+        self.full.store(0, PUBLISH);
         value
     }
+}
+
+impl<T> Shared<T> {
+    #[inline(always)]
+    pub(super) fn head(&self, word: Word) -> u32 {
+        (word.rest() >> LEN_BITS) as u32
+    }
+
+    #[inline(always)]
+    pub(super) fn ring_len(&self, word: Word) -> u32 {
+        (word.rest() & LEN) as u32
+    }
+
+    /// V.
+    pub(super) fn bump_ring(&self, word: Word) -> Word {
+        word.plus(HEAD * (u64::from(self.bound.mask) + 1))
+    }
+
+    /// The word, as far as is known.
+    #[inline(always)]
+    fn guess(&self) -> Word {
+        if prim::MODEL {
+            return self.line.load();
+        }
+        // ORDERING: Acquire: an older word than this is not expected any more.
+        Word(self.hint.load(Ordering::Acquire))
+    }
+
+    /// Sends if there is room, and nobody is in the way.
+    #[inline(always)]
+    pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
+        let word = self.guess();
+        if !word.is_free() || word.has(CLOSED) || self.ring_len(word) >= self.bound.capacity {
+            return false;
+        }
+        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
+        if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
+            return false;
+        }
+        if slot.is_full() {
+            wait_for(|| !slot.is_full());
+        }
+        // SAFETY: claimed, and empty; the caller gives the value up.
+        unsafe { slot.fill(value.as_ptr()) };
+        true
+    }
+
+    /// Receives if there is a value, and nobody is in the way.
+    #[inline(always)]
+    pub(super) fn quick_recv(&self) -> Option<T> {
+        let word = self.guess();
+        if !word.is_free() || word.has(super::shared::RETURNED) || self.ring_len(word) == 0 {
+            return None;
+        }
+        let slot = self.slot(self.head(word));
+        if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+            return None;
+        }
+        if !slot.is_full() {
+            wait_for(|| slot.is_full());
+        }
+        // SAFETY: claimed, and full.
+        Some(unsafe { slot.empty() })
+    }
+
+    pub(super) fn send_step(
+        &self,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Result<(), SendError<T>>> {
+        if word.has(CLOSED) {
+            // SAFETY: a send has a value until it is done.
+            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+        }
+        if word.serves(0) {
+            return self.hand_over(word, value, by);
+        }
+        let len = self.ring_len(word);
+        if !word.is_free() || len == self.bound.capacity {
+            return Step::Wait;
+        }
+        let slot = self.slot(self.head(word).wrapping_add(len));
+        if slot.is_full() {
+            return Step::Busy;
+        }
+        if !self.cas(word, Word(word.0 + ONE_LEN)) {
+            return Step::Lost;
+        }
+        // SAFETY: claimed, and empty; the caller gives the value up.
+        unsafe { slot.fill(value.as_ptr()) };
+        Step::Ready(Ok(()))
+    }
+
+    /// Hands a value to the first receiver.
+    pub(super) fn hand_over<E>(
+        &self,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Result<(), E>> {
+        let popped = self.pop(word, |word| self.bump(word));
+        let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else { return Step::Lost };
+        // SAFETY: a receive of this channel; a send has a value until it is done.
+        unsafe { claim.put(value.assume_init_read()) };
+        by.wakes(claim.done());
+        Step::Ready(Ok(()))
+    }
+
+    pub(super) fn recv_step(&self, word: Word, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+        let len = self.ring_len(word);
+        if len > 0 {
+            return self.recv_from_ring(word, len, by);
+        }
+        if word.has(CLOSED) {
+            return Step::Ready(Err(RecvError));
+        }
+        if !word.serves(SENDERS) {
+            return Step::Wait;
+        }
+        let popped = self.pop(word, |word| self.bump(word));
+        let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
+        // SAFETY: a send of this channel.
+        let value = unsafe { claim.take() };
+        by.wakes(claim.done());
+        Step::Ready(Ok(value))
+    }
 
     #[inline]
-    fn is_full(&self, head: usize, tail: usize) -> bool {
-        (head & !FLAGS).wrapping_add(self.lap) == tail & !FLAGS
+    fn recv_from_ring(&self, word: Word, len: u32, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+        let slot = self.slot(self.head(word));
+        if !slot.is_full() {
+            return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
+        }
+        if word.is_free() || word.has(CLOSED) {
+            if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+                return Step::Lost;
+            }
+            // SAFETY: claimed, and full.
+            return Step::Ready(Ok(unsafe { slot.empty() }));
+        }
+        if word.first_is_branch() {
+            let popped = self.pop(word, |word| self.bump(word));
+            let claim = popped.and_then(|popped| popped.claim(SENDERS, by));
+            return claim.map_or(Step::Lost, |claim| self.place_value(claim, by));
+        }
+        let behind = self.slot(self.head(word).wrapping_add(len));
+        if behind.is_full() && !cfg!(leno_bug = "refill_unchecked") {
+            return Step::Busy;
+        }
+        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else { return Step::Lost };
+        // SAFETY: claimed, and full.
+        let value = unsafe { slot.empty() };
+        let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
+        // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
+        unsafe { behind.fill(MaybeUninit::new(claim.take::<T>()).as_ptr()) };
+        by.wakes(claim.done());
+        Step::Ready(Ok(value))
     }
 
-    fn len(&self, head: usize, tail: usize) -> usize {
-        let (head_index, tail_index) = (self.index(head), self.index(tail));
-        if tail & !FLAGS == head & !FLAGS {
-            0
-        } else if tail_index > head_index {
-            tail_index - head_index
-        } else {
-            self.slots.len() - head_index + tail_index
+    /// Places the value of a select that was claimed when the ring was full.
+    #[cold]
+    fn place_value(&self, claim: Claim, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+        let mut pauses = 0;
+        loop {
+            let word = self.line.load();
+            let len = self.ring_len(word);
+            if word.has(CLOSED) && !cfg!(leno_bug = "places_after_close") {
+                match claim.look() {
+                    Ok(waker) => by.wakes(waker),
+                    Err((claim, waker)) => {
+                        // SAFETY: a send of this channel, whose owner has left its value.
+                        let value = unsafe { claim.take::<T>() };
+                        claim.bury();
+                        by.wakes(waker);
+                        drop(value);
+                    }
+                }
+                return Step::Lost;
+            }
+            if len == 0 {
+                // SAFETY: a send of this channel.
+                let value = unsafe { claim.take() };
+                by.wakes(claim.done());
+                return Step::Ready(Ok(value));
+            }
+            let slot = self.slot(self.head(word));
+            let behind = self.slot(self.head(word).wrapping_add(len));
+            if slot.is_full() && !behind.is_full() && self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
+                // SAFETY: both claimed, one full and one empty; a send of this channel.
+                let value = unsafe {
+                    let value = slot.empty();
+                    behind.fill(MaybeUninit::new(claim.take::<T>()).as_ptr());
+                    value
+                };
+                by.wakes(claim.done());
+                return Step::Ready(Ok(value));
+            }
+            thread::pause(pauses);
+            pauses += 1;
         }
     }
+}
 
-    fn capacity(&self) -> usize {
-        self.slots.len()
+/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late.
+#[cold]
+#[inline(never)]
+fn wait_for(is_so: impl Fn() -> bool) {
+    let mut pauses = 0;
+    while !is_so() {
+        thread::pause(pauses);
+        pauses += 1;
     }
 }
+

@@ -1,47 +1,58 @@
-//! What the handles of a channel share: its kind, who watches it, and how many handles there are.
+//! What the handles of a channel share.
 //!
-//! Lifetime: each side with a handle counts one in `sides`; whoever brings that to zero frees the channel. A side
-//! ends when its last handle is dropped, after it has closed the channel.
+//! ```text
+//!   handles │ word, line │ hint │ watchers │ bound │ queue ─▶ blocks │ slot slot slot …
+//! ```
+//!
+//! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
+//! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
+//! closes, what a receive does that is dropped; and which of the two it is.
+//!
+//! # Lifetime
+//!
+//! Both counts of handles stand in one word. Who brings a side to zero closes the channel first, and takes its own count
+//! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count.
 
-use std::ptr::NonNull;
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::{MaybeUninit, offset_of};
+use std::ptr::{self, NonNull};
 
-use super::blocks::Blocks;
-use super::buffer::Buffer;
-use super::rendezvous::Rendezvous;
-use super::ring::Ring;
+use super::linked::Linked;
+use super::ring::Slot;
 use super::{RecvError, SendError};
-use crate::prim::{AtomicUsize, Ordering};
-use crate::wait::{Attempt, Closed, Detached, Enter, Line, NodeRef, Nudged, Waiter, wake_all};
+use crate::prim::{AtomicU64, Ordering};
+use crate::task::thread;
+use crate::wait::{
+    Attempt, By, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter, Word,
+    wake_all,
+};
 
+/// No value enters any more.
+pub(super) const CLOSED: u64 = OWN[0];
+/// Something was given back by a receive that was dropped: receivers take that first, and none waits.
+pub(super) const RETURNED: u64 = OWN[1];
+
+#[repr(C)]
 pub(super) struct Shared<T> {
-    kind: Kind<T>,
+    handles: AtomicU64,
+    pub(super) line: Line,
+    /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
+    /// that was just exchanged is slow.
+    pub(super) hint: AtomicU64,
     /// Those who wait for the channel to close.
-    watchers: Line,
-    senders: AtomicUsize,
-    receivers: AtomicUsize,
-    sides: AtomicUsize,
-    bounded: bool,
+    pub(super) watchers: Watchers,
+    pub(super) bound: Bound,
+    pub(super) linked: Option<Box<Linked<T>>>,
+    slots: [Slot<T>; 0],
 }
 
-#[allow(clippy::large_enum_variant, reason = "a box would cost every operation of a ring a step")]
-enum Kind<T> {
-    Rendezvous(Rendezvous<T>),
-    Ring(Buffer<Ring<T>>),
-    Blocks(Buffer<Blocks<T>>),
-}
-
-/// The same call on whatever kind it is; `Rendezvous` may be given a call of its own.
-macro_rules! each {
-    ($shared:expr, $kind:ident => $call:expr) => {
-        each!($shared, $kind => $call, $call)
-    };
-    ($shared:expr, $kind:ident => $rendezvous:expr, $buffered:expr) => {
-        match &$shared.kind {
-            Kind::Ring($kind) => $buffered,
-            Kind::Rendezvous($kind) => $rendezvous,
-            Kind::Blocks($kind) => $buffered,
-        }
-    };
+/// The size of a ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    /// The capacity; 0 if it is no ring.
+    pub(super) capacity: u32,
+    /// The slots, less one.
+    pub(super) mask: u32,
 }
 
 /// One side of the channel.
@@ -51,42 +62,216 @@ pub(super) enum End {
     Receiver,
 }
 
+impl End {
+    const fn one(self) -> u64 {
+        match self {
+            End::Sender => 1,
+            End::Receiver => 1 << 32,
+        }
+    }
+
+    const fn all(self) -> u64 {
+        self.one() * 0xffff_ffff
+    }
+
+    /// The side as waiters know it.
+    pub(super) const fn side(self) -> u64 {
+        match self {
+            End::Sender => SENDERS,
+            End::Receiver => 0,
+        }
+    }
+}
+
 /// A pointer to a channel, kept alive by a handle.
 pub(super) type SharedRef<T> = NonNull<Shared<T>>;
 
-impl<T> Shared<T> {
-    /// A new channel with one handle on each side. `None`: no bound.
-    pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
-        let kind = match capacity {
-            Some(0) => Kind::Rendezvous(Rendezvous::new()),
-            Some(capacity) if Ring::<T>::suits(capacity) => Kind::Ring(Buffer::new(Ring::new(capacity))),
-            capacity => Kind::Blocks(Buffer::new(Blocks::new(capacity))),
-        };
-        let shared = Shared {
-            kind,
-            watchers: Line::new(),
-            senders: AtomicUsize::new(1),
-            receivers: AtomicUsize::new(1),
-            sides: AtomicUsize::new(2),
-            bounded: capacity.is_some(),
-        };
-        NonNull::from(Box::leak(Box::new(shared)))
+/// What one look at the word came to.
+pub(super) enum Step<R> {
+    Ready(R),
+    Wait,
+    /// A slot is in the hands of somebody who is not through with it.
+    Busy,
+    /// The word has changed.
+    Lost,
+}
+
+/// Those who wait for a channel to close.
+#[derive(Debug)]
+pub(super) struct Watchers {
+    line: Line,
+}
+
+impl Primitive for Watchers {
+    fn has_few(&self) -> bool {
+        false
     }
 
-    fn count_of(&self, end: End) -> &AtomicUsize {
-        match end {
-            End::Sender => &self.senders,
-            End::Receiver => &self.receivers,
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        word.plus(1)
+    }
+
+    fn stamp(&self, word: Word) -> u32 {
+        word.rest() as u32 & STAMP_MASK
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+impl Watchers {
+    /// Enters the line; false: it is closed.
+    pub(super) fn register(&self, node: &Waiter) -> bool {
+        loop {
+            let word = self.line.load();
+            if word.has(CLOSED) {
+                return false;
+            }
+            if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
+                return true;
+            }
+        }
+    }
+}
+
+/// For a ring the version is its head; otherwise what the rest of the word says while somebody waits.
+impl<T> Primitive for Shared<T> {
+    fn has_few(&self) -> bool {
+        self.linked.is_none()
+    }
+
+    #[inline(always)]
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    #[inline(always)]
+    fn changed(&self, to: Word) {
+        // ORDERING: Release: who expects this word has seen what led to it.
+        self.hint.store(to.0, Ordering::Release);
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        match &self.linked {
+            None => self.bump_ring(word),
+            Some(_) if word.is_free() => word,
+            Some(_) => word.plus(1),
+        }
+    }
+
+    fn stamp(&self, word: Word) -> u32 {
+        match &self.linked {
+            None => self.head(word),
+            Some(_) => word.rest() as u32 & STAMP_MASK,
+        }
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        match &self.linked {
+            None => word,
+            Some(linked) => word.with_rest(linked.new_stay()),
+        }
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        match &self.linked {
+            None => word,
+            Some(linked) => word.with_rest(linked.head()),
+        }
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+impl<T> Shared<T> {
+    fn layout(slots: usize) -> Layout {
+        let end = offset_of!(Self, slots) + slots * size_of::<Slot<T>>();
+        let layout = Layout::new::<Self>();
+        Layout::from_size_align(end.max(layout.size()), layout.align()).expect("a ring is small")
+    }
+
+    /// A new channel with one handle on each side. `None`: no bound.
+    pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
+        let ring = capacity.and_then(Slot::<T>::ring);
+        let (bound, linked) = match (capacity, ring) {
+            (Some(capacity), Some(slots)) => {
+                (Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }, None)
+            }
+            _ => (Bound { capacity: 0, mask: 0 }, Some(Box::new(Linked::new(capacity)))),
+        };
+        let slots = ring.unwrap_or(0);
+        let layout = Self::layout(slots);
+        // SAFETY: the layout has a size.
+        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else { handle_alloc_error(layout) };
+        let closed = 0;
+        // SAFETY: freshly allocated, and large enough for the slots behind.
+        unsafe {
+            shared.write(Shared {
+                handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
+                line: Line::new(closed),
+                hint: AtomicU64::new(closed),
+                watchers: Watchers { line: Line::new(closed) },
+                bound,
+                linked,
+                slots: [],
+            });
+            for index in 0..slots {
+                Self::slot_at(shared, index).write(Slot::new());
+            }
+        }
+        shared
+    }
+
+    /// # Safety
+    /// The channel has that slot.
+    #[inline(always)]
+    unsafe fn slot_at(shared: SharedRef<T>, index: usize) -> *mut Slot<T> {
+        // SAFETY: the slots lie behind the channel, in one allocation.
+        unsafe { (&raw mut (*shared.as_ptr()).slots).cast::<Slot<T>>().add(index) }
+    }
+
+    /// The slot of a position.
+    #[inline(always)]
+    pub(super) fn slot(&self, position: u32) -> &Slot<T> {
+        debug_assert!(self.bound.capacity > 0);
+        // SAFETY: the mask keeps it within the ring, and the pointer is that of the whole allocation, as in all handles.
+        unsafe {
+            let slots = ptr::from_ref(&self.slots).cast::<Slot<T>>();
+            &*slots.add((position & self.bound.mask) as usize)
+        }
+    }
+
+    /// # Safety
+    /// Nobody has the channel any more.
+    #[cold]
+    unsafe fn free(shared: SharedRef<T>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let this = shared.as_ref();
+            let slots = if this.bound.capacity == 0 { 0 } else { this.bound.mask as usize + 1 };
+            for index in 0..slots {
+                ptr::drop_in_place(Self::slot_at(shared, index));
+            }
+            ptr::drop_in_place(shared.as_ptr());
+            dealloc(shared.as_ptr().cast(), Self::layout(slots));
         }
     }
 
     pub(super) fn count(&self, end: End) -> usize {
-        self.count_of(end).load(Ordering::Relaxed)
+        ((self.handles.load(Ordering::Relaxed) & end.all()) / end.one()) as usize
     }
 
     pub(super) fn add_handle(&self, end: End) {
         // ORDERING: Relaxed; the caller has a handle, so the count is above zero.
-        if self.count_of(end).fetch_add(1, Ordering::Relaxed) > usize::MAX / 2 {
+        let before = self.handles.fetch_add(end.one(), Ordering::Relaxed);
+        if (before & end.all()) / end.one() > 0x7fff_ffff {
             // Only forgotten handles can add up to this; an overflow would free the channel under them.
             std::process::abort();
         }
@@ -94,162 +279,241 @@ impl<T> Shared<T> {
 
     /// # Safety
     /// Consumes a handle of this end.
+    #[inline]
     pub(super) unsafe fn drop_handle(shared: SharedRef<T>, end: End) {
+        // SAFETY: the handle keeps it alive.
+        let this = unsafe { shared.as_ref() };
+        // ORDERING: Acquire: the last handle closes after all that was done through the others.
+        let mut handles = this.handles.load(Ordering::Acquire);
+        loop {
+            if handles & end.all() == end.one() {
+                // SAFETY: as above; the last one.
+                return unsafe { Self::drop_last(shared, end) };
+            }
+            let less = handles - end.one();
+            match this.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(now) => handles = now,
+            }
+        }
+    }
+
+    /// # Safety
+    /// Consumes the last handle of this end.
+    unsafe fn drop_last(shared: SharedRef<T>, end: End) {
         /// Frees the channel also when the drop of a value, or a waker, panics.
-        struct Release<T>(SharedRef<T>);
+        struct Release<T>(SharedRef<T>, End);
         impl<T> Drop for Release<T> {
             fn drop(&mut self) {
-                // SAFETY: the side's count keeps it alive.
-                // ORDERING: AcqRel: the last side sees all that the other has done.
-                if unsafe { self.0.as_ref() }.sides.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    // SAFETY: both sides are gone; it was leaked from a box.
-                    drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+                // SAFETY: the count keeps it alive.
+                let handles = unsafe { &self.0.as_ref().handles };
+                // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
+                let one = self.1.one();
+                if handles.load(Ordering::Acquire) == one || handles.fetch_sub(one, Ordering::AcqRel) == one {
+                    // SAFETY: both sides are gone.
+                    unsafe { Shared::free(self.0) };
                 }
             }
         }
+        let _release = Release(shared, end);
         // SAFETY: the handle keeps it alive.
         let this = unsafe { shared.as_ref() };
-        // ORDERING: AcqRel: the last handle closes after all that was done through the others.
-        if this.count_of(end).fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        let _release = Release(shared);
         match end {
-            End::Sender => drop(this.close()),
-            End::Receiver => drop(this.close_now()),
+            End::Sender => this.close(),
+            End::Receiver => this.close_now(),
+        };
+    }
+
+    /// Sends, if that is possible now; the value is gone if it is `Ready`.
+    #[inline(never)]
+    pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<Result<(), SendError<T>>> {
+        let attempt = self.attempts(|word, by| match &self.linked {
+            None => self.send_step(word, value, by),
+            Some(linked) => self.send_linked(linked, word, value, by),
+        }, by);
+        if let Attempt::Ready(Err(_)) = attempt {
+            self.finish_close();
+        }
+        attempt
+    }
+
+    #[inline(never)]
+    pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
+        let attempt = self.attempts(|word, by| {
+            if word.has(RETURNED) {
+                return self.recv_returned();
+            }
+            match &self.linked {
+                None => self.recv_step(word, by),
+                Some(linked) => self.recv_linked(linked, word, by),
+            }
+        }, by);
+        if let Attempt::Ready(Err(_)) = attempt {
+            self.finish_close();
+        }
+        attempt
+    }
+
+    /// Steps until one is decisive.
+    #[inline(always)]
+    fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By<'_>) -> Step<R>, by: &mut By<'_>) -> Attempt<R> {
+        let mut lost = 0;
+        loop {
+            match step(self.line.load(), by) {
+                Step::Ready(output) => return Attempt::Ready(output),
+                Step::Wait => return Attempt::Wait,
+                Step::Busy => return Attempt::Again,
+                // A select's own node: it has to see to that first.
+                Step::Lost if by.has_own() => return Attempt::Wait,
+                Step::Lost => {
+                    thread::back_off(lost);
+                    lost += 1;
+                }
+            }
         }
     }
 
-    #[inline]
-    pub(super) fn try_send(
-        &self,
-        value: &mut Option<T>,
-        own: Option<NodeRef>,
-    ) -> Attempt<Result<(), SendError<T>>> {
-        let sent = each!(self, kind => kind.try_send(value, own), kind.try_send(value));
-        if let Attempt::Ready(Err(_)) = &sent {
-            self.finish_close(None);
+    /// Takes what a receive that was dropped has given back.
+    #[cold]
+    fn recv_returned(&self) -> Step<Result<T, RecvError>> {
+        let node = match self.take_returned(RETURNED) {
+            Ok(node) => node,
+            Err(true) => return Step::Busy,
+            Err(false) => return Step::Lost,
+        };
+        let state = node.state();
+        let waiter = Waiter::of(node);
+        let output = match state {
+            // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+            State::Done => Step::Ready(Ok(unsafe { node.take() })),
+            State::Redirect => {
+                // SAFETY: REDIRECT: an address.
+                let to = unsafe { node.take::<NodeRef>() };
+                if !cfg!(leno_bug = "redirect_is_dropped") {
+                    self.give_back(to, RETURNED, true);
+                }
+                Step::Lost
+            }
+            _ => Step::Lost,
+        };
+        waiter.free();
+        output
+    }
+
+    /// Gives a value back that was taken, to be received before all others.
+    #[cold]
+    pub(super) fn restore(&self, value: T) {
+        if self.count(End::Receiver) == 0 {
+            return drop(value);
         }
-        sent
+        let node = Waiter::holding(value);
+        self.give_back(node.as_ref(), RETURNED, true);
     }
 
-    #[inline]
-    pub(super) fn try_recv(&self, own: Option<NodeRef>) -> Attempt<Result<T, RecvError>> {
-        let received = each!(self, kind => kind.try_recv(own), kind.try_recv());
-        if let Attempt::Ready(Err(_)) = received {
-            self.finish_close(None);
+    /// A receive was dropped in a peer's hands.
+    #[cold]
+    pub(super) fn abandon_recv(&self, node: Waiter) -> bool {
+        if node.as_ref().state() == State::Look {
+            return true;
         }
-        received
+        self.give_back(node.as_ref(), RETURNED, false);
+        false
     }
 
-    /// # Safety
-    /// As for `Branch::enter`.
-    pub(super) unsafe fn enter_send(
-        &self,
-        waiter: &Waiter,
-        own: Option<NodeRef>,
-    ) -> Enter<Result<(), SendError<T>>> {
-        // SAFETY: the caller's promise.
-        unsafe { each!(self, kind => kind.enter_send(waiter, own), kind.enter_send(waiter)) }
-    }
-
-    /// # Safety
-    /// As for `Branch::enter`.
-    pub(super) unsafe fn enter_recv(
-        &self,
-        waiter: &Waiter,
-        own: Option<NodeRef>,
-    ) -> Enter<Result<T, RecvError>> {
-        // SAFETY: the caller's promise.
-        unsafe { each!(self, kind => kind.enter_recv(waiter, own), kind.enter_recv(waiter)) }
-    }
-
-    pub(super) fn nudge_send(&self) -> Nudged {
-        each!(self, kind => kind.nudge(), kind.nudge_send())
-    }
-
-    /// # Safety
-    /// As for `Branch::remove`.
-    pub(super) unsafe fn remove(&self, end: End, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe {
-            each!(self, kind => kind.remove(waiter), match end {
-                End::Sender => kind.remove_send(waiter),
-                End::Receiver => kind.remove_recv(waiter),
-            })
-        }
-    }
-
-    /// A waiter of this end was notified and leaves without having done anything.
-    pub(super) fn pass_on(&self, end: End) {
-        each!(self, _kind => {}, match end {
-            End::Sender => _kind.pass_on_send(),
-            End::Receiver => _kind.pass_on_recv(),
-        })
-    }
-
-    /// Passes on a value that was handed to a receive which was then dropped. Buffered kinds hand nothing over: what a
-    /// receive has was in the buffer, and is its own.
-    pub(super) fn give_back(&self, value: T, rank: u64) {
-        match &self.kind {
-            Kind::Rendezvous(kind) => kind.give_back(value, rank),
-            Kind::Ring(_) | Kind::Blocks(_) => drop(value),
-        }
-    }
-
-    /// # Safety
-    /// As for [`Line::join`].
-    pub(super) unsafe fn watch(&self, waiter: &Waiter) -> Enter<()> {
-        // SAFETY: the caller's promise.
-        match unsafe { self.watchers.join(waiter) } {
-            Ok(()) => Enter::Waits,
-            Err(Closed) => Enter::Refused,
+    /// Enters the line of its side, if one has to wait.
+    pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
+        let side = end.side();
+        let mut lost = 0;
+        loop {
+            if let (End::Sender, Some(linked)) = (end, &self.linked) {
+                return linked.room.as_ref().is_some_and(|room| room.register(node));
+            }
+            let word = self.line.load();
+            if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
+                return false;
+            }
+            let waits = if word.is_free() {
+                if !self.has_to_wait(end, word) {
+                    return false;
+                }
+                self.enter(word, node, side | if pair { TWO } else { 0 })
+            } else {
+                if pair || word.side() != side || word.has(TWO) {
+                    return false;
+                }
+                self.join(word, node, side)
+            };
+            if waits {
+                return true;
+            }
+            thread::back_off(lost);
+            lost += 1;
         }
     }
 
-    /// # Safety
-    /// As for [`Line::remove`].
-    pub(super) unsafe fn unwatch(&self, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.watchers.remove(waiter.as_ref()) }
+    /// Whether one has to wait who finds nobody in the word.
+    fn has_to_wait(&self, end: End, word: Word) -> bool {
+        match (&self.linked, end) {
+            (None, End::Sender) => self.ring_len(word) == self.bound.capacity,
+            (None, End::Receiver) => self.ring_len(word) == 0,
+            (Some(linked), _) => word.rest() == linked.head(),
+        }
+    }
+
+    /// Takes the node of an operation out of its line. False: a peer has it.
+    pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
+        match (end, &self.linked) {
+            (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
+            _ => Primitive::leave(self, node, end.side()),
+        }
+    }
+
+    pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
+        match (end, &self.linked) {
+            (End::Sender, Some(linked)) => linked.room().touch(node),
+            _ => Primitive::touch(self, node),
+        }
     }
 
     /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        let (first, detached) = match &self.kind {
-            Kind::Rendezvous(kind) => {
-                let detached = kind.close();
-                (detached.is_some(), detached)
-            }
-            Kind::Ring(kind) => (kind.close(), None),
-            Kind::Blocks(kind) => (kind.close(), None),
-        };
-        self.finish_close(detached);
+        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+            shut(room);
+        }
+        let first = shut(self);
+        self.finish_close();
         first
     }
 
-    /// Takes everybody out of the queues, then wakes them, in order: all find out by looking that the channel is
-    /// closed, and senders keep their values. Whoever sees that the channel is closed calls this, so that the
-    /// closing is complete for everybody who knows of it.
-    #[cold]
-    fn finish_close(&self, detached: Option<Detached>) {
-        if detached.is_none() && self.watchers.is_closed() {
+    /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
+    /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
+    /// everybody who knows of it.
+    fn finish_close(&self) {
+        let room = self.linked.as_ref().and_then(|linked| linked.room.as_ref());
+        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
+        if is_done(self.line.load())
+            && is_done(self.watchers.line.load())
+            && room.is_none_or(|room| is_done(room.line().load()))
+        {
             return;
         }
-        let [receivers, senders] = match &self.kind {
-            Kind::Rendezvous(_) => [detached, None],
-            Kind::Ring(kind) => kind.detach(),
-            Kind::Blocks(kind) => kind.detach(),
-        };
-        let all = [receivers, senders, self.watchers.close()].into_iter().flatten().flatten();
-        wake_all(all.filter_map(|waiting| match waiting.notify() {
-            Ok(waker) => waker,
-            Err(left) => {
-                // SAFETY: all that is sent here is a `T`.
-                drop(left.map(|mut left| unsafe { left.take::<T>() }));
-                None
-            }
-        }));
+        self.finish_close_slowly();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_close_slowly(&self) {
+        let mut told = Told { wakers: Vec::new(), values: Vec::new() };
+        shut(&self.watchers);
+        told.tell_all(self, true);
+        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+            shut(room);
+            told.tell_all(room, true);
+        }
+        told.tell_all(&self.watchers, false);
+        let Told { wakers, values } = told;
+        let _values: Vec<T> = values;
+        wake_all(wakers.into_iter());
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -264,43 +528,121 @@ impl<T> Shared<T> {
         self.close()
     }
 
-    /// Drops what is in the channel, and what arrives there; the channel is closed.
+    /// Drops what is in the channel, which is closed; the rest also when a value's drop panics. Waits for those who are in
+    /// the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
-        each!(self, kind => kind.discard());
+        struct Rest<'a, T>(&'a Shared<T>);
+        impl<T> Rest<'_, T> {
+            fn drain(&self) {
+                let mut pauses = 0;
+                loop {
+                    match self.0.try_recv(&mut By::plain()) {
+                        Attempt::Ready(Ok(value)) => drop(value),
+                        Attempt::Ready(Err(_)) | Attempt::Wait => return,
+                        Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
+                        Attempt::Again => {
+                            thread::pause(pauses);
+                            pauses += 1;
+                        }
+                    }
+                }
+            }
+        }
+        impl<T> Drop for Rest<'_, T> {
+            fn drop(&mut self) {
+                // Nothing is left unless a value's drop has panicked.
+                self.drain();
+            }
+        }
+        Rest(self).drain();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        let closed = self.is_closed_to_senders();
+        let closed = self.line.load().has(CLOSED);
         if closed {
-            self.finish_close(None);
+            self.finish_close();
         }
         closed
     }
 
-    /// Whether no value can enter any more; the closing need not be complete.
-    pub(super) fn is_closed_to_senders(&self) -> bool {
-        each!(self, kind => kind.is_closed())
-    }
-
     pub(super) fn len(&self) -> usize {
-        each!(self, kind => kind.len())
+        let word = self.line.load();
+        let held = match &self.linked {
+            None => self.ring_len(word) as usize,
+            Some(linked) => linked.len(word),
+        };
+        held + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {
-        self.bounded.then(|| each!(self, _kind => 0, _kind.capacity()))
-    }
-
-    /// Where this end waits, and the side: two branches of a select with one place and two sides never meet.
-    pub(super) fn place(&self, end: End) -> Option<(*const (), bool)> {
-        match &self.kind {
-            Kind::Rendezvous(kind) => Some((kind.place(), end == End::Sender)),
-            Kind::Ring(_) | Kind::Blocks(_) => None,
+        match &self.linked {
+            None => Some(self.bound.capacity as usize),
+            Some(linked) => linked.room.as_ref().map(|room| room.capacity),
         }
     }
 
-    /// The invariants of the queues.
+    /// Where both sides can wait, which only a rendezvous channel has.
+    pub(super) fn place(&self, end: End) -> Option<(*const (), u64)> {
+        let is_rendezvous = self.linked.is_none() && self.bound.capacity == 0;
+        is_rendezvous.then(|| (ptr::from_ref(self).cast(), end.side()))
+    }
+
+    /// The invariants of the lines.
     pub(super) fn assert_valid(&self) {
-        self.watchers.assert_valid();
-        each!(self, kind => kind.assert_valid());
+        let word = self.line.load();
+        Primitive::assert_valid(self);
+        Primitive::assert_valid(&self.watchers);
+        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+            room.assert_valid();
+        }
+        if self.linked.is_none() && !word.is_free() && !word.has(CLOSED) {
+            assert!(self.has_to_wait(if word.has(SENDERS) { End::Sender } else { End::Receiver }, word));
+        }
+        assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
     }
 }
+
+/// Those who are told of a close.
+struct Told<T> {
+    wakers: Vec<std::task::Waker>,
+    values: Vec<T>,
+}
+
+impl<T> Told<T> {
+    /// `sends`: those who have left may have left a value.
+    fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
+        loop {
+            let word = primitive.line().load();
+            if word.is_free() {
+                return;
+            }
+            let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
+            let waker = match popped.notify() {
+                Notified::Told(waker) => waker,
+                Notified::Gone(claim, waker) => {
+                    if sends {
+                        // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
+                        self.values.push(unsafe { claim.take() });
+                    }
+                    claim.bury();
+                    waker
+                }
+            };
+            self.wakers.extend(waker);
+        }
+    }
+}
+
+/// Sets CLOSED; true the first time.
+fn shut<P: Primitive>(primitive: &P) -> bool {
+    loop {
+        let word = primitive.line().load();
+        if word.has(CLOSED) {
+            return false;
+        }
+        if primitive.cas(word, word.with(CLOSED)) {
+            return true;
+        }
+    }
+}
+

@@ -2,6 +2,8 @@
 
 #[path = "counter.rs"]
 mod counter;
+#[path = "parker_cell.rs"]
+mod parker_cell;
 #[path = "quarantine.rs"]
 mod quarantine;
 #[cfg(not(leno_epoch))]
@@ -9,10 +11,11 @@ mod quarantine;
 mod stub;
 
 pub(crate) use counter::Counter;
+pub(crate) use parker_cell::Parker;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 pub(crate) use quarantine::{free, keep};
 
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
@@ -43,6 +46,7 @@ pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
 
 pub(crate) const BLOCK_SLOTS: usize = 2;
 pub(crate) const RING_SLOTS: usize = 3;
+pub(crate) const FEW_CELLS: usize = 1;
 
 /// loom's mutex.
 #[derive(Debug, Default)]

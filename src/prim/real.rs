@@ -4,12 +4,15 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
+#[path = "parker.rs"]
+mod parker;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
+pub(crate) use parker::Parker;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
@@ -63,7 +66,8 @@ pub(crate) fn named<T>(_: usize) -> *mut T {
 }
 
 pub(crate) const BLOCK_SLOTS: usize = 32;
-pub(crate) const RING_SLOTS: usize = 1024;
+pub(crate) const RING_SLOTS: usize = 255;
+pub(crate) const FEW_CELLS: usize = 8;
 
 /// `std::sync::Mutex` that ignores poisoning.
 #[derive(Debug, Default)]

@@ -4,6 +4,8 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
+#[path = "parker_cell.rs"]
+mod parker_cell;
 #[path = "quarantine.rs"]
 mod quarantine;
 #[path = "stub.rs"]
@@ -11,10 +13,11 @@ mod stub;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
+pub(crate) use parker_cell::Parker;
 pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
@@ -31,6 +34,7 @@ pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
 
 pub(crate) const BLOCK_SLOTS: usize = 2;
 pub(crate) const RING_SLOTS: usize = 3;
+pub(crate) const FEW_CELLS: usize = 1;
 
 /// shuttle's mutex.
 #[derive(Debug, Default)]

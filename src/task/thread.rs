@@ -193,6 +193,14 @@ pub(crate) fn pause(so_far: u32) {
     }
 }
 
+/// A pause after the `lost`th exchange in a row that somebody else was quicker with: that one works on another core.
+#[cold]
+pub(crate) fn back_off(lost: u32) {
+    if !prim::MODEL {
+        (0..32 << lost.min(3)).for_each(|_| prim::spin_loop());
+    }
+}
+
 /// The instant `d` from now; `None`, never, where that is beyond what the clock can say.
 pub(crate) fn deadline_after(d: Duration) -> Option<Instant> {
     Instant::now().checked_add(d)

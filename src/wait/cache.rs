@@ -3,14 +3,19 @@
 //! Taking a node and freeing one touch the thread's stack only, most of the time; it is filled from the pool, and
 //! emptied into it, by the half. Models have no pool: there each node has memory of its own, which stays readable and
 //! whose number does not come back, unless a scenario asks for recycling.
+//!
+//! A send that was dropped in the hands of a peer leaves its node in *limbo* until that peer is through with it: whoever
+//! fills its stack looks there first.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use super::link::NUMBERS;
-use super::node::Node;
+use super::link::Hooks;
+use super::node::{Node, NodeRef};
+use super::place::Place;
 use super::pool::{Pool, Stable};
-use crate::prim::{self, Guard};
+use super::word::NUMBER_BITS;
+use crate::prim::{self, AtomicPtr, Guard, Mutex, Ordering};
 
 /// Free nodes that a thread keeps.
 const KEPT: usize = 64;
@@ -18,95 +23,216 @@ const KEPT: usize = 64;
 /// Nodes that are allocated at once.
 const CHUNK: usize = 512;
 
+const CHUNKS: usize = (1 << NUMBER_BITS) / 2 / CHUNK;
+
+/// A chunk's places, which outlive its nodes.
+type Places = [Place; CHUNK];
+
+/// Plain operations and branches of selects have nodes of their own, told apart by the lowest bit of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain = 0,
+    Branch = 1,
+}
+
+impl Kind {
+    fn of(number: usize) -> Kind {
+        if number & 1 == 0 { Kind::Plain } else { Kind::Branch }
+    }
+}
+
 prim::global! {
-    static POOL: Pool<Node, CHUNK, { NUMBERS / CHUNK }> = Pool::new();
+    static PLAIN: Pool<Node, CHUNK, CHUNKS> = Pool::new(Kind::Plain as usize);
+    static BRANCH: Pool<Node, CHUNK, CHUNKS> = Pool::new(Kind::Branch as usize);
+    static PLACES: [[AtomicPtr<Places>; CHUNKS]; 2] = [prim::null_table(), prim::null_table()];
+    static LIMBO: Mutex<Vec<NodeRef>> = Mutex::new(Vec::new());
+}
+
+/// A model's node, with what lies beside it.
+#[repr(C)]
+struct Alone {
+    node: Node,
+    hooks: Hooks,
+    place: Place,
 }
 
 /// A stack of free nodes.
 struct Free {
     top: Cell<*const Node>,
     len: Cell<usize>,
+    kind: Kind,
 }
 
 prim::thread_local! {
-    static FREE: Free = Free { top: Cell::new(ptr::null()), len: Cell::new(0) };
+    static FREE: [Free; 2] = [Free::new(Kind::Plain), Free::new(Kind::Branch)];
+}
+
+fn pool(kind: Kind) -> &'static Pool<Node, CHUNK, CHUNKS> {
+    match kind {
+        Kind::Plain => &PLAIN,
+        Kind::Branch => &BRANCH,
+    }
 }
 
 /// A node that is the caller's alone.
-pub(super) fn alloc() -> NonNull<Node> {
-    let node = FREE.try_with(|free| free.pop().or_else(|| free.fill())).ok().flatten().unwrap_or_else(create);
-    // SAFETY: it is nobody else's.
-    unsafe { node.as_ref().renew() };
-    node
+#[inline]
+pub(super) fn alloc(kind: Kind) -> NonNull<Node> {
+    FREE.try_with(|free| free[kind as usize].pop()).ok().flatten().unwrap_or_else(|| fill(kind))
+}
+
+#[cold]
+#[inline(never)]
+fn fill(kind: Kind) -> NonNull<Node> {
+    sweep();
+    FREE.try_with(|free| free[kind as usize].fill()).ok().flatten().unwrap_or_else(|| create(kind))
 }
 
 /// # Safety
 /// The node is nobody's, with no waker and no value in it.
 pub(super) unsafe fn free(node: NonNull<Node>) {
-    if prim::reuse() && FREE.try_with(|free| free.push(node)).is_ok() {
+    // SAFETY: the caller's.
+    let kind = Kind::of(unsafe { node.as_ref() }.number());
+    if prim::reuse() && FREE.try_with(|free| free[kind as usize].push(node)).is_ok() {
         return;
     }
     // SAFETY: the caller's promise.
-    unsafe { destroy(std::iter::once(node)) };
+    unsafe { destroy(kind, std::iter::once(node)) };
 }
 
-/// Looks at a node to which the caller has no right. `None`: its memory is gone.
-#[inline]
-pub(super) fn peek(number: usize, guard: &Guard) -> Option<&Node> {
+/// Looks at the hooks of a node to which the caller may have no right. `None`: its memory is gone.
+pub(super) fn peek(number: usize, guard: &Guard) -> Option<&Hooks> {
     if prim::MODEL {
         // SAFETY: a model's nodes stay readable.
-        return Some(unsafe { &*prim::named::<Node>(number) });
+        return Some(unsafe { &(*prim::named::<Alone>(number >> 1)).hooks });
     }
-    POOL.peek(number, guard)
+    pool(Kind::of(number)).peek(number >> 1, guard)
+}
+
+/// The place of a node to which the caller may have no right.
+#[inline]
+pub(super) fn place<'a>(number: usize) -> &'a Place {
+    if prim::MODEL {
+        // SAFETY: a model's nodes stay readable.
+        return unsafe { &(*prim::named::<Alone>(number >> 1)).place };
+    }
+    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK];
+    // ORDERING: Acquire pairs with `furnish`. The node was given out after that.
+    // SAFETY: places are never freed.
+    unsafe { &(&*chunk.load(Ordering::Acquire))[(number >> 1) % CHUNK] }
+}
+
+/// Makes places for the nodes of a chunk, if there are none.
+fn furnish(number: usize) {
+    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK];
+    if chunk.load(Ordering::Acquire).is_null() {
+        let places = Box::into_raw(Box::new(std::array::from_fn::<_, CHUNK, _>(|_| Place::new())));
+        if chunk.compare_exchange(ptr::null_mut(), places, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: nobody has seen it.
+            drop(unsafe { Box::from_raw(places) });
+        }
+    }
+}
+
+/// Panics in a model if the node is free.
+pub(super) fn assert_alive(number: usize, why: &str) {
+    if prim::MODEL {
+        // SAFETY: a model's nodes stay readable.
+        assert!(!unsafe { &(*prim::named::<Alone>(number >> 1)).node }.is_over(), "{why}");
+    }
+}
+
+/// Leaves a node whose owner is gone to the peer that has it.
+#[cold]
+pub(super) fn leave_in_limbo(node: NodeRef) {
+    LIMBO.lock().push(node);
+}
+
+/// Frees what has come through limbo.
+fn sweep() {
+    let mut through = Vec::new();
+    LIMBO.lock().retain(|node| {
+        let is_through = node.is_through();
+        if is_through {
+            through.push(*node);
+        }
+        !is_through
+    });
+    for node in through {
+        // SAFETY: its owner is gone, and its peer is through with it.
+        unsafe { node.free() };
+    }
 }
 
 /// # Safety
 /// The caller holds a right to that node.
+#[inline]
 pub(super) unsafe fn named(number: usize) -> NonNull<Node> {
     if prim::MODEL {
-        return NonNull::new(prim::named(number)).expect("a right keeps its node");
+        return NonNull::new(prim::named(number >> 1)).expect("a right keeps its node");
     }
     // SAFETY: a right keeps the node's chunk, so no guard is needed.
-    unsafe { POOL.find(number) }
+    unsafe { pool(Kind::of(number)).find(number >> 1) }
 }
 
 /// Gives back what this thread has kept.
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(super) fn clear() {
+    sweep();
     // SAFETY: free nodes are this thread's alone.
-    FREE.with(|free| unsafe { destroy(std::iter::from_fn(|| free.pop())) });
+    FREE.with(|free| free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) }));
 }
 
 /// A node from the pool.
-fn create() -> NonNull<Node> {
+fn create(kind: Kind) -> NonNull<Node> {
     if prim::MODEL {
-        let node = Box::leak(Box::new(Node::create(0, 0)));
-        let number = prim::name(node);
-        node.set_number(number);
-        return NonNull::from(node);
+        let alone = Box::into_raw(Box::new(Alone {
+            node: Node::create(0, 0),
+            hooks: Node::beside(0),
+            place: Place::new(),
+        }));
+        let number = prim::name(alone) << 1 | kind as usize;
+        // SAFETY: just made.
+        unsafe { (*alone).node.set_number(number) };
+        return NonNull::new(alone.cast()).expect("a box is not null");
     }
     let mut node = None;
-    POOL.take(1, |one| node = Some(one));
+    take(kind, 1, |one| node = Some(one));
     node.expect("the pool gives as many as it is asked for")
+}
+
+/// Takes nodes from the pool.
+fn take(kind: Kind, count: usize, mut out: impl FnMut(NonNull<Node>)) {
+    pool(kind).take(count, |node| {
+        // SAFETY: just given out.
+        furnish(unsafe { node.as_ref() }.number());
+        out(node);
+    });
 }
 
 /// # Safety
 /// The nodes are nobody's.
-unsafe fn destroy(nodes: impl Iterator<Item = NonNull<Node>>) {
+unsafe fn destroy(kind: Kind, nodes: impl Iterator<Item = NonNull<Node>>) {
     if prim::MODEL {
         for node in nodes {
             // SAFETY: it was leaked from a box by `create`.
-            let node = unsafe { Box::from_raw(node.as_ptr()) };
-            node.life.end();
-            prim::keep(node);
+            let alone = unsafe { Box::from_raw(node.as_ptr().cast::<Alone>()) };
+            alone.node.end();
+            prim::keep(alone);
         }
         return;
     }
     // SAFETY: the caller's promise.
-    unsafe { POOL.give_back(nodes) };
+    unsafe { pool(kind).give_back(nodes) };
 }
 
 impl Free {
+    prim::const_fn! {
+        fn new(kind: Kind) -> Free {
+            Free { top: Cell::new(ptr::null()), len: Cell::new(0), kind }
+        }
+    }
+
+    #[inline]
     fn pop(&self) -> Option<NonNull<Node>> {
         let node = NonNull::new(self.top.get().cast_mut())?;
         // SAFETY: free nodes are this thread's alone.
@@ -118,7 +244,7 @@ impl Free {
     fn push(&self, node: NonNull<Node>) {
         if self.len.get() == KEPT {
             // SAFETY: free nodes are this thread's alone.
-            unsafe { destroy(std::iter::from_fn(|| self.pop()).take(KEPT / 2)) };
+            unsafe { destroy(self.kind, std::iter::from_fn(|| self.pop()).take(KEPT / 2)) };
         }
         // SAFETY: as above.
         unsafe { node.as_ref().set_next_free(self.top.get()) };
@@ -127,12 +253,11 @@ impl Free {
     }
 
     /// Takes a few from the pool, all but one to keep.
-    #[cold]
     fn fill(&self) -> Option<NonNull<Node>> {
         if prim::MODEL {
             return None;
         }
-        POOL.take(KEPT / 2, |node| self.push(node));
+        take(self.kind, KEPT / 2, |node| self.push(node));
         self.pop()
     }
 }
@@ -140,6 +265,6 @@ impl Free {
 impl Drop for Free {
     fn drop(&mut self) {
         // SAFETY: free nodes are this thread's alone.
-        unsafe { destroy(std::iter::from_fn(|| self.pop())) };
+        unsafe { destroy(self.kind, std::iter::from_fn(|| self.pop())) };
     }
 }

@@ -1,118 +1,466 @@
-//! A queue with one side: waiters that are served or notified in the order in which they began to wait.
+//! The line: who waits for a primitive. The first one stands in the primitive's [word](super::word), the next ones in a
+//! [small array](super::few), all others in a [list](super::list).
 //!
-//! An owner that was notified in vain returns to its place. Every waiter that was taken out had begun to wait
-//! before all that are still in the line, so a place is found by walking past others of that kind only.
+//! ```text
+//!   word:  [ rest | A | flags ]          one:  the number in the word
+//!                   │ MORE
+//!   few:   [ C ][ – ][ B ][ – ] …        few:  a cache line or two, allocated with the first second waiter
+//!                   │ MANY
+//!   many:  E ─▶ D ─▶ nil                 many: any number
+//! ```
 //!
-//! # The bell
+//! Nothing moves from level to level: those in *one* came first, then *few*, then *many*. Who pops takes the first one and
+//! brings the next one into the word in the same compare-exchange.
 //!
-//! Publishers (a sender of a buffered channel, the holder of a lock) must learn without cost that nobody waits.
-//! So "somebody waits" is a bit, the [`Bell`], in the word that the publisher changes anyway. A waiter joins
-//! first and raises the bell then, by a read-modify-write that also tells it whether the publisher's word has
-//! moved on. Both meet in one location: either the publisher sees the bell, or the waiter sees the publication.
+//! # The steps
 //!
-//! The bell is lowered by a publisher that found the line empty; it looks into the line once more afterwards, for
-//! one that joined in between and whose ringing it may have undone.
+//! * **enter**: nobody waits, the word says that one has to: one compare-exchange, `A := me`.
+//! * **pop**: one compare-exchange, `A := next` or nobody. Without `MORE` nothing else is looked at. With it:
+//!   load the word *w*; read A's [place](super::place); load the word again, it must still be *w*; if A came up from the
+//!   line, *settle* it: from now on it cannot leave through the line. If it has left already, go past it. Scan for the oldest
+//!   of the word's side. Then the exchange; if it fails, look again: nothing is in anybody's hands.
+//! * **join**: place := a new stay, in the line; push; then, as long as one has to wait still, *confirm*: raise `MORE` by an
+//!   exchange that changes the version. Brought into the word meanwhile: it waits. The reason is gone: leave, start again.
+//! * **leave**: if it stands in the word and not in the line, a pop of itself. From the line: place → LEFT, out of the
+//!   line, and one exchange of the word, which changes the version: only then is the node free. If it is in neither, a
+//!   peer has it.
+//! * **park** another waker: put it beside, then change the version while the node still waits. Whoever pops later sees it.
+//!
+//! *The version* is part of the primitive's rest, and [`Primitive::bump`] changes it and nothing else.
+//!
+//! # Why it holds
+//!
+//! If a pop's exchange succeeds, nobody has confirmed, left the line, or been brought into the word since *w* was loaded,
+//! as all of these change the word. So the word is the sequence lock of what is behind it: a scan needs to be no picture,
+//! and the number that it found is still the oldest one's when it goes into the word. Since the first waiter goes only
+//! together with the next one's coming, there is no moment at which nobody stands in the word and somebody waits behind it,
+//! and so newcomers have one rule: who finds somebody joins, who finds nobody enters.
+//!
+//! # Invariants
+//! 1. Nobody in the word implies neither `MORE` nor `MANY`.
+//! 2. Who has confirmed and stands in the line still implies `MORE`, and is of the word's side.
+//! 3. Who was brought into the word is popped only under `MORE`, and after it was settled.
+//! 4. A node is freed, or enters again, only when no exchange that brings it into the word can succeed any more.
+//! 5. Confirming, leaving the line and parking anew change the version.
+//!
+//! # Progress, cost
+//!
+//! Lock-free: an exchange fails only because another one has succeeded. Locked instructions: enter, pop and leave 1 each in
+//! *one*; join 2 and pop 3 in *few*, 2 and 4 (and two pins) in *many*.
+//!
+//! # Orderings
+//!
+//! All exchanges of the word are acquire and release: who pops a node sees what its owner wrote before it entered, and who
+//! enters after a pop comes after it. Who is brought up by a peer is acquired from where it was pushed: each popper that
+//! reads a number from the word has either acquired the exchange of its owner, or that of a peer that had acquired the
+//! cell or the link.
+//!
+//! Sources: the three representations of a channel's queue are N. Koval's ("Algorithms in Kotlin coroutines"); he proposes
+//! hardware transactions for the step from one to the next, which current processors do not offer any more.
 
-use super::batch::Batch;
-use super::node::{NodeRef, Popped, Waiter};
-use super::queue::{Detached, Entered, Queue, Side};
-use crate::prim;
+use std::ptr;
 
-/// The bit that says "somebody waits", in the word that the publisher changes.
-pub(crate) trait Bell {
-    /// Clears the bit; gives what [`Bell::raise`] needs to tell what passed by since.
-    fn lower(&self) -> usize;
+use super::anchor::By;
+use super::cache;
+use super::few::{Entry, Few};
+use super::list::List;
+use super::node::{Claim, NodeRef, Popped, Waiter};
+use super::place::{At, Stay};
+use super::returned::Returned;
+use super::word::{MANY, MORE, SENDERS, TWO, Word};
+use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 
-    /// Sets the bit; gives how many publications have passed by unheard since it was lowered.
-    fn raise(&self, lowered: usize) -> usize;
+/// A primitive's word, and who waits behind the first.
+#[derive(Debug)]
+pub(crate) struct Line {
+    word: AtomicU64,
+    behind: AtomicPtr<Behind>,
 }
 
-/// The line is closed: nobody may join.
+/// What few primitives ever need.
 #[derive(Debug)]
-pub(crate) struct Closed;
-
-#[derive(Debug)]
-pub(crate) struct Line(Queue);
+struct Behind {
+    few: Few,
+    many: List,
+    returned: Returned,
+}
 
 impl Line {
     prim::const_fn! {
-        pub(crate) fn new() -> Line {
-            Line(Queue::new())
+        pub(crate) fn new(word: u64) -> Line {
+            Line { word: AtomicU64::new(word), behind: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
-    /// Joins at the back, or returns to the place that the waiter had.
-    ///
-    /// # Safety
-    /// The node stands in no queue, and is prepared for a peer.
-    pub(crate) unsafe fn join(&self, waiter: &Waiter) -> Result<(), Closed> {
-        // SAFETY: the caller's promise.
-        let entered = unsafe {
-            if waiter.rank() == 0 {
-                waiter.set_rank(self.0.next_rank());
-                self.0.enter(Side::Recv, waiter.as_ref())
-            } else {
-                self.0.enter_by_rank(Side::Recv, waiter.as_ref())
-            }
-        };
-        match entered {
-            Entered::Waits => Ok(()),
-            Entered::Closed => Err(Closed),
-            refused => unreachable!("a line has one side: {refused:?}"),
+    #[inline(always)]
+    pub(crate) fn load(&self) -> Word {
+        Word(self.word.load(Ordering::Acquire))
+    }
+
+    /// The word itself, for the quick ways of a primitive.
+    #[inline(always)]
+    pub(crate) fn word(&self) -> &AtomicU64 {
+        &self.word
+    }
+
+    fn behind(&self) -> &Behind {
+        let behind = self.behind.load(Ordering::Acquire);
+        if behind.is_null() {
+            return self.make_behind();
         }
+        // SAFETY: it is freed with the line.
+        unsafe { &*behind }
     }
 
-    pub(crate) fn pop(&self) -> Option<Popped> {
-        self.0.take(Side::Recv)
-    }
-
-    /// # Safety
-    /// As for [`Queue::remove`].
-    pub(crate) unsafe fn remove(&self, node: NodeRef) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.remove(node) }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.0.is_closed()
-    }
-
-    pub(crate) fn close(&self) -> Option<Detached> {
-        self.0.close()
-    }
-
-    /// Tells the first waiter that there is something to look for; called by a publisher that heard the bell.
-    /// No lock is held, and none of the wakers is called here.
-    pub(crate) fn notify(&self, bell: &impl Bell, wakes: &mut Batch) {
-        let mut wanted = 1;
-        loop {
-            while wanted > 0 {
-                let Some(first) = self.pop() else { break };
-                match first.notify() {
-                    Ok(waker) => {
-                        wakes.push(waker);
-                        wanted -= 1;
-                    }
-                    Err(left) => left.into_iter().for_each(|left| wakes.keep(left)),
+    #[cold]
+    fn make_behind(&self) -> &Behind {
+        let new = Box::into_raw(Box::new(Behind { few: Few::new(), many: List::new(), returned: Returned::new() }));
+        // ORDERING: Release publishes it, Acquire sees that of somebody else.
+        match self.behind.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: it is freed with the line.
+            Ok(_) => unsafe { &*new },
+            Err(now) => {
+                // SAFETY: nobody has seen it; the other one is freed with the line.
+                unsafe {
+                    prim::free(Box::from_raw(new));
+                    &*now
                 }
             }
-            if wanted == 0 {
-                return;
-            }
-            let lowered = bell.lower();
-            if cfg!(leno_bug = "lowered_bell") || self.is_empty() {
-                return;
-            }
-            // Whoever published while the bell was down rang for nobody.
-            wanted += bell.raise(lowered);
         }
     }
 
-    pub(crate) fn assert_valid(&self) {
-        self.0.assert_valid();
+    fn returned(&self) -> &Returned {
+        &self.behind().returned
+    }
+
+    /// How many nodes were given back and not taken yet.
+    pub(crate) fn count_returned(&self) -> usize {
+        self.returned().lock().len()
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let behind = self.behind.load(Ordering::Relaxed);
+        if !behind.is_null() {
+            // SAFETY: it came from a box, and nobody else is left.
+            prim::free(unsafe { Box::from_raw(behind) });
+        }
+    }
+}
+
+/// What has a line.
+pub(crate) trait Primitive {
+    /// Whether its version grows from one wait to the next as well, so that the small array can tell by it who came
+    /// first. Otherwise all but the first wait in the list.
+    fn has_few(&self) -> bool;
+
+    fn line(&self) -> &Line;
+
+    /// The word was just changed to this.
+    #[inline(always)]
+    fn changed(&self, _to: Word) {}
+
+    /// The same with another version, if somebody waits.
+    fn bump(&self, word: Word) -> Word;
+
+    /// The version, as a stamp of 28 bits.
+    fn stamp(&self, word: Word) -> u32;
+
+    /// The first waiter comes; the word has not got it yet.
+    fn arrive(&self, word: Word) -> Word {
+        word
+    }
+
+    /// The last waiter has gone.
+    fn empty(&self, word: Word) -> Word {
+        word
+    }
+
+    /// Whether one that joins behind those of the word has reason to wait.
+    fn is_to_wait(&self, word: Word) -> bool;
+
+    #[inline(always)]
+    fn cas(&self, from: Word, to: Word) -> bool {
+        // ORDERING: see the header.
+        let changed =
+            self.line().word.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if changed {
+            self.changed(to);
+        }
+        changed
+    }
+
+    /// Puts a node into the word, where nobody stands. `flags`: its side, and perhaps TWO. False: the word has changed.
+    #[inline]
+    fn enter(&self, word: Word, node: &Waiter, flags: u64) -> bool {
+        debug_assert!(word.is_free());
+        node.as_ref().place().begin(At::Word, self.stamp(word));
+        self.cas(word, self.arrive(word).with_first(node.number()).with(flags))
+    }
+
+    /// Puts a node in line behind the word, where somebody of its side stands. False: there is no reason to wait any more;
+    /// it stands nowhere.
+    #[cold]
+    fn join(&self, word: Word, node: &Waiter, side: u64) -> bool {
+        let behind = self.line().behind();
+        let (number, place) = (node.number(), node.as_ref().place());
+        let mut stay = place.begin(At::Few, 0);
+        let in_few = self.has_few()
+            && (!word.has(MANY) || cfg!(leno_bug = "few_beside_many"))
+            && behind.few.push(Entry::new(number, stay, side), self.stamp(word));
+        let mut flags = MORE;
+        if !in_few {
+            stay = place.begin(At::Many, side as u32);
+            behind.many.push(number);
+            flags |= MANY;
+        }
+        if cfg!(leno_bug = "no_confirm") {
+            loop {
+                let word = self.line().load();
+                if self.cas(word, word.with(flags)) {
+                    return true;
+                }
+            }
+        }
+        loop {
+            let word = self.line().load();
+            if place.stay() != stay || word.first() == number {
+                // A peer has brought it up.
+                return true;
+            }
+            if !word.is_free() && word.side() == side && !word.has(TWO) && self.is_to_wait(word) {
+                let confirmed = word.with(flags);
+                let to = if cfg!(leno_bug = "confirm_by_nothing") { confirmed } else { self.bump(confirmed) };
+                if self.cas(word, to) {
+                    return true;
+                }
+            } else {
+                return !self.leave(node, side);
+            }
+        }
+    }
+
+    /// Takes the first waiter out and the next one in, and changes the rest: one exchange. `None`: look again.
+    #[inline]
+    fn pop(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
+        if word.has(MORE) {
+            return self.pop_more(word, change);
+        }
+        // SAFETY: taken out by this very exchange.
+        self.cas(word, change(self.empty(word.freed()))).then(|| unsafe { Popped::new(word) })
+    }
+
+    #[inline(never)]
+    fn pop_more(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
+        let stay = cache::place(word.first()).stay();
+        // The place has to be that of the stay that the word speaks of.
+        if self.line().load() != word && !cfg!(leno_bug = "settle_unchecked") {
+            return None;
+        }
+        if !self.settle(word, stay) {
+            return None;
+        }
+        let to = self.without_first(word)?;
+        // SAFETY: taken out by this very exchange.
+        self.cas(word, change(to)).then(|| unsafe { Popped::new(word) })
+    }
+
+    /// The word with the next one of the line in it. `None`: look again.
+    fn without_first(&self, word: Word) -> Option<Word> {
+        Some(match self.next(word)? {
+            0 => self.empty(word.freed()),
+            next => word.with_first(next),
+        })
+    }
+
+    /// The oldest in line of the word's side; 0: nobody. `None`: look again. It counts if the word has not changed since it
+    /// was loaded.
+    fn next(&self, word: Word) -> Option<usize> {
+        if !word.has(MORE) {
+            return Some(0);
+        }
+        let behind = self.line().behind();
+        if self.has_few() {
+            let eligible = |entry: Entry| entry.is(cache::place(entry.number()).stay(), word.side());
+            if let Some(entry) = behind.few.oldest(self.stamp(word), eligible) {
+                return Some(entry.number());
+            }
+        }
+        if !word.has(MANY) {
+            return Some(0);
+        }
+        let oldest = behind.many.oldest(|number| {
+            let stay = cache::place(number).stay();
+            stay.at() == At::Many && u64::from(stay.stamp()) == word.side()
+        });
+        oldest.ok().map(|oldest| oldest.unwrap_or(0))
+    }
+
+    /// Sees to it that the first waiter cannot leave through the line any more; `stay` is what its place said while the word
+    /// was `word`. False: look again.
+    fn settle(&self, word: Word, stay: Stay) -> bool {
+        let (number, place) = (word.first(), cache::place(word.first()));
+        let behind = || self.line().behind();
+        let stamp = self.stamp(word);
+        match stay.at() {
+            At::Word => true,
+            At::Left if cfg!(leno_bug = "ghosts_are_served") => true,
+            At::Left => {
+                if let Some(to) = self.without_first(word) {
+                    self.cas(word, self.bump(to));
+                }
+                false
+            }
+            At::Few => {
+                let is_settled = place.change(stay, stay.stamped(At::Word, stamp));
+                if is_settled {
+                    behind().few.remove(Entry::new(number, stay, word.side()));
+                }
+                is_settled
+            }
+            At::Many => {
+                let settling = stay.stamped(At::Settling, stamp);
+                place.change(stay, settling) && self.settle(word, settling)
+            }
+            At::Settling => {
+                behind().many.take_out(number, || place.stay() == stay);
+                // Fails if somebody else was quicker.
+                place.change(stay, stay.moved(At::Word));
+                true
+            }
+        }
+    }
+
+    /// Takes a node of its owner out. False: a peer has it.
+    #[cold]
+    fn leave(&self, node: &Waiter, side: u64) -> bool {
+        let (number, place) = (node.number(), node.as_ref().place());
+        loop {
+            // The place first: once it says that the word decides, that stays so.
+            let (stay, word) = if cfg!(leno_bug = "word_before_place") {
+                let word = self.line().load();
+                (place.stay(), word)
+            } else {
+                (place.stay(), self.line().load())
+            };
+            if word.first() == number {
+                if let Some(_popped) = self.pop(word, |word| self.bump(word)) {
+                    return true;
+                }
+                continue;
+            }
+            match stay.at() {
+                At::Word => return false,
+                At::Settling => {
+                    // It was brought up, and perhaps popped; in any case it has to be out of the list.
+                    self.line().behind().many.take_out(number, || place.stay() == stay);
+                    place.change(stay, stay.moved(At::Word));
+                    continue;
+                }
+                At::Few | At::Many | At::Left => {}
+            }
+            let left = stay.moved(At::Left);
+            if !place.change(stay, left) {
+                continue;
+            }
+            if stay.at() == At::Few {
+                self.line().behind().few.remove(Entry::new(number, stay, side));
+            } else {
+                self.line().behind().many.take_out(number, || place.stay() == left);
+            }
+            if cfg!(leno_bug = "leaves_without_a_step") {
+                return true;
+            }
+            // Nobody can bring it into the word after this.
+            loop {
+                let word = self.line().load();
+                let to = if word.first() == number { self.without_first(word) } else { Some(word) };
+                if word.is_free() || to.is_some_and(|to| self.cas(word, self.bump(to))) {
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Changes the version while the node of the caller waits. False: a peer has it.
+    #[cold]
+    fn touch(&self, node: &Waiter) -> bool {
+        let (number, place) = (node.number(), node.as_ref().place());
+        loop {
+            // The word first: if it is still this one in the end, nobody was brought up since.
+            let word = self.line().load();
+            let stay = place.stay();
+            let waits = word.first() == number || matches!(stay.at(), At::Few | At::Many);
+            if !waits {
+                return false;
+            }
+            if self.cas(word, self.bump(word)) {
+                return true;
+            }
+        }
+    }
+
+    /// Passes on a node that was given back, finished or not: to the first receiver, or to the next one that comes.
+    /// `flag` says in the word that something was given back; `first`: before all others.
+    #[cold]
+    fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
+        loop {
+            let word = self.line().load();
+            if word.serves(0) {
+                let popped = self.pop(word, |word| self.bump(word));
+                if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut By::plain())) {
+                    if let Some(waker) = Claim::redirect(claim, node) {
+                        waker.wake();
+                    }
+                    return;
+                }
+                continue;
+            }
+            let mut returned = self.line().returned().lock();
+            // Under the lock nobody clears the flag. While it is set no receiver waits.
+            let word = self.line().load();
+            if word.has(flag) || !word.serves(0) && self.cas(word, word.with(flag)) {
+                if first { returned.insert_first(node) } else { returned.insert(node) }
+                return;
+            }
+        }
+    }
+
+    /// Takes the first of what was given back that is finished. `Err(true)`: there is none that is; `Err(false)`: look
+    /// again.
+    #[cold]
+    fn take_returned(&self, flag: u64) -> Result<NodeRef, bool> {
+        let mut returned = self.line().returned().lock();
+        match returned.take() {
+            Ok(node) => Ok(node),
+            Err(true) => Err(true),
+            Err(false) => {
+                let word = self.line().load();
+                self.cas(word, word.without(flag));
+                Err(false)
+            }
+        }
+    }
+
+    /// How many there are in line, while nobody is at work here; the invariants hold.
+    fn assert_valid(&self) -> usize {
+        let word = self.line().load();
+        let behind = self.line().behind.load(Ordering::Acquire);
+        if behind.is_null() {
+            assert!(!word.has(MORE | MANY), "more wait, and there is nowhere to");
+            return usize::from(!word.is_free());
+        }
+        // SAFETY: it is freed with the line.
+        let behind = unsafe { &*behind };
+        // Who was brought up, and not settled yet, stands in both.
+        let mut len = behind.few.len() + behind.many.assert_valid();
+        if !word.is_free() && cache::place(word.first()).stay().at() == At::Word {
+            len += 1;
+        }
+        assert!(!word.is_free() || len == 0, "nobody in the word, and somebody waits behind it");
+        assert!(len <= 1 || word.has(MORE), "more wait, and the word does not say so");
+        assert!(word.has(SENDERS) <= !word.is_free(), "a side, and nobody on it");
+        len
     }
 }

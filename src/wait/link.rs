@@ -3,7 +3,7 @@
 //! A node has a number, which a table turns into its address (`pool`). A link is one word:
 //!
 //! ```text
-//!   63           31 30          5 4    0
+//!   63           25 24          3 2    0
 //!   [ generation  ][   number    ][flags]
 //! ```
 //!
@@ -12,6 +12,7 @@
 //! fails if the node has left and come back since, and needs no generation of its neighbour (claim 2 of the list). A
 //! stay in a list has one generation; each attempt to enter begins the next one.
 
+use super::word::NUMBER_BITS;
 use crate::prim::{AtomicU64, AtomicUsize, Ordering};
 
 /// A node's generation, a number, and flags.
@@ -19,29 +20,17 @@ use crate::prim::{AtomicU64, AtomicUsize, Ordering};
 pub(super) struct Link(pub(super) u64);
 
 /// Bits of a link.
-const FLAG_BITS: u32 = 5;
-const NUMBER_BITS: u32 = 26;
+const FLAG_BITS: u32 = 3;
 const FLAGS: u64 = (1 << FLAG_BITS) - 1;
 const NUMBER: u64 = ((1 << NUMBER_BITS) - 1) << FLAG_BITS;
 const ONE_GENERATION: u64 = 1 << (FLAG_BITS + NUMBER_BITS);
 
-/// How many nodes can be named.
-pub(super) const NUMBERS: usize = 1 << NUMBER_BITS;
-
-/// In the top and in `older`: the nodes wait to send.
-pub(super) const SEND: u64 = 0b0_0001;
 /// In the top: its node is the only one, and is taken out through the top.
-pub(super) const ONLY: u64 = 0b0_0010;
+pub(super) const ONLY: u64 = 0b001;
 /// In `older`: the stay is over, and the word is frozen.
-pub(super) const MARK: u64 = 0b0_0010;
+pub(super) const MARK: u64 = 0b010;
 /// In `older`: the node entered an empty list.
-pub(super) const ROOT: u64 = 0b0_0100;
-/// In `older`: the node stands beside the list.
-const ASTRAY: u64 = 0b0_1000;
-/// In `older`: the node has returned to its place; its number in the sequence is its rank.
-pub(super) const RETURNED: u64 = 0b1_0000;
-/// In the top, for the queue's use; kept by whatever happens to the nodes.
-pub(super) const KEPT: u64 = 0b1_1100;
+pub(super) const ROOT: u64 = 0b100;
 
 impl Link {
     pub(super) const NIL: Link = Link(0);
@@ -67,10 +56,6 @@ impl Link {
         Link(self.0 & !FLAGS | flags)
     }
 
-    pub(super) fn flags(self) -> u64 {
-        self.0 & FLAGS
-    }
-
     /// The same generation and flags, another number.
     pub(super) fn to(self, number: usize) -> Link {
         Link(self.0 & !NUMBER | (number as u64) << FLAG_BITS)
@@ -83,7 +68,7 @@ impl Link {
 
 /// The words of a node that anybody may read at any time.
 #[derive(Debug)]
-pub(super) struct Hooks {
+pub(crate) struct Hooks {
     /// This stay's generation, the next older node, and flags.
     older: AtomicU64,
     /// The name of the next newer node: a hint.
@@ -98,7 +83,7 @@ impl Hooks {
     /// Of a node whose first stay is to have the generation after `generation`.
     pub(super) fn new(generation: u64) -> Hooks {
         Hooks {
-            older: AtomicU64::new((generation * ONE_GENERATION) | ASTRAY | MARK),
+            older: AtomicU64::new((generation * ONE_GENERATION) | MARK),
             newer: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
             home: AtomicUsize::new(0),
@@ -140,20 +125,7 @@ impl Hooks {
         self.sequence.load(Ordering::Acquire)
     }
 
-    /// Begins a stay beside the list, behind number `after` of its sequence. For the owner of a node in no list.
-    pub(super) fn go_astray(&self, after: u64) {
-        let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).to(0).with(ASTRAY | MARK);
-        self.older.store(next.0, Ordering::Release);
-        self.sequence.store(after, Ordering::Release);
-    }
-
-    /// Whether the node's last stay is in no list. For its owner.
-    pub(super) fn is_astray(&self) -> bool {
-        self.older().has(ASTRAY)
-    }
-
     /// Begins a stay above `below`; gives the node's name.
-    #[inline]
     pub(super) fn begin(&self, number: usize, below: Link, flags: u64, sequence: u64, home: usize) -> Link {
         // The generation first: who reads one of the others in this stay finds `older` changed.
         let next = Link(self.older().0.wrapping_add(ONE_GENERATION)).with(flags).to(below.number());

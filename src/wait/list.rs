@@ -70,236 +70,172 @@
 //! plus 1 for the pin. Orderings: acquire and release; each argument above is about one word, or about what was read
 //! before that word was found unchanged.
 
-use super::link::{KEPT, Link, MARK, MOVE, ONLY, RETURNED, ROOT, SEND};
-use super::node::{Node, NodeRef};
-use super::pool::Stable as _;
+use super::cache;
+use super::link::{Hooks, Link, MARK, MOVE, ONLY, ROOT};
 use super::steps::step;
 use crate::prim::{self, AtomicU64, Guard, Ordering};
 
 /// Hints that are followed before a walk starts from the top.
 const PATIENCE: usize = 16;
 
-/// What came of a pop.
-#[derive(Debug)]
-pub(super) enum Pop {
-    Taken(NodeRef),
-    Nobody,
-    Stopped,
-}
-
 /// A node that was found linked and unmarked, with its `older` as it was then.
 #[derive(Clone, Copy)]
 struct Live<'g> {
-    node: &'g Node,
+    number: usize,
+    hooks: &'g Hooks,
     older: Link,
 }
 
 impl Live<'_> {
     fn name(self) -> Link {
-        self.older.with(0).to(self.node.number())
+        self.older.with(0).to(self.number)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct List {
-    /// The name of the newest node; the flags.
+    /// The name of the newest node.
     top: AtomicU64,
     /// The name of the oldest: a hint.
     front: AtomicU64,
 }
 
 impl List {
-    prim::const_fn! {
-        pub(super) fn new() -> List {
-            List { top: AtomicU64::new(0), front: AtomicU64::new(0) }
-        }
+    pub(super) fn new() -> List {
+        List { top: AtomicU64::new(0), front: AtomicU64::new(0) }
     }
 
-    #[inline]
-    pub(super) fn top(&self) -> Link {
+    fn top(&self) -> Link {
         Link(self.top.load(Ordering::Acquire))
     }
 
     /// Moves the top from `from` to `to`; otherwise gives what it is.
-    #[inline]
-    pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
+    fn change(&self, from: Link, to: Link) -> Result<(), Link> {
         self.top.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
     }
 
-    /// Clears flags.
-    pub(super) fn clear(&self, flags: u64) {
-        self.top.fetch_and(!flags, Ordering::AcqRel);
+    /// Appends the node `number`, which is the caller's and stands in no list.
+    pub(super) fn push(&self, number: usize) {
+        let guard = prim::pin();
+        let hooks = cache::peek(number, &guard).expect("its owner keeps it");
+        let mut top = self.top();
+        loop {
+            let appended = self.append(top, number, hooks, &guard);
+            match appended {
+                Ok(()) => return,
+                Err(now) => top = now,
+            }
+        }
     }
 
-    /// Appends a node of side `side`, if the top is still `top`; otherwise gives what it is. Its number in the sequence
-    /// is at least `first`. `side` may hold `RETURNED` too.
-    ///
-    /// # Safety
-    /// The node stands in no queue, and its owner (the caller) has prepared it for a peer.
-    #[inline]
-    pub(super) unsafe fn append(&self, top: Link, node: NodeRef, side: u64, first: u64) -> Result<(), Link> {
-        // SAFETY: the caller owns the node.
-        let node = unsafe { node.get() };
-        let flags = top.flags() & KEPT | side & SEND;
+    /// Appends a node if the top is still `top`; otherwise gives what it is.
+    fn append(&self, top: Link, number: usize, hooks: &Hooks, guard: &Guard) -> Result<(), Link> {
         if top.is_nil() {
-            let name = node.hooks.begin(node.number(), Link::NIL, side | ROOT, first, self.home());
-            return self.change(top, name.with(flags | ONLY));
+            let name = hooks.begin(number, Link::NIL, ROOT, 1, self.home());
+            return self.change(top, name.with(ONLY));
         }
-        let guard = prim::pin();
         // A top that has changed since names a node that may be gone; then the exchange fails.
-        let Some(below) = Node::peek(top.number(), &guard) else { return Err(self.top()) };
-        let sequence = first.max(below.hooks.sequence().wrapping_add(1));
-        let name = node.hooks.begin(node.number(), top, side, sequence, self.home());
-        self.change(top, name.with(flags))?;
-        below.hooks.set_newer(name);
+        let Some(below) = cache::peek(top.number(), guard) else { return Err(self.top()) };
+        let name = hooks.begin(number, top, 0, below.sequence().wrapping_add(1), self.home());
+        self.change(top, name)?;
+        below.set_newer(name);
         if top.is_only() {
             self.front.store(top.with(0).0, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Takes out the oldest node, if it is of side `side` and none of the flags `stop` is set.
-    #[inline]
-    pub(super) fn pop(&self, side: u64, stop: u64) -> Pop {
-        loop {
-            let top = self.top();
-            if top.has(stop) {
-                return Pop::Stopped;
-            }
-            if top.is_nil() || top.flags() & SEND != side {
-                return Pop::Nobody;
-            }
-            if top.is_only() {
-                if self.take_only(top).is_ok() {
-                    // SAFETY: taken out, so that the peer's right is the caller's.
-                    return Pop::Taken(unsafe { NodeRef::named(top.number()) });
-                }
-            } else if let Some(oldest) = self.pop_oldest(top, side, stop) {
-                return Pop::Taken(oldest);
-            }
-        }
-    }
-
-    /// Takes out the oldest of several. `None`: something has changed.
-    #[inline(never)]
-    fn pop_oldest(&self, top: Link, side: u64, stop: u64) -> Option<NodeRef> {
-        step();
-        let guard = prim::pin();
-        let oldest = self.front(&guard).or_else(|| self.oldest(top, &guard))?;
-        if self.top().has(stop) && !cfg!(leno_bug = "pop_ignores_stop") {
-            return None;
-        }
-        // From here on it is the oldest until it leaves.
-        let is_side = oldest.older.flags() & SEND == side || cfg!(leno_bug = "pop_ignores_side");
-        (is_side && self.take_out(oldest, &guard).is_ok()).then(|| NodeRef::of(oldest.node))
-    }
-
-    /// As [`List::pop`], only if the oldest has this number in the sequence: for those beside the list, whose turn it may
-    /// be if it has not.
-    pub(super) fn pop_numbered(&self, side: u64, stop: u64, number: u64) -> Pop {
+    /// The oldest node that is `eligible`. `Err`: the list has changed under the walk.
+    pub(super) fn oldest(&self, eligible: impl Fn(usize) -> bool) -> Result<Option<usize>, ()> {
         let guard = prim::pin();
         let top = self.top();
         if top.is_nil() {
-            return Pop::Nobody;
+            return Ok(None);
         }
-        let Some(oldest) = self.bottom(top, &guard) else { return Pop::Nobody };
-        if self.top().has(stop) {
-            return Pop::Stopped;
+        if let Some(oldest) = self.front(&guard).or_else(|| self.bottom(top, &guard)) {
+            if eligible(oldest.number) {
+                return Ok(Some(oldest.number));
+            }
         }
-        // A number that is not of this stay comes with a word that has changed.
-        let fits = oldest.node.hooks.sequence() == number || cfg!(leno_bug = "aside_pops_any");
-        if !fits || oldest.older.flags() & SEND != side {
-            return Pop::Nobody;
-        }
-        let taken = if top.is_only() { self.take_only(top) } else { self.take_out(oldest, &guard) };
-        match taken {
-            Ok(()) => Pop::Taken(NodeRef::of(oldest.node)),
-            Err(_) => Pop::Nobody,
-        }
+        self.oldest_by_walk(top, eligible, &guard)
     }
 
-    /// The oldest node's number in the sequence, if there is one of side `side`; and whether it has returned.
-    pub(super) fn first(&self, side: u64) -> Option<(u64, bool)> {
+    /// The oldest node that may be named, from the top down.
+    #[cold]
+    fn oldest_by_walk(
+        &self,
+        top: Link,
+        eligible: impl Fn(usize) -> bool,
+        guard: &Guard,
+    ) -> Result<Option<usize>, ()> {
+        let mut oldest = None;
+        let (mut number, mut hooks) = (top.number(), cache::peek(top.number(), guard).ok_or(())?);
+        let mut older = hooks.older();
+        if !older.same_generation(top) {
+            return Err(());
+        }
         loop {
-            let top = self.top();
-            if top.is_nil() || top.flags() & SEND != side {
-                return None;
+            step();
+            if eligible(number) {
+                oldest = Some(number);
             }
-            let guard = prim::pin();
-            if let Some(first) = self.bottom(top, &guard) {
-                let number = first.node.hooks.sequence();
-                if first.node.hooks.older() == first.older {
-                    return Some((number, first.older.has(RETURNED)));
-                }
+            if older.is_nil() {
+                return Ok(oldest);
             }
+            let next = cache::peek(older.number(), guard).ok_or(())?;
+            let read = next.older();
+            let now = hooks.older();
+            // Claim 2: what was read is the stay that is linked there.
+            if now.number() != older.number() || !now.same_generation(older) {
+                return Err(());
+            }
+            (number, hooks, older) = (older.number(), next, read);
         }
     }
 
-    /// The number in the sequence of the last node that entered.
-    pub(super) fn last(&self) -> u64 {
-        let guard = prim::pin();
-        loop {
-            let top = self.top();
-            let last = if top.is_nil() { None } else { Node::peek(top.number(), &guard) };
-            let number = last.map_or(0, |last| last.hooks.sequence());
-            if self.top() == top {
-                return number;
-            }
-        }
-    }
-
-    #[inline]
     fn take_only(&self, top: Link) -> Result<(), Link> {
-        self.change(top, Link(top.flags() & KEPT))
+        self.change(top, Link::NIL)
     }
 
-    /// Takes a node out wherever it stands. False: it was taken out before.
-    ///
-    /// # Safety
-    /// The node has entered this list, and the caller is its owner.
-    #[inline]
-    pub(super) unsafe fn remove(&self, node: NodeRef) -> bool {
-        // SAFETY: the caller owns the node.
-        let node = unsafe { node.get() };
-        let mut live = Live { node, older: node.hooks.older() };
-        let mut covered = !live.older.has(ROOT) || cfg!(leno_bug = "root_unchecked");
+    /// Takes a node out wherever it stands, and returns when it is linked no more. Several may do so for one node at a
+    /// time: `goes_on` says whether its stay lasts, that is, whether it cannot have been freed yet.
+    pub(super) fn take_out(&self, number: usize, goes_on: impl Fn() -> bool) {
+        let guard = prim::pin();
+        let Some(hooks) = cache::peek(number, &guard) else { return };
+        let mut covered = false;
         loop {
-            if live.older.has(MARK) {
-                return false;
+            let (older, sequence) = (hooks.older(), hooks.sequence());
+            // What was read is of this stay.
+            if !goes_on() {
+                return;
             }
+            if older.has(MARK) {
+                return self.unlink_by_walk(number, hooks, sequence, &guard);
+            }
+            let live = Live { number, hooks, older };
+            covered = covered || !older.has(ROOT) || cfg!(leno_bug = "root_unchecked");
             if !covered {
                 let top = self.top();
                 if top.with(0) == live.name() && top.is_only() {
                     if self.take_only(top).is_ok() {
-                        return true;
+                        return;
                     }
                     continue;
                 }
+                covered = self.is_covered(live, sequence, &guard);
             }
-            let guard = prim::pin();
-            covered = covered || self.is_covered(live, &guard);
             if !covered {
-                return false;
+                return;
             }
-            match self.take_out(live, &guard) {
-                Ok(()) => return true,
-                Err(now) => live.older = now,
+            if hooks.change(older, Link(older.0 | MARK)).is_ok() {
+                return self.unlink(live, &guard);
             }
         }
     }
 
-    /// Marks a node and takes it out of the links; otherwise gives what its `older` is.
-    #[inline]
-    fn take_out(&self, live: Live<'_>, guard: &Guard) -> Result<(), Link> {
-        live.node.hooks.change(live.older, Link(live.older.0 | MARK))?;
-        self.unlink(live.node, live.older, guard);
-        Ok(())
-    }
-
     /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
-    fn is_covered(&self, root: Live<'_>, guard: &Guard) -> bool {
-        let sequence = root.node.hooks.sequence();
-        if let Some(Ok(_)) = self.live(root.node.hooks.newer(), sequence, guard) {
+    fn is_covered(&self, root: Live<'_>, sequence: u64, guard: &Guard) -> bool {
+        if let Some(Ok(_)) = self.live(root.hooks.newer(), sequence, guard) {
             return true;
         }
         loop {
@@ -312,40 +248,38 @@ impl List {
                 return true;
             }
             let Some(summit) = self.summit(top, guard) else { continue };
-            let Some(above) = self.sweep(summit, sequence, Some(root.node), guard) else { continue };
-            return above.older.number() == root.node.number();
+            let Some(above) = self.sweep(summit, sequence, Some(root.number), guard) else { continue };
+            return above.older.number() == root.number;
         }
     }
-
-    /// Takes a marked node out of the links; `older` is what was marked.
-    #[inline]
-    fn unlink(&self, gone: &Node, older: Link, guard: &Guard) {
+    /// Takes a node that was just marked out of the links.
+    fn unlink(&self, gone: Live<'_>, guard: &Guard) {
+        let older = gone.older;
         // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
         let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
-            if top.number() == gone.number() && self.replace_top(top, older, guard) {
+            if top.number() == gone.number && self.replace_top(top, older, guard) {
                 return;
             }
-        } else if let Some(above) = Node::peek(newer.number(), guard) {
-            let link = above.hooks.older();
-            let leads_here = link.number() == gone.number() && link.same_generation(newer);
+        } else if let Some(above) = cache::peek(newer.number(), guard) {
+            let link = above.older();
+            let leads_here = link.number() == gone.number && link.same_generation(newer);
             if leads_here && !link.has(MARK) {
                 let past = link.to(older.number());
-                if above.hooks.change(link, past).is_ok() {
-                    return self.hint(Live { node: above, older: past }, guard);
+                if above.change(link, past).is_ok() {
+                    return self.hint(Live { number: newer.number(), hooks: above, older: past }, guard);
                 }
             }
         }
-        self.unlink_by_walk(gone, guard);
+        self.unlink_by_walk(gone.number, gone.hooks, gone.hooks.sequence(), guard);
     }
 
     #[cold]
-    fn unlink_by_walk(&self, gone: &Node, guard: &Guard) {
-        let sequence = gone.hooks.sequence();
+    fn unlink_by_walk(&self, gone: usize, hooks: &Hooks, sequence: u64, guard: &Guard) {
         loop {
             step();
-            let start = self.foothold(gone.hooks.newer(), sequence, guard).or_else(|| {
+            let start = self.foothold(hooks.newer(), sequence, guard).or_else(|| {
                 let top = self.top();
                 if top.is_nil() {
                     return None;
@@ -363,25 +297,28 @@ impl List {
     }
 
     /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
-    #[inline]
     fn front<'g>(&self, guard: &'g Guard) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
         if front.is_nil() {
             return None;
         }
-        let node = Node::peek(front.number(), guard)?;
-        let older = node.hooks.older();
-        (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live { node, older })
+        let hooks = cache::peek(front.number(), guard)?;
+        let older = hooks.older();
+        (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live {
+            number: front.number(),
+            hooks,
+            older,
+        })
     }
 
     /// The oldest live node, where it may be the only one.
     fn bottom<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
-        if top.is_only() { self.summit(top, guard) } else { self.oldest(top, guard) }
+        if top.is_only() { self.summit(top, guard) } else { self.lowest(top, guard) }
     }
 
     /// The oldest live node of several.
     #[cold]
-    fn oldest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
+    fn lowest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
         let start = self.foothold(front, 0, guard).or_else(|| self.summit(top, guard))?;
         let oldest = self.sweep(start, 0, None, guard)?;
@@ -397,54 +334,53 @@ impl List {
             step();
             match self.live(hint, sequence, guard)? {
                 Ok(live) => return Some(live),
-                Err(marked) => hint = marked.hooks.newer(),
+                Err(marked) => hint = marked.newer(),
             }
         }
         None
     }
 
     /// What a hint names, if it is, or was last, a node of this list above `sequence`. `Err`: it is marked.
-    fn live<'g>(&self, hint: Link, sequence: u64, guard: &'g Guard) -> Option<Result<Live<'g>, &'g Node>> {
+    fn live<'g>(&self, hint: Link, sequence: u64, guard: &'g Guard) -> Option<Result<Live<'g>, &'g Hooks>> {
         if hint.is_nil() {
             return None;
         }
-        let node = Node::peek(hint.number(), guard)?;
-        let (home, number) = (node.hooks.home(), node.hooks.sequence());
-        let older = node.hooks.older();
+        let hooks = cache::peek(hint.number(), guard)?;
+        let (home, number) = (hooks.home(), hooks.sequence());
+        let older = hooks.older();
         // The generation last: it was the same one all the while.
         if !older.same_generation(hint) || home != self.home() || number <= sequence {
             return None;
         }
         Some(if older.has(MARK) && !cfg!(leno_bug = "unlink_from_marked") {
-            Err(node)
+            Err(hooks)
         } else {
-            Ok(Live { node, older })
+            Ok(Live { number: hint.number(), hooks, older })
         })
     }
 
     /// The node on top, if it is live; otherwise it is unlinked.
     fn summit<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
-        let node = Node::peek(top.number(), guard)?;
-        let older = node.hooks.older();
+        let hooks = cache::peek(top.number(), guard)?;
+        let older = hooks.older();
         if !older.same_generation(top) {
             return None;
         }
         if !older.has(MARK) {
-            return Some(Live { node, older });
+            return Some(Live { number: top.number(), hooks, older });
         }
         self.replace_top(top, older, guard);
         None
     }
 
     /// Moves the top from its node, which is marked, to what is below. False: it has changed.
-    #[inline]
     fn replace_top(&self, top: Link, older: Link, guard: &Guard) -> bool {
         let next = if older.is_nil() {
-            Link(top.flags() & KEPT)
+            Link::NIL
         } else {
             // If the top is still this node then that one below is linked, and its generation the one just read.
-            let Some(below) = Node::peek(older.number(), guard) else { return false };
-            below.hooks.older().with(top.flags()).to(older.number())
+            let Some(below) = cache::peek(older.number(), guard) else { return false };
+            below.older().with(0).to(older.number())
         };
         self.change(top, next).is_ok()
     }
@@ -455,7 +391,7 @@ impl List {
         &self,
         mut at: Live<'g>,
         sequence: u64,
-        goal: Option<&Node>,
+        goal: Option<usize>,
         guard: &'g Guard,
     ) -> Option<Live<'g>> {
         loop {
@@ -463,10 +399,10 @@ impl List {
             if at.older.is_nil() {
                 return Some(at);
             }
-            let next = Node::peek(at.older.number(), guard);
+            let next = cache::peek(at.older.number(), guard);
             let read =
-                next.map(|next| (next, next.hooks.older(), next.hooks.sequence(), next.life.is_over()));
-            let now = at.node.hooks.older();
+                next.map(|next| (next, next.older(), next.sequence()));
+            let now = at.hooks.older();
             if now != at.older {
                 if !now.same_generation(at.older) || now.has(MARK) {
                     return None;
@@ -474,34 +410,33 @@ impl List {
                 at.older = now;
                 continue;
             }
-            let (next, older, number, is_over) = read.expect("the table has what is linked");
-            assert!(!is_over, "a node was freed while it was linked");
-            let is_goal = goal.is_some_and(|goal| std::ptr::eq(goal, next));
+            let (next, older, number) = read.expect("the table has what is linked");
+            cache::assert_alive(at.older.number(), "a node was freed while it was linked");
+            let is_goal = goal == Some(at.older.number());
             if number < sequence || (number == sequence && !is_goal) {
                 return Some(at);
             }
             if older.has(MARK) {
                 let past = at.older.to(older.number());
                 // If it has changed, the next round sees how.
-                if at.node.hooks.change(at.older, past).is_ok() {
+                if at.hooks.change(at.older, past).is_ok() {
                     at.older = past;
                     self.hint(at, guard);
                 }
             } else if is_goal {
                 return Some(at);
             } else {
-                at = Live { node: next, older };
+                at = Live { number: at.older.number(), hooks: next, older };
             }
         }
     }
 
     /// Tells the node below that `at` is above it.
-    #[inline]
     fn hint(&self, at: Live<'_>, guard: &Guard) {
         if at.older.is_nil() {
             self.front.store(at.name().0, Ordering::Release);
-        } else if let Some(below) = Node::peek(at.older.number(), guard) {
-            below.hooks.set_newer(at.name());
+        } else if let Some(below) = cache::peek(at.older.number(), guard) {
+            below.set_newer(at.name());
         }
     }
 
@@ -509,20 +444,19 @@ impl List {
         (&raw const *self).addr()
     }
 
-    /// While nobody is at work here: no marked node is linked, sides and lists agree, numbers grow towards the top.
-    /// Gives the side's bit and how many there are.
+    /// While nobody is at work here: no marked node is linked, and numbers grow towards the top. Gives how many there are.
     pub(super) fn assert_valid(&self) -> usize {
         let guard = prim::pin();
         let top = self.top();
         let (mut next, mut above, mut len) = (top.number(), u64::MAX, 0);
         while next != 0 {
-            let node = Node::peek(next, &guard).expect("the table has what is linked");
-            let older = node.hooks.older();
+            let hooks = cache::peek(next, &guard).expect("the table has what is linked");
+            let older = hooks.older();
             assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
-            assert!(!older.has(MARK) && !node.life.is_over(), "a node that has left must not be linked");
-            assert_eq!(older.flags() & SEND, top.flags() & SEND, "nodes must wait on the top's side");
-            assert!(node.hooks.sequence() < above, "numbers must grow towards the top");
-            (next, above, len) = (older.number(), node.hooks.sequence(), len + 1);
+            assert!(!older.has(MARK), "a node that has left must not be linked");
+            cache::assert_alive(next, "a node that is linked must not be free");
+            assert!(hooks.sequence() < above, "numbers must grow towards the top");
+            (next, above, len) = (older.number(), hooks.sequence(), len + 1);
         }
         assert!(!top.is_only() || len == 1, "ONLY means one");
         len

@@ -1,244 +1,170 @@
-//! The node: what stands in a queue for one branch of one suspended operation.
+//! The node: what stands in line for one suspended operation, or for one branch of a select.
 //!
-//! Nodes never live in futures: a peer may read a node after the future's drop has returned. They come from a
-//! cache of the thread and go back to the cache of whichever thread frees them.
+//! Nodes never live in futures: a peer may touch a node after the future's drop has returned. They come from a cache of the
+//! thread and go back to the cache of whichever thread frees them. 64 bytes each; in real builds their hooks and places
+//! lie elsewhere.
+//!
+//! | state | set by | means |
+//! |---|---|---|
+//! | `OPEN` | the owner, before it enters | nothing has happened, or whoever has popped it is not through yet |
+//! | `DONE` | the peer | it happened; what was handed over is in the payload |
+//! | `REDIRECT` | who gives a node back | as `DONE`, but what was handed over is (or will be) in the node that the payload names |
+//! | `LOOK` | who closes, or unlocks | nothing happened; the node is the owner's again, who is to look for itself |
+//! | `GONE` | the owner of a send | the owner has left while a peer had the node |
+//! | `PARTED` | the first of two | of a branch that has lost, and that a peer has popped: one of the two is through with it |
 //!
 //! # Who may touch what
 //!
-//! 1. *Rights.* A node has an owner (a [`Waiter`]) from its allocation on. Entering a queue shares it: the queue
-//!    holds the *peer's right*, which popping hands to exactly one peer (a [`Popped`]).
-//! 2. *Plain operations* have one node, whose own word is the claim word. Each of the peer's last transitions of
-//!    that word (`DONE`, `NOTIFIED`, the mark) gives the peer's right back: the node is the owner's alone. A
-//!    peer that finds `GONE` holds the node alone.
-//! 3. *Selects* have a node per branch and one more, the *anchor*, which stands in no queue and whose word is the
-//!    claim word of all of them. A branch node's own word is unused; its `hand` says who still holds it: a peer
-//!    marks it `POPPED` before it touches the claim word and `PARTED` when it is through. Whoever parts last
-//!    frees it. Each branch node holds a count of its anchor, so a peer that holds one may touch the anchor.
-//! 4. *Cells.* The parker and the payload belong to whoever has claimed the word of that branch, and otherwise to
-//!    the owner while no peer can claim: before entering, in `BUSY` (not the payload of a node that a peer has
-//!    claimed, of course), and after the end. `anchor`, `branch` and `rank` are written by the owner
-//!    before entering only. `links` belong to whoever has the row in which the node stands.
-//! 5. *Hooks* may be read, and some of them written, by anybody at any time, also after the node was freed: its memory
-//!    stays a node ([`list`](super::list), [`pool`](super::pool)).
-//! 6. A node is freed with no waker and no value in it.
+//! 1. *Popped is claimed.* A node has an owner, who alone has it before it enters and after it has left. Entering shares
+//!    it: whoever takes it out of the word by a compare-exchange has it until it stores one of the peer's states. For a plain operation that is
+//!    all: a plain store says that it happened.
+//! 2. A *branch* of a select names the select's [anchor](super::anchor). Who pops it has still to claim the anchor by it;
+//!    otherwise it gives the node back, through the anchor, or parts with it.
+//! 3. The *parker* and the payload are whoever's the node is. The owner may compare the parker with another waker at any
+//!    time, and put another one *beside* it ([`Waiter::park_beside`]): a node that holds nothing but a waker, which is the
+//!    one that counts.
+//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; or, after
+//!    it was in limbo, by anybody.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
-use std::task::{RawWakerVTable, Waker};
+use std::task::Waker;
 
-use super::cache;
+use super::anchor::{Anchor, By, Claiming};
+use super::cache::{self, Kind};
 use super::link::Hooks;
+use super::place::Place;
 use super::pool::Stable;
-use super::word::{Claimed, State, Word};
-use crate::prim::{AtomicUsize, Guard, Life, Ordering, UnsafeCell};
+use super::word::{SENDERS, Word};
+use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, Parker, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
-const INLINE: usize = 4;
+const INLINE: usize = 3;
 
-/// Of a branch node's `shared`: nobody has touched it yet; the mark of a peer that took it out; one for each party
-/// that is through with it.
-const IN_QUEUE: usize = 0;
-const POPPED: usize = 1;
-const PARTED: usize = 2;
-
-#[repr(align(64))]
-pub(crate) struct Node {
-    word: Word,
-    /// A branch node's `hand`; an anchor's count of branch nodes and its owner.
-    shared: AtomicUsize,
-    place: UnsafeCell<Place>,
-    pub(super) links: UnsafeCell<Links>,
-    pub(super) hooks: Hooks,
-    /// The name of this memory, for good.
-    number: usize,
-    parker: UnsafeCell<Option<Waker>>,
-    /// Identity of the parker, for the owner's eyes only: it may compare it while a peer takes the parker.
-    identity: UnsafeCell<Identity>,
-    payload: UnsafeCell<Payload>,
-    pub(super) life: Life,
-}
-
-type Identity = (*const (), *const RawWakerVTable);
-
-/// What is handed over: a value that fits, or a box of it.
-struct Payload {
-    words: [MaybeUninit<usize>; INLINE],
-    full: bool,
-}
-
-struct Place {
-    /// Null for a plain operation.
-    anchor: *const Node,
-    branch: usize,
-    rank: u64,
-}
-
-/// A row's hooks; guarded by the lock of the queue beside which the node stands.
-pub(super) struct Links {
-    pub(super) prev: Option<NodeRef>,
-    pub(super) next: Option<NodeRef>,
-    pub(super) listed: Listed,
-}
-
-/// The row in which a node is linked.
+/// How far an operation that waits has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Listed {
-    Nowhere,
-    Returned,
-    BystandingRecv,
-    BystandingSend,
-    Detached,
+#[repr(u32)]
+pub(crate) enum State {
+    Open = 0,
+    Done = 1,
+    Redirect = 2,
+    Look = 3,
+    Gone = 4,
+    Parted = 5,
+}
+
+impl State {
+    fn of(word: u32) -> State {
+        match word {
+            0 => State::Open,
+            1 => State::Done,
+            2 => State::Redirect,
+            3 => State::Look,
+            4 => State::Gone,
+            _ => State::Parted,
+        }
+    }
+}
+
+#[repr(C, align(64))]
+pub(crate) struct Node {
+    state: AtomicU32,
+    /// The name of this memory, for good.
+    number: u32,
+    /// Null, or the anchor of a branch's select, or the node with the waker that counts (`BESIDE`).
+    link: AtomicPtr<()>,
+    parker: Parker,
+    branch: UnsafeCell<Branch>,
+    payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
+    life: Life,
+}
+
+const _: () = assert!(crate::prim::MODEL || size_of::<Node>() == 64);
+
+/// Of `link`: it is a node with a waker.
+const BESIDE: usize = 1;
+
+/// What a branch node says of itself.
+#[derive(Clone, Copy)]
+struct Branch {
+    index: u32,
+    /// The next one of those that were given back. Before that, of one that matches either side: the node of the other.
+    next: u32,
 }
 
 /// An address of a node, with no right attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeRef(NonNull<Node>);
 
-impl NodeRef {
-    /// # Safety
-    /// The caller holds a right to the node of that number.
-    pub(super) unsafe fn named(number: usize) -> NodeRef {
-        // SAFETY: the caller's promise.
-        NodeRef(unsafe { cache::named(number) })
-    }
+// SAFETY: an address; who uses it needs a right.
+unsafe impl Send for NodeRef {}
 
-    pub(super) fn of(node: &Node) -> NodeRef {
-        NodeRef(NonNull::from(node))
-    }
-
-    /// # Safety
-    /// The caller holds a right to the node (invariant 1), or the lock of the queue that it is listed in.
-    pub(super) unsafe fn get<'a>(self) -> &'a Node {
-        // SAFETY: a node lives while any right to it is held.
-        let node = unsafe { self.0.as_ref() };
-        node.life.touch();
-        node
-    }
-}
+// SAFETY: its cells are whoever's the node is; what they hold (wakers, values) is Send where the operation is.
+unsafe impl Send for Node {}
+// SAFETY: as above.
+unsafe impl Sync for Node {}
 
 impl Stable for Node {
-    fn create(number: usize, generation: u64) -> Node {
+    type Beside = Hooks;
+
+    fn create(index: usize, kind: usize) -> Node {
         Node {
-            word: Word::new(true),
-            shared: AtomicUsize::new(IN_QUEUE),
-            place: UnsafeCell::new(Place { anchor: ptr::null(), branch: 0, rank: 0 }),
-            links: UnsafeCell::new(Links { prev: None, next: None, listed: Listed::Nowhere }),
-            hooks: Hooks::new(generation),
-            number,
-            parker: UnsafeCell::new(None),
-            identity: UnsafeCell::new((ptr::null(), ptr::null())),
-            payload: UnsafeCell::new(Payload { words: [MaybeUninit::uninit(); INLINE], full: false }),
+            state: AtomicU32::new(State::Open as u32),
+            number: (index << 1 | kind) as u32,
+            link: AtomicPtr::new(ptr::null_mut()),
+            parker: Parker::new(),
+            branch: UnsafeCell::new(Branch { index: 0, next: 0 }),
+            payload: UnsafeCell::new([MaybeUninit::uninit(); INLINE]),
             life: Life::new(),
         }
     }
 
-    fn number(&self) -> usize {
-        self.number
+    fn beside(generation: u64) -> Hooks {
+        Hooks::new(generation)
     }
 
-    fn generation(&self) -> u64 {
-        self.hooks.generation()
+    fn index(&self) -> usize {
+        self.number() >> 1
+    }
+
+    fn generation(beside: &Hooks) -> u64 {
+        beside.generation()
     }
 }
 
-// SAFETY: what a node holds is reached by rights only, each of which may move between threads.
-unsafe impl Send for Node {}
-// SAFETY: without a right, only atomics are reached.
-unsafe impl Sync for Node {}
-
 impl Node {
-    /// Looks at a node to which the caller has no right: its hooks only. `None`: its memory is gone.
     #[inline]
-    pub(super) fn peek(number: usize, guard: &Guard) -> Option<&Node> {
-        cache::peek(number, guard)
+    pub(super) fn number(&self) -> usize {
+        self.number as usize
     }
 
-    /// Makes a free node as new.
-    ///
-    /// # Safety
-    /// The node is the caller's alone.
-    pub(super) unsafe fn renew(&self) {
-        self.word.reset(true);
-        self.shared.store(IN_QUEUE, Ordering::Relaxed);
+    /// Names a model's node.
+    pub(super) fn set_number(&mut self, number: usize) {
+        self.number = number as u32;
     }
 
-    /// A free node's link to the next one, in the cache's stack.
+    pub(super) fn end(&self) {
+        self.life.end();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.life.is_over()
+    }
+
+    /// The next free node of a thread's stack.
     ///
     /// # Safety
-    /// The node is free, and the caller's alone.
+    /// The node is free, and the caller's.
     pub(super) unsafe fn next_free(&self) -> *const Node {
-        // SAFETY: the caller's promise.
-        self.place.with(|place| unsafe { (*place).anchor })
+        // SAFETY: the caller's promise; `set_next_free` has written it.
+        self.payload.with(|payload| unsafe { payload.cast::<*const Node>().read() })
     }
 
     /// # Safety
     /// As for [`Node::next_free`].
     pub(super) unsafe fn set_next_free(&self, next: *const Node) {
         // SAFETY: the caller's promise.
-        self.place.with_mut(|place| unsafe { (*place).anchor = next });
-    }
-
-    /// Gives a node that was created outside of the pool its number.
-    pub(super) fn set_number(&mut self, number: usize) {
-        self.number = number;
-    }
-
-    /// When its operation began to wait, for queues that keep places.
-    pub(super) fn rank(&self) -> u64 {
-        // SAFETY: written by the owner before entering only (invariant 4).
-        self.place.with(|place| unsafe { (*place).rank })
-    }
-
-    pub(super) fn anchor(&self) -> Option<NodeRef> {
-        // SAFETY: as in `rank`.
-        NonNull::new(self.place.with(|place| unsafe { (*place).anchor }).cast_mut()).map(NodeRef)
-    }
-
-    fn branch(&self) -> usize {
-        // SAFETY: as in `rank`.
-        self.place.with(|place| unsafe { (*place).branch })
-    }
-
-    /// # Safety
-    /// The payload is the caller's (invariant 4).
-    unsafe fn put<T>(&self, value: T) {
-        self.payload.with_mut(|payload| {
-            // SAFETY: the caller owns the cell; size and alignment are checked, and a box fits always.
-            unsafe {
-                debug_assert!(!(*payload).full);
-                let words = (&raw mut (*payload).words).cast::<T>();
-                if fits::<T>() {
-                    words.write(value)
-                } else {
-                    words.cast::<Box<T>>().write(Box::new(value))
-                }
-                (*payload).full = true;
-            }
-        });
-    }
-
-    /// Takes the value out, if there is one.
-    ///
-    /// # Safety
-    /// The payload is the caller's (invariant 4), and whatever was put was a `T`.
-    unsafe fn take<T>(&self) -> Option<T> {
-        self.payload.with_mut(|payload| {
-            // SAFETY: the caller owns the cell, and `put` wrote it.
-            unsafe {
-                if !std::mem::take(&mut (*payload).full) {
-                    return None;
-                }
-                let words = (&raw const (*payload).words).cast::<T>();
-                Some(if fits::<T>() { words.read() } else { *words.cast::<Box<T>>().read() })
-            }
-        })
-    }
-
-    /// # Safety
-    /// The parker is the caller's (invariant 4).
-    unsafe fn take_parker(&self) -> Option<Waker> {
-        // SAFETY: the caller owns the cell.
-        self.parker.with_mut(|parker| unsafe { (*parker).take() })
+        self.payload.with_mut(|payload| unsafe { payload.cast::<*const Node>().write(next) });
     }
 }
 
@@ -246,16 +172,173 @@ const fn fits<T>() -> bool {
     size_of::<T>() <= size_of::<[usize; INLINE]>() && align_of::<T>() <= align_of::<usize>()
 }
 
-/// Who has a branch node that has entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hand {
-    /// Its queue, as far as the owner knows.
-    Queue,
-    /// A peer, which has yet to claim the operation or has just failed to: it may not be taken from it, since a
-    /// claim by it would be valid.
-    Peer,
-    /// Nobody but the owner: a peer took it and gave it back.
-    Back,
+impl NodeRef {
+    /// # Safety
+    /// The caller has a right to the node of that number.
+    #[inline]
+    pub(super) unsafe fn named(number: usize) -> NodeRef {
+        // SAFETY: the caller's promise.
+        NodeRef(unsafe { cache::named(number) })
+    }
+
+    /// By a right to the node that the caller has.
+    #[inline]
+    fn node(&self) -> &Node {
+        // SAFETY: whoever has a right to a node may look at it; who has none has no business here.
+        let node = unsafe { self.0.as_ref() };
+        node.life.touch();
+        node
+    }
+
+    pub(crate) fn address(self) -> *const () {
+        self.0.as_ptr().cast()
+    }
+
+    /// # Safety
+    /// It came from [`NodeRef::address`].
+    pub(crate) unsafe fn from_address(address: *const ()) -> NodeRef {
+        // SAFETY: the caller's promise.
+        NodeRef(unsafe { NonNull::new_unchecked(address.cast_mut().cast()) })
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        self.node().number as usize
+    }
+
+    pub(super) fn place<'a>(self) -> &'a Place {
+        cache::place(self.number())
+    }
+
+    /// The version at which it was handed over, more or less: see [`place`](super::place).
+    pub(super) fn stamp(self) -> u32 {
+        self.place().stay().stamp()
+    }
+
+    #[inline]
+    pub(crate) fn state(self) -> State {
+        // ORDERING: Acquire pairs with `finish`: what was handed over is there.
+        State::of(self.node().state.load(Ordering::Acquire))
+    }
+
+    /// Whether a node in limbo is its peer's no more.
+    pub(super) fn is_through(self) -> bool {
+        self.state() == State::Done
+    }
+
+    /// The peer's last step. The node is not its any more.
+    #[inline]
+    fn finish(self, state: State) {
+        let release = if cfg!(leno_bug = "done_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+        // ORDERING: Release pairs with `state`.
+        self.node().state.store(state as u32, release);
+    }
+
+    /// The same, unless the owner has left.
+    fn tell(self, state: State) -> bool {
+        let told = &self.node().state;
+        // ORDERING: AcqRel: what the owner did before it left is seen.
+        told.compare_exchange(State::Open as u32, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The owner leaves a send in a peer's hands; gives what it was.
+    pub(crate) fn leave(self) -> State {
+        // ORDERING: AcqRel: what a peer did is seen, or is told.
+        State::of(self.node().state.swap(State::Gone as u32, Ordering::AcqRel))
+    }
+
+    /// One of the two that have a branch that has lost is through with it. True: the other was, too.
+    fn part(self) -> bool {
+        // ORDERING: AcqRel: the second one sees all that the first did.
+        self.node().state.swap(State::Parted as u32, Ordering::AcqRel) == State::Parted as u32
+    }
+
+    /// # Safety
+    /// The payload is the caller's, and empty.
+    #[inline]
+    pub(crate) unsafe fn put<T>(self, value: T) {
+        self.node().payload.with_mut(|payload| {
+            // SAFETY: it fits, or its box does.
+            unsafe {
+                if fits::<T>() {
+                    payload.cast::<T>().write(value);
+                } else {
+                    payload.cast::<Box<T>>().write(Box::new(value));
+                }
+            }
+        });
+    }
+
+    /// # Safety
+    /// The payload is the caller's, and holds a `T`, which is gone then.
+    #[inline]
+    pub(crate) unsafe fn take<T>(self) -> T {
+        self.node().payload.with(|payload| {
+            // SAFETY: `put` has written it.
+            unsafe {
+                if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() }
+            }
+        })
+    }
+
+    /// The anchor, of a branch.
+    #[inline]
+    fn anchor<'a>(self) -> Option<&'a Anchor> {
+        let link = self.node().link.load(Ordering::Acquire);
+        // SAFETY: a node that is not freed keeps its anchor.
+        (!link.is_null() && link.addr() & BESIDE == 0).then(|| unsafe { &*link.cast::<Anchor>() })
+    }
+
+    /// The node with the waker that counts.
+    fn beside(self) -> Option<NodeRef> {
+        // ORDERING: Acquire pairs with `park_beside`.
+        let link = self.node().link.load(Ordering::Acquire);
+        let beside = link.map_addr(|address| address & !BESIDE).cast::<Node>();
+        (link.addr() & BESIDE != 0).then(|| NodeRef(NonNull::new(beside).expect("it is a node's address")))
+    }
+
+    pub(super) fn index(self) -> usize {
+        // SAFETY: the owner has written it before it entered, and nobody changes it.
+        self.node().branch.with(|branch| unsafe { (*branch).index }) as usize
+    }
+
+    /// # Safety
+    /// The node is the caller's.
+    pub(super) unsafe fn next(self) -> u32 {
+        // SAFETY: the caller's promise.
+        self.node().branch.with(|branch| unsafe { (*branch).next })
+    }
+
+    /// # Safety
+    /// The node is the caller's.
+    pub(super) unsafe fn set_next(self, next: u32) {
+        // SAFETY: the caller's promise.
+        self.node().branch.with_mut(|branch| unsafe { (*branch).next = next });
+    }
+
+    /// Frees a node, with whatever waker is left in it.
+    ///
+    /// # Safety
+    /// The node is the caller's alone, and nothing is in its payload.
+    pub(super) unsafe fn free(self) {
+        let node = self.node();
+        let parker = node.parker.take();
+        let beside = self.beside();
+        if let Some(anchor) = self.anchor() {
+            // SAFETY: one of the nodes that the owner counted.
+            unsafe { anchor.release() };
+        }
+        if !node.link.load(Ordering::Relaxed).is_null() {
+            node.link.store(ptr::null_mut(), Ordering::Relaxed);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { cache::free(self.0) };
+        if let Some(beside) = beside {
+            // SAFETY: it was this node's.
+            unsafe { beside.free() };
+        }
+        drop(parker);
+    }
 }
 
 /// The owner's right to a node.
@@ -268,391 +351,296 @@ unsafe impl Send for Waiter {}
 unsafe impl Sync for Waiter {}
 
 impl Waiter {
-    /// A node for a plain operation; its word is OPEN once it is parked.
-    pub(crate) fn plain() -> Waiter {
-        Waiter::alloc(ptr::null(), 0)
+    /// A node for a plain operation, parked with `waker`.
+    pub(crate) fn plain(waker: Waker) -> Waiter {
+        let node = Waiter::open(Kind::Plain);
+        node.0.node().parker.set(waker);
+        node
     }
 
-    /// A select's anchor; its word is BUSY.
-    pub(crate) fn anchor() -> Waiter {
-        let anchor = Waiter::plain();
-        anchor.node().word.reset(false);
-        anchor.node().shared.store(1, Ordering::Relaxed);
-        anchor
+    /// A node in nobody's line, with what was received already.
+    pub(crate) fn holding<T>(value: T) -> Waiter {
+        let node = Waiter::open(Kind::Plain);
+        // SAFETY: a new node.
+        unsafe { node.0.put(value) };
+        node.0.finish(State::Done);
+        node
     }
 
-    /// The node of branch `branch` of `anchor`'s select.
-    pub(crate) fn branch(anchor: &Waiter, branch: usize) -> Waiter {
-        anchor.node().shared.fetch_add(1, Ordering::Relaxed);
-        Waiter::alloc(anchor.0.0.as_ptr(), branch)
+    /// A node for a branch.
+    pub(crate) fn branch(anchor: &Anchor, index: usize) -> Waiter {
+        let node = Waiter::open(Kind::Branch);
+        node.0.node().link.store(ptr::from_ref(anchor).cast_mut().cast(), Ordering::Relaxed);
+        let branch = Branch { index: u32::try_from(index).expect("fewer branches than nodes"), next: 0 };
+        // SAFETY: a new node.
+        node.0.node().branch.with_mut(|place| unsafe { *place = branch });
+        node
     }
 
-    fn alloc(anchor: *const Node, branch: usize) -> Waiter {
-        let node = NodeRef(cache::alloc());
-        // SAFETY: nobody else knows the node yet.
-        unsafe { node.get() }.place.with_mut(|place| unsafe { *place = Place { anchor, branch, rank: 0 } });
+    fn open(kind: Kind) -> Waiter {
+        let node = NodeRef(cache::alloc(kind));
+        node.reopen();
         Waiter(node)
     }
 
-    fn node(&self) -> &Node {
-        // SAFETY: this is the owner's right.
-        unsafe { self.0.get() }
+    /// Makes a node that is the owner's ready to enter.
+    pub(crate) fn reopen(&self) {
+        self.0.reopen();
     }
 
+    /// The owner's right to a node of a future, or one that came back.
+    pub(crate) fn of(node: NodeRef) -> Waiter {
+        Waiter(node)
+    }
+
+    #[inline]
     pub(crate) fn as_ref(&self) -> NodeRef {
         self.0
     }
 
-    pub(crate) fn word(&self) -> &Word {
-        &self.node().word
+    #[inline]
+    pub(crate) fn number(&self) -> usize {
+        self.0.number()
     }
 
-    pub(crate) fn rank(&self) -> u64 {
-        self.node().rank()
-    }
-
-    /// Has a node that was first in line, and was missed there, enter in front of those that never had a rank.
-    pub(crate) fn keep_place(&self) {
-        if self.rank() == 0 {
-            self.set_rank(1);
-        }
-    }
-
-    /// Sets the rank of a node that stands in no queue.
-    pub(crate) fn set_rank(&self, rank: u64) {
-        // SAFETY: before entering, the place is the owner's (invariant 4).
-        self.node().place.with_mut(|place| unsafe { (*place).rank = rank });
-    }
-
-    /// Whether `waker` is the one that the operation is parked with. Meaningful only if the word was found OPEN
-    /// since: then the parker is alive, and an equal identity means the same task.
+    /// Whether `waker` is the one that the operation is parked with.
     pub(crate) fn parked_by(&self, waker: &Waker) -> bool {
-        // SAFETY: the identity is the owner's only.
-        self.node().identity.with(|identity| unsafe { *identity == identify(waker) })
+        self.0.beside().unwrap_or(self.0).node().parker.is(waker)
     }
 
-    /// Stores the parker, and gives the previous one back, to be dropped where foreign code may run.
-    ///
-    /// # Safety
-    /// No peer can claim the operation: it stands in no queue, or its word is BUSY.
-    pub(crate) unsafe fn park(&self, waker: Waker) -> Option<Waker> {
-        // SAFETY: the identity is the owner's only; the parker is by the caller's promise.
-        self.node().identity.with_mut(|identity| unsafe { *identity = identify(&waker) });
-        // SAFETY: as above.
-        self.node().parker.with_mut(|parker| unsafe { (*parker).replace(waker) })
+    /// Puts a waker beside the one that the operation is parked with; gives back the one that was there before. It counts
+    /// once the word has been changed while the operation still waited: a peer that pops it later sees it.
+    pub(crate) fn park_beside(&self, waker: Waker) -> Option<Waiter> {
+        let before = self.0.beside().map(Waiter);
+        let beside = Waiter::plain(waker).0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
+        // ORDERING: Release pairs with `beside`.
+        self.0.node().link.store(beside, Ordering::Release);
+        before
     }
 
-    /// # Safety
-    /// The payload is the owner's (invariant 4) and empty.
-    pub(crate) unsafe fn put<T>(&self, value: T) {
-        // SAFETY: the caller's promise.
-        unsafe { self.node().put(value) }
-    }
-
-    /// # Safety
-    /// The payload is the owner's (invariant 4), and whatever was put was a `T`.
-    pub(crate) unsafe fn take<T>(&self) -> Option<T> {
-        // SAFETY: the caller's promise.
-        unsafe { self.node().take() }
-    }
-
-    /// Where this branch node is.
-    pub(crate) fn hand(&self) -> Hand {
-        // ORDERING: Acquire pairs with `part`.
-        match self.node().shared.load(Ordering::Acquire) {
-            IN_QUEUE => Hand::Queue,
-            POPPED => Hand::Peer,
-            _parted => Hand::Back,
+    /// A peer may have the waker that was beside it before: that is kept for as long as this node.
+    pub(crate) fn keep_beside(&self, before: Option<Waiter>) {
+        if let (Some(beside), Some(before)) = (self.0.beside(), before) {
+            let before = before.0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
+            beside.node().link.store(before, Ordering::Release);
         }
     }
 
-    /// Gives up a branch node that a peer has popped: whoever parts last frees it.
-    ///
-    /// The branch that is DONE is the owner's alone: free it instead.
-    pub(crate) fn part(self) {
-        // SAFETY: this consumes the owner's right.
-        unsafe { part(self.0) }
+    /// Says which other branch's node is matched by this one.
+    pub(crate) fn pair(&self, other: &Waiter) {
+        // SAFETY: the node is its owner's, or stands in the word on one side only, where nobody looks at this.
+        unsafe { self.0.set_next(other.number() as u32) };
     }
 
-    /// Frees a node that is the owner's alone.
+    /// Frees a node that is the owner's alone; the payload is empty.
     pub(crate) fn free(self) {
-        // SAFETY: the right is consumed and, by the caller's knowledge of the protocol, the only one left.
-        let parker = unsafe { self.node().take_parker() };
-        // SAFETY: as above. A parker that was never taken is dropped after this, as foreign code.
-        unsafe { free(self.0) };
-        drop(parker);
+        // SAFETY: consumes the owner's right.
+        unsafe { self.0.free() };
     }
 
-    /// Gives up a plain node whose word is BUSY, and which a peer has popped: if the peer has been here already
-    /// the node is freed, otherwise the peer will find the owner gone.
-    pub(crate) fn abandon(self) {
-        // SAFETY: BUSY: the parker is the owner's.
-        let parker = unsafe { self.node().take_parker() };
-        if self.word().leave().missed {
+    /// Frees a branch's node that is the owner's alone; the anchor does not count it.
+    pub(crate) fn free_branch(self) {
+        self.0.node().link.store(ptr::null_mut(), Ordering::Relaxed);
+        self.free();
+    }
+
+    /// Has the select of a node that was popped look for itself at that branch; gives the waker.
+    pub(super) fn poke(self) -> Option<Waker> {
+        let popped = Popped { node: self.0, two: None };
+        match popped.notify() {
+            Notified::Told(waker) => waker,
+            Notified::Gone(..) => unreachable!("a select's node is not a plain one"),
+        }
+    }
+
+    /// Gives up the node of a branch that has lost and that a peer has popped.
+    pub(crate) fn part(self) {
+        if self.0.part() {
             self.free();
         }
-        drop(parker);
-    }
-
-    /// Ends a select whose word is BUSY; gives the parker, to be dropped where foreign code may run.
-    pub(crate) fn leave_anchor(&self) -> Option<Waker> {
-        // SAFETY: BUSY: the parker is the owner's.
-        let parker = unsafe { self.node().take_parker() };
-        let _ = self.word().leave();
-        parker
-    }
-
-    /// Ends a select in whatever state it is; as [`Waiter::leave_anchor`].
-    pub(crate) fn leave_anchor_from_any(&self) -> (State, Option<Waker>) {
-        let left = self.word().leave().state;
-        let parker = match left {
-            // Whoever has claimed it takes the parker.
-            State::Claimed(_) => None,
-            // SAFETY: from GONE on nobody can claim it.
-            _ => unsafe { self.node().take_parker() },
-        };
-        (left, parker)
-    }
-
-    /// Gives up an anchor: the last branch node or this call frees it.
-    pub(crate) fn release_anchor(self) {
-        // SAFETY: the word is GONE or DONE and the parker untouched by any peer from here on, or it was taken.
-        unsafe { release_anchor(self.0) }
     }
 }
 
-/// The peer's right to a node that was popped.
+impl NodeRef {
+    fn reopen(self) {
+        // ORDERING: Relaxed: nobody else has it.
+        self.node().state.store(State::Open as u32, Ordering::Relaxed);
+    }
+}
+
+/// A node that was taken out of the word, and the operation of which may still have to be claimed.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Popped(NodeRef);
-
-// SAFETY: it is a unique right, as `Waiter`.
-unsafe impl Send for Popped {}
+pub(crate) struct Popped {
+    node: NodeRef,
+    /// It is a select that waits on both sides; the side of the node.
+    two: Option<u64>,
+}
 
 impl Popped {
     /// # Safety
-    /// The caller has just taken the node out of its queue.
-    pub(super) unsafe fn new(node: NodeRef) -> Popped {
-        Popped(node)
+    /// The caller has just taken the node out, by changing the word from `word`.
+    #[inline]
+    pub(super) unsafe fn new(word: Word) -> Popped {
+        let two = word.has(super::word::TWO).then(|| word.side());
+        // SAFETY: popped is claimed.
+        Popped { node: unsafe { NodeRef::named(word.first()) }, two }
     }
 
-    /// Claims the operation. `Err`: it is over or in other hands; the node was handed back and the peer goes on
-    /// as if nobody had waited there.
-    pub(crate) fn claim(self) -> Option<Claim> {
-        // SAFETY: this is the peer's right; a branch node keeps its anchor alive (invariant 3).
-        let (node, anchor) = unsafe {
-            let node = self.0.get();
-            (node, node.anchor().map(|anchor| anchor.get()))
-        };
-        let Some(anchor) = anchor else {
-            return match node.word.claim(0) {
-                Claimed::Yes => Some(Claim(self.0)),
-                Claimed::Missed => None,
-                Claimed::Over => {
-                    // SAFETY: the owner is gone (invariant 2).
-                    unsafe { free(self.0) };
-                    None
-                }
-            };
-        };
-        // ORDERING: Release: an owner that later sees the mark in the word sees this too.
-        if cfg!(leno_bug = "popped_overwrites") {
-            node.shared.swap(POPPED, Ordering::AcqRel);
-        } else {
-            node.shared.fetch_or(POPPED, Ordering::AcqRel);
+    /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or it is the
+    /// caller's own, or its senior; the node has been disposed of, or is in `by`.
+    #[inline]
+    pub(crate) fn claim(self, side: u64, by: &mut By<'_>) -> Option<Claim> {
+        if self.node.node().link.load(Ordering::Relaxed).is_null() {
+            return Some(Claim(self.node));
         }
-        match anchor.word.claim(node.branch()) {
-            Claimed::Yes => Some(Claim(self.0)),
-            Claimed::Missed | Claimed::Over => {
-                // SAFETY: this consumes the peer's right.
-                unsafe { part(self.0) };
+        self.claim_linked(side, by)
+    }
+
+    #[cold]
+    fn claim_linked(self, side: u64, by: &mut By<'_>) -> Option<Claim> {
+        let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
+        let node = self.node;
+        let chosen = match self.two {
+            // SAFETY: popped; the pair was named before TWO was raised, and both live as long as the select waits.
+            Some(own) if own != side => unsafe { NodeRef::named(node.next() as usize) },
+            _ => node,
+        };
+        if !by.may_claim(anchor, node, self.two.is_some()) {
+            return None;
+        }
+        match anchor.claim(node, chosen.number()) {
+            Claiming::Yes => Some(Claim(chosen)),
+            Claiming::GivenBack => None,
+            Claiming::Over => {
+                self.part();
                 None
             }
         }
     }
 
-    /// Tells the operation to look, and gives its waker. `Err`: nobody was told, since the operation was over or in
-    /// other hands; with what its owner has left behind, if it left just now.
-    pub(crate) fn notify(self) -> Result<Option<Waker>, Option<Abandoned>> {
-        self.claim().ok_or(None)?.notify().map_err(Some)
+    fn part(self) {
+        if self.node.part() {
+            // SAFETY: both are through with it.
+            unsafe { self.node.free() };
+        }
     }
 
-    /// The rank that its owner gave it before it entered.
-    #[cfg(any(test, leno_loom, leno_shuttle))]
-    pub(super) fn rank(&self) -> u64 {
-        // SAFETY: this is the peer's right.
-        unsafe { self.0.get() }.rank()
-    }
-
-    /// Ends a node that stands in a queue which is being dropped: its future was forgotten, so that no owner
-    /// comes back for it. A value that it sends, and a select's share of it, stay forgotten.
-    pub(super) fn bury(self) {
-        // SAFETY: this is the peer's right, and the owner's was forgotten.
-        unsafe {
-            let node = self.0.get();
-            if node.anchor().is_none() {
-                let parker = node.take_parker();
-                node.payload.with_mut(|payload| (*payload).full = false);
-                free(self.0);
-                drop(parker);
+    /// Tells the operation to look for itself; gives its waker.
+    pub(crate) fn notify(self) -> Notified {
+        let Some(anchor) = self.node.anchor() else {
+            return match Claim(self.node).look() {
+                Ok(waker) => Notified::Told(waker),
+                Err((claim, waker)) => Notified::Gone(claim, waker),
+            };
+        };
+        match anchor.poke(self.node) {
+            Ok(waker) => Notified::Told(waker),
+            Err(()) => {
+                self.part();
+                Notified::Told(None)
             }
         }
     }
 }
 
-/// An operation that a peer has claimed.
+/// What came of telling an operation to look for itself.
+#[must_use]
+pub(crate) enum Notified {
+    /// It was told, or was over; with its waker.
+    Told(Option<Waker>),
+    /// Its owner has left: a send, whose value is the caller's.
+    Gone(Claim, Option<Waker>),
+}
+
+impl NodeRef {
+    /// The waker that counts.
+    fn take_parker(self) -> Option<Waker> {
+        self.beside().unwrap_or(self).node().parker.take()
+    }
+}
+
+/// An operation that is the caller's to complete.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Claim(NodeRef);
 
-/// A claimed operation whose owner has left: the peer disposes of the node, and of what is in it. It holds foreign
-/// things, so it must be dropped where foreign code may run.
-#[must_use]
-#[derive(Debug)]
-pub(crate) struct Abandoned {
-    node: NodeRef,
-    _parker: Option<Waker>,
-}
-
-// SAFETY: it is a unique right, with a waker.
-unsafe impl Send for Abandoned {}
-
 impl Claim {
-    fn node(&self) -> &Node {
-        // SAFETY: this is the peer's right.
-        unsafe { self.0.get() }
-    }
-
-    fn word(&self) -> &Word {
-        match self.node().anchor() {
-            None => &self.node().word,
-            // SAFETY: a branch node keeps its anchor alive (invariant 3).
-            Some(anchor) => &unsafe { anchor.get() }.word,
-        }
-    }
-
     /// Takes the value that the operation sends.
     ///
     /// # Safety
     /// The operation sends a `T`.
-    pub(crate) unsafe fn take<T>(&mut self) -> T {
-        // SAFETY: claimed (invariant 4).
-        unsafe { self.node().take() }.expect("an operation that sends holds a value")
+    #[inline]
+    pub(crate) unsafe fn take<T>(&self) -> T {
+        // SAFETY: claimed.
+        unsafe { self.0.take() }
     }
 
-    /// Gives the operation the value that it receives.
+    /// Gives the operation what it receives.
     ///
     /// # Safety
-    /// The payload is empty.
-    pub(crate) unsafe fn put<T>(&mut self, value: T) {
-        // SAFETY: claimed (invariant 4).
-        unsafe { self.node().put(value) }
+    /// The operation receives a `T`, or is to be redirected.
+    #[inline]
+    pub(crate) unsafe fn put<T>(&self, value: T) {
+        // SAFETY: claimed.
+        unsafe { self.0.put(value) };
     }
 
-    /// Stamps the hand-over with its place in the order of hand-overs.
-    pub(crate) fn stamp(&mut self, rank: u64) {
-        // SAFETY: popped and claimed: nobody else reads the place now.
-        self.node().place.with_mut(|place| unsafe { (*place).rank = rank });
+    /// Says that it happened; gives its waker, to be called where foreign code may run.
+    #[inline]
+    pub(crate) fn done(self) -> Option<Waker> {
+        self.finish(State::Done)
     }
 
-    /// Completes the operation; the waker is to be called where foreign code may run.
-    pub(crate) fn complete(self) -> Result<Option<Waker>, Abandoned> {
-        let parker = self.take_parker();
-        if self.word().done(self.node().branch()) {
-            Ok(parker)
-        } else {
-            Err(Abandoned { node: self.0, _parker: parker })
+    /// Says that what it receives is, or will be, in the node that it was given.
+    pub(super) fn redirect(self, to: NodeRef) -> Option<Waker> {
+        // SAFETY: claimed.
+        unsafe { self.0.put(to) };
+        self.finish(State::Redirect)
+    }
+
+    /// As [`Claim::done`], where it matters that the owner is there to take what it gets. `Err`: it has left.
+    pub(crate) fn grant(self) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+        self.tell(State::Done)
+    }
+
+    /// Says that nothing happened, after it had been claimed. `Err`: the owner of a send has left, and its value is the
+    /// caller's.
+    pub(crate) fn look(self) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+        self.tell(State::Look)
+    }
+
+    fn tell(self, state: State) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+        let waker = self.take_waker();
+        if self.0.tell(state) { Ok(waker) } else { Err((self, waker)) }
+    }
+
+    /// The owner has left, and the caller has its value: nothing is left to be done.
+    pub(crate) fn bury(self) {
+        self.0.finish(State::Done);
+    }
+
+    #[inline]
+    fn finish(self, state: State) -> Option<Waker> {
+        let waker = self.take_waker();
+        self.0.finish(state);
+        waker
+    }
+
+    #[inline]
+    fn take_waker(&self) -> Option<Waker> {
+        if self.0.node().link.load(Ordering::Relaxed).is_null() {
+            return self.0.node().parker.take();
         }
-    }
-
-    /// Tells the operation to look.
-    pub(crate) fn notify(self) -> Result<Option<Waker>, Abandoned> {
-        let parker = self.take_parker();
-        let anchor = self.node().anchor();
-        if !self.word().notified() {
-            return Err(Abandoned { node: self.0, _parker: parker });
-        }
-        if anchor.is_some() {
-            // SAFETY: this consumes the peer's right. (A plain node is the owner's again already.)
-            unsafe { part(self.0) };
-        }
-        Ok(parker)
-    }
-
-    fn take_parker(&self) -> Option<Waker> {
-        let node = match self.node().anchor() {
-            None => self.node(),
-            // SAFETY: a branch node keeps its anchor alive (invariant 3).
-            Some(anchor) => unsafe { anchor.get() },
-        };
-        // SAFETY: claimed (invariant 4).
-        unsafe { node.take_parker() }
-    }
-}
-
-impl Abandoned {
-    /// Takes the value that was to be received, or that the owner left behind.
-    ///
-    /// # Safety
-    /// Whatever was put was a `T`.
-    pub(crate) unsafe fn take<T>(&mut self) -> Option<T> {
-        // SAFETY: the owner left while it was claimed: the payload is still the peer's.
-        unsafe { self.node.get().take() }
-    }
-}
-
-impl Drop for Abandoned {
-    fn drop(&mut self) {
-        // SAFETY: this consumes the peer's right; a plain node's owner is gone.
-        unsafe {
-            if self.node.get().anchor().is_some() {
-                part(self.node);
-            } else {
-                free(self.node);
-            }
+        match self.0.anchor() {
+            Some(anchor) => anchor.take_parker(),
+            None => self.0.take_parker(),
         }
     }
 }
 
-/// # Safety
-/// Consumes one of the two rights to a branch node that was popped.
-unsafe fn part(node: NodeRef) {
-    // SAFETY: by the right that is consumed.
-    let hand = &unsafe { node.get() }.shared;
-    // ORDERING: AcqRel: whoever comes second sees all that the first did with the node.
-    if hand.fetch_add(PARTED, Ordering::AcqRel) >= PARTED {
-        // SAFETY: both rights are gone.
-        unsafe { free(node) };
-    }
-}
-
-/// # Safety
-/// No other right to the node is left; its parker is taken and its payload empty.
-unsafe fn free(node: NodeRef) {
-    // SAFETY: as promised.
-    if let Some(anchor) = unsafe { node.get() }.anchor() {
-        // SAFETY: the branch node's count.
-        unsafe { release_anchor(anchor) };
-    }
-    // SAFETY: as promised.
-    unsafe { cache::free(node.0) };
-}
-
-/// # Safety
-/// Consumes one count of the anchor.
-unsafe fn release_anchor(anchor: NodeRef) {
-    // SAFETY: by the count that is consumed.
-    let node = unsafe { anchor.get() };
-    // ORDERING: AcqRel: the last one sees all that the others did.
-    if node.shared.fetch_sub(1, Ordering::AcqRel) == 1 {
-        // SAFETY: the last count.
-        let parker = unsafe { node.take_parker() };
-        // SAFETY: as above.
-        unsafe { cache::free(anchor.0) };
-        drop(parker);
-    }
-}
-
-fn identify(waker: &Waker) -> Identity {
-    (waker.data(), waker.vtable())
+/// The side opposite to `side`.
+#[inline(always)]
+pub(crate) const fn opposite(side: u64) -> u64 {
+    side ^ SENDERS
 }

@@ -1,29 +1,33 @@
 //! One suspended operation and its driver: what every future of a channel or a lock is made of.
 //!
-//! A primitive says in a [`Branch`] how to look, how to enter its queue and what an outcome means; the driver
-//! here does the rest, once for all of them: polling, changing wakers, moving between executors, leaving.
-//! `select` drives the same branches by a driver of its own, several under one claim word.
+//! A primitive says in a [`Branch`] how to look, how to enter its line, and what an outcome means; the driver here does the
+//! rest, once for all of them: polling, other wakers, leaving, blocking. `select` drives the same branches by a driver of
+//! its own, several under one anchor.
 //!
 //! ```text
-//!          attempt: nothing           DONE
-//!   idle ───────────────────▶ waits ────────▶ over
-//!    ▲                          │
-//!    └──────────────────────────┘ NOTIFIED, or the mark was left: the node is ours again
+//!             register
+//!   fresh ───────────────▶ waits ──────── DONE, REDIRECT ─────▶ over
+//!    ▲ │                    │ │                                  ▲
+//!    │ └─── attempt ────────┼─┼──────────────────────────────────┤
+//!    └──────── LOOK ────────┘ └─ left in a peer's hands (GONE) ──┘
 //! ```
 //!
-//! An operation that was notified and finds what it was notified of claimed but not yet published stays out of the
-//! line, with its place, until that is decided: in the line it could be notified once more, for something else.
+//! A future is the branch and one word more, which is the stage or the node: three words for a send of a word, two for a
+//! receive. A node is had, and a waker cloned, only when waiting is certain.
 //!
-//! While it waits, the word is OPEN; a poll that wants to look (a buffered channel, a lock) or to change the
-//! waker goes through BUSY. A peer in the middle of its work (CLAIMED) is never waited for: the poll wakes
-//! itself and returns, to look again once others have run.
+//! A poll never spins: if what it needs is in the hands of a thread that is not through with it, it wakes its own task and
+//! returns, so that the others on its executor run first. Calls that have to say now whether something happened (`try_`
+//! forms, deadlines, `into_inner`) wait for those few instructions.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::ptr;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
-use super::node::{NodeRef, Waiter};
-use super::word::{Busied, State};
+use super::anchor::By;
+use super::cache;
+use super::node::{NodeRef, State, Waiter};
 use crate::prim;
 use crate::task::{budget, thread};
 
@@ -34,104 +38,85 @@ pub(crate) enum Attempt<R> {
     Ready(R),
     /// Nothing.
     Wait,
-    /// What it needs is claimed by somebody, but not yet published: look again soon.
+    /// What it needs is in the hands of somebody who is not through with it: look again soon.
     Again,
 }
 
 impl<R> Attempt<R> {
-    pub(crate) fn is_ready(&self) -> bool {
-        matches!(self, Attempt::Ready(_))
+    #[inline]
+    pub(crate) fn map<S>(self, f: impl FnOnce(R) -> S) -> Attempt<S> {
+        match self {
+            Attempt::Ready(output) => Attempt::Ready(f(output)),
+            Attempt::Wait => Attempt::Wait,
+            Attempt::Again => Attempt::Again,
+        }
     }
 }
 
-/// What became of an operation that entered its queue.
-#[must_use]
-#[derive(Debug)]
-pub(crate) enum Enter<R> {
-    /// It did not wait. The payload is empty.
-    Ready(R),
-    /// It stands in no queue: attempt again. The payload is where [`Branch::stow`] put it.
-    Refused,
-    /// It waits.
-    Waits,
-    /// It waits, and something has come up since the attempt.
-    Look,
-}
-
-/// What helping did for an operation that waits.
-#[must_use]
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Nudged {
-    /// All that can be done is done; peers do the rest.
-    Settled,
-    /// As [`Attempt::Again`].
-    Again,
-    /// The operation has to attempt by itself.
-    Attempt,
-}
-
-/// One operation of a primitive: the way in, the way out.
-///
-/// The driver calls `attempt`, `enter`, `pass_on` only while no peer can claim the operation, or, for `enter`, as
-/// the step that makes it claimable.
+/// An operation of one primitive.
 pub(crate) trait Branch {
     type Output;
 
-    /// Completes without waiting, if it can be done now. `own` is the anchor of the select that attempts, where
-    /// it has another branch on the other side of the same queue.
-    fn attempt(&mut self, own: Option<NodeRef>) -> Attempt<Self::Output>;
-
-    /// Moves what the operation sends into the node.
-    fn stow(&mut self, _waiter: &Waiter) {}
-
-    /// Moves it back; the node is the owner's.
-    fn unstow(&mut self, _waiter: &Waiter) {}
-
-    /// Enters the queue, or completes.
-    ///
-    /// # Safety
-    /// The node stands in no queue, is parked, and is stowed.
-    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<Self::Output>;
-
-    /// Whether an operation that waits should look although nobody told it to: the channel is closed, or the lock
-    /// is free, and whoever is first in line may be long in coming.
-    fn is_worth_a_look(&self) -> bool {
-        false
-    }
-
-    /// Helps on an operation that waits and looks.
-    fn nudge(&mut self) -> Nudged {
-        Nudged::Settled
-    }
-
-    /// Leaves the queue: true if the node stood there still.
-    ///
-    /// # Safety
-    /// The node has entered, and the caller is its owner.
-    unsafe fn remove(&self, waiter: &Waiter) -> bool;
-
-    /// The outcome of an operation that a peer has done.
-    ///
-    /// # Safety
-    /// The word said DONE, and the outcome was not taken yet.
-    unsafe fn finish(&mut self, waiter: &Waiter) -> Self::Output;
-
-    /// Tells the next in line: this operation was notified and leaves without having taken anything.
-    fn pass_on(&mut self) {}
-
-    /// Whether it has nothing left to do: a send whose value is gone.
-    fn is_spent(&self) -> bool {
-        false
-    }
-
-    /// Disposes of the outcome of an operation whose future was dropped before it could give it; `rank` is the
-    /// hand-over's place in the order of hand-overs.
-    fn discard(&mut self, output: Self::Output, rank: u64);
-
-    /// Where it waits: equal places with different sides must not meet in one select.
-    fn place(&self) -> Option<(*const (), bool)> {
+    /// One try, on the shortest way: what it does not find may be there all the same.
+    #[inline(always)]
+    fn quick(&mut self) -> Option<Self::Output> {
         None
     }
+
+    /// Looks.
+    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output>;
+
+    /// Moves what is to be sent into the node.
+    fn stow(&mut self, _node: NodeRef) {}
+
+    /// Moves it back.
+    fn unstow(&mut self, _node: NodeRef) {}
+
+    /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
+    /// to look at first; the node stands nowhere.
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool;
+
+    /// Takes its node out of the line. False: a peer has it.
+    fn leave(&self, node: &Waiter) -> bool;
+
+    /// Changes the version while the node waits. False: a peer has it.
+    fn touch(&self, node: &Waiter) -> bool;
+
+    /// The outcome in a node that is DONE.
+    ///
+    /// # Safety
+    /// The node is this operation's, and the outcome was not taken yet.
+    unsafe fn finish(&mut self, node: NodeRef) -> Self::Output;
+
+    /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
+    fn abandon(&mut self, node: Waiter) -> bool;
+
+    /// Told to look for itself, it leaves without having looked.
+    fn pass_on(&mut self) {}
+
+    /// Told to look for itself, it does so.
+    fn told(&mut self) {}
+
+    /// Disposes of an outcome that nobody wants.
+    fn restore(&mut self, output: Self::Output);
+
+    /// Drops what is to be sent.
+    fn discard(&mut self) {}
+
+    /// Whether both sides of one thing can wait there: where, and on which side.
+    fn place(&self) -> Option<(*const (), u64)> {
+        None
+    }
+}
+
+/// Leaves a send in a peer's hands, for [`Branch::abandon`]. True: nothing happened.
+pub(crate) fn abandon_send(node: Waiter) -> bool {
+    match node.as_ref().leave() {
+        State::Open => cache::leave_in_limbo(node.as_ref()),
+        State::Look => return true,
+        _ => node.free(),
+    }
+    false
 }
 
 /// Has the task polled again once others have run.
@@ -149,356 +134,367 @@ pub(crate) fn look_again(cx: &mut Context<'_>) {
 pub(crate) enum Cancelled<R> {
     /// Nothing happened; what was to be sent is in the branch again.
     Undone,
-    /// It had happened; with the hand-over's rank.
-    Done(R, u64),
-    /// A peer took it and is not through yet.
+    /// It had happened.
+    Done(R),
+    /// It was left to a peer.
     Taken,
 }
-
-/// How long a thread pauses that is told to look again, in the terms of [`thread::pause`].
-const PAUSE: u32 = 8;
 
 /// A future over one [`Branch`].
 #[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
     branch: B,
-    waiter: Option<Waiter>,
-    stage: Stage,
-    /// Whether it has waited while there was something: a notification that it got meanwhile may have been for
-    /// something else than what it took.
-    looked: bool,
+    at: *const (),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// In no queue. A waiter, if any, is ours, and says that it was notified: it owes the next in line to look.
-    Idle,
-    /// In a queue, or in a peer's hands.
-    Waits,
-    /// As `Waits`; there was something at the last look, perhaps claimed but not yet published.
-    Looks,
-    /// Completed, or lent to a select.
-    Over,
-}
+/// Not begun, or told to look: what is to be sent is in the branch.
+const FRESH: *const () = ptr::null();
+/// Completed.
+const OVER: *const () = ptr::without_provenance(1);
+/// A select drives it: what is to be sent is in a node of that.
+const LENT: *const () = ptr::without_provenance(2);
+/// Beside a node's address: it is not this operation's own, which was redirected to it.
+const REDIRECTED: usize = 4;
 
 impl<B: Branch> Operation<B> {
+    #[inline]
     pub(crate) fn new(branch: B) -> Self {
-        Operation { branch, waiter: None, stage: Stage::Idle, looked: false }
+        Operation { branch, at: FRESH }
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.stage == Stage::Over
+        self.at == OVER
     }
 
-    /// Whether nothing was begun with it: it was not polled yet.
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {
-        self.stage == Stage::Idle && self.waiter.is_none()
+        self.at == FRESH
     }
 
-    /// Whether it may still be in a queue.
+    /// Ends a fresh operation: what is to be sent is the caller's.
+    pub(crate) fn end(&mut self) {
+        self.at = OVER;
+    }
+
+    /// Whether it may still be in a line.
     pub(crate) fn waits(&self) -> bool {
-        self.waiter.is_some()
+        !matches!(self.at, FRESH | OVER | LENT)
+    }
+
+    pub(crate) fn branch(&self) -> &B {
+        &self.branch
     }
 
     pub(crate) fn branch_mut(&mut self) -> &mut B {
         &mut self.branch
     }
 
-    /// Lends the operation, which does not wait, to another driver, or takes it back.
-    pub(crate) fn set_lent(&mut self, lent: bool) {
-        self.stage = if lent { Stage::Over } else { Stage::Idle };
+    fn node(&self) -> (Waiter, bool) {
+        debug_assert!(self.waits());
+        let address = self.at.map_addr(|address| address & !REDIRECTED);
+        // SAFETY: neither fresh, nor over, nor lent: `wait_as` has put it there.
+        let node = unsafe { NodeRef::from_address(address) };
+        (Waiter::of(node), self.at.addr() & REDIRECTED != 0)
     }
 
-    #[inline]
+    fn wait_as(&mut self, node: NodeRef, redirected: bool) {
+        self.at = node.address().map_addr(|address| address | if redirected { REDIRECTED } else { 0 });
+    }
+
+    #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
         if !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if self.stage == Stage::Idle {
-            if let Some(polled) = self.attempt_idle(cx) {
-                return polled;
+        if self.at == FRESH {
+            if let Some(output) = self.branch.quick() {
+                self.at = OVER;
+                return Poll::Ready(output);
             }
         }
-        self.poll_waiting(cx)
+        self.poll_slowly(cx)
     }
 
-    /// Attempts while in no queue. `None`: there is nothing.
-    #[inline]
-    fn attempt_idle(&mut self, cx: &mut Context<'_>) -> Option<Poll<B::Output>> {
-        match self.branch.attempt(None) {
-            Attempt::Ready(output) => Some(self.over(output)),
-            Attempt::Wait => None,
-            Attempt::Again if cfg!(leno_bug = "again_joins_the_line") => None,
-            Attempt::Again => {
-                // Not into the line: a notification for somebody else's value would be lost on it.
-                look_again(cx);
-                Some(Poll::Pending)
+    #[inline(never)]
+    fn poll_slowly(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
+        assert!(self.at != OVER, "a leno operation was polled after it had completed");
+        if self.at != FRESH {
+            match self.look(cx) {
+                Some(polled) => return polled,
+                None => debug_assert!(self.at == FRESH),
             }
         }
-    }
-
-    fn over(&mut self, output: B::Output) -> Poll<B::Output> {
-        Poll::Ready(self.complete(output))
-    }
-
-    fn complete(&mut self, output: B::Output) -> B::Output {
-        self.stage = Stage::Over;
-        if let Some(waiter) = self.waiter.take() {
+        let mut waiter = None;
+        let polled = loop {
+            match self.attempt_by(&mut By::plain()) {
+                Attempt::Ready(output) => break Poll::Ready(output),
+                Attempt::Again => {
+                    look_again(cx);
+                    break Poll::Pending;
+                }
+                Attempt::Wait => {}
+            }
+            let node = waiter.take().unwrap_or_else(|| Waiter::plain(cx.waker().clone()));
+            if self.enter(&node, false) {
+                self.wait_as(node.as_ref(), false);
+                return Poll::Pending;
+            }
+            waiter = Some(node);
+        };
+        if let Some(waiter) = waiter {
             waiter.free();
-            if self.looked {
-                self.branch.pass_on();
-            }
         }
+        polled
+    }
+
+    /// Looks at an operation that waits. `None`: it is fresh again.
+    fn look(&mut self, cx: &mut Context<'_>) -> Option<Poll<B::Output>> {
+        loop {
+            let (node, redirected) = self.node();
+            match node.as_ref().state() {
+                State::Open if redirected => look_again(cx),
+                State::Open => {
+                    if !node.parked_by(cx.waker()) {
+                        self.park(&node, cx);
+                    }
+                }
+                State::Done => return Some(Poll::Ready(self.take_outcome(node))),
+                State::Redirect => {
+                    self.follow(node);
+                    continue;
+                }
+                State::Look => {
+                    self.take_back(node);
+                    self.branch.told();
+                    return None;
+                }
+                state => unreachable!("a waiting operation is {state:?}"),
+            }
+            return Some(Poll::Pending);
+        }
+    }
+
+    /// The future has moved to another task, as far as the waker tells.
+    #[cold]
+    fn park(&self, node: &Waiter, cx: &mut Context<'_>) {
+        let before = node.park_beside(cx.waker().clone());
+        if self.branch.touch(node) {
+            if let Some(before) = before {
+                before.free();
+            }
+        } else {
+            // A peer has it, and may have either waker.
+            node.keep_beside(before);
+            look_again(cx);
+        }
+    }
+
+    fn take_outcome(&mut self, node: Waiter) -> B::Output {
+        self.at = OVER;
+        // SAFETY: DONE, and over after this.
+        let output = unsafe { self.branch.finish(node.as_ref()) };
+        node.free();
         output
     }
 
-    /// After an attempt that found nothing, or while it waits.
-    #[cold]
-    #[inline(never)]
-    fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
+    /// What it receives is, or will be, in another node.
+    fn follow(&mut self, node: Waiter) {
+        // SAFETY: REDIRECT says that an address is in there.
+        let to = unsafe { node.as_ref().take::<NodeRef>() };
+        self.wait_as(to, true);
+        node.free();
+    }
+
+    /// Its node is its own, and nothing happened.
+    fn take_back(&mut self, node: Waiter) {
+        self.branch.unstow(node.as_ref());
+        self.at = FRESH;
+        node.free();
+    }
+
+    /// Looks, for a fresh operation.
+    #[inline]
+    pub(crate) fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<B::Output> {
+        let attempt = self.branch.attempt(by);
+        let Attempt::Ready(output) = attempt else {
+            // Somebody was told of a close, say.
+            if by.has_wakes() {
+                by.wake();
+            }
+            return attempt;
+        };
+        self.at = OVER;
+        Attempt::Ready(if by.has_wakes() { self.wake_holding(by, output) } else { output })
+    }
+
+    /// Wakes others; should that panic, the outcome is not lost.
+    fn wake_holding(&mut self, by: &mut By<'_>, output: B::Output) -> B::Output {
+        struct Held<'a, B: Branch>(&'a mut B, Option<B::Output>);
+        impl<B: Branch> Drop for Held<'_, B> {
+            fn drop(&mut self) {
+                if let Some(output) = self.1.take() {
+                    self.0.restore(output);
+                }
+            }
+        }
+        let mut held = Held(&mut self.branch, Some(output));
+        by.wake();
+        held.1.take().expect("it was put there")
+    }
+
+    /// Enters the line with a node; what is to be sent is in the node then. False: it is fresh, as before.
+    pub(crate) fn enter(&mut self, node: &Waiter, pair: bool) -> bool {
+        self.branch.stow(node.as_ref());
+        let waits = self.branch.register(node, pair);
+        if waits {
+            self.at = LENT;
+        } else {
+            self.branch.unstow(node.as_ref());
+        }
+        waits
+    }
+
+    /// A select moves what is to be sent into a node that does not enter by itself.
+    pub(crate) fn lend(&mut self, node: &Waiter) {
+        self.branch.stow(node.as_ref());
+        self.at = LENT;
+    }
+
+    /// A select gives back what is to be sent: nothing has happened.
+    pub(crate) fn end_loan(&mut self, node: &Waiter) {
+        self.branch.unstow(node.as_ref());
+        self.at = FRESH;
+    }
+
+    /// A select was claimed by the branch of this node, and has not got the outcome: the operation goes on with the node.
+    pub(crate) fn adopt(&mut self, node: Waiter) {
+        self.wait_as(node.as_ref(), false);
+    }
+
+    /// The outcome of an operation that has adopted a node, if that is there. `None`: not yet, or it is fresh again.
+    pub(crate) fn adopted(&mut self) -> Option<B::Output> {
         loop {
-            let step = match self.stage {
-                Stage::Over => panic!("a leno operation was polled after it had completed"),
-                Stage::Idle => self.enter(cx.waker()),
-                Stage::Waits | Stage::Looks => self.look(cx.waker()),
-            };
-            match step {
-                Step::Ready(output) => return self.over(output),
-                Step::Pending => return Poll::Pending,
-                Step::Again => {
-                    look_again(cx);
-                    return Poll::Pending;
+            let (node, _) = self.node();
+            match node.as_ref().state() {
+                State::Done => return Some(self.take_outcome(node)),
+                State::Redirect => self.follow(node),
+                State::Look => {
+                    self.take_back(node);
+                    return None;
                 }
-                Step::Reenter => {
-                    self.stage = Stage::Idle;
-                    if let Some(polled) = self.attempt_idle(cx) {
-                        return polled;
-                    }
-                }
-                Step::Continue => {}
+                _ => return None,
             }
         }
     }
 
-    /// Idle → Waits, unless it completes on the way.
-    fn enter(&mut self, waker: &Waker) -> Step<B::Output> {
-        let parker = waker.clone();
-        let waiter = self.waiter.get_or_insert_with(Waiter::plain);
-        waiter.word().reset(true);
-        // SAFETY: the node stands in no queue.
-        let old = unsafe { waiter.park(parker) };
-        self.branch.stow(waiter);
-        // SAFETY: just so. Should a waker panic in there, the node is in no queue.
-        let entered = unsafe { self.branch.enter(waiter, None) };
-        let step = match entered {
-            Enter::Ready(output) => Step::Ready(output),
-            Enter::Refused => {
-                self.branch.unstow(waiter);
-                Step::Reenter
-            }
-            Enter::Waits => {
-                self.stage = Stage::Waits;
-                Step::Pending
-            }
-            Enter::Look => {
-                self.stage = Stage::Looks;
-                self.looked = true;
-                Step::Continue
-            }
-        };
-        drop(old);
-        step
-    }
-
-    /// Looks at an operation that waits.
-    fn look(&mut self, waker: &Waker) -> Step<B::Output> {
-        let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
-        match waiter.word().state() {
-            State::Open => {}
-            // SAFETY: DONE, and the stage is over after this.
-            State::Done(_) => return Step::Ready(unsafe { self.branch.finish(waiter) }),
-            State::Notified => {
-                // A peer that notifies has taken the node out: it is ours.
-                self.branch.unstow(waiter);
-                return Step::Reenter;
-            }
-            State::Claimed(_) => return Step::Again,
-            state => unreachable!("a waiting operation is {state:?}"),
-        }
-        if !waiter.parked_by(waker) {
-            if let Some(step) = self.repark(waker) {
-                return step;
-            }
-        }
-        if self.stage == Stage::Waits && !self.branch.is_worth_a_look() {
-            return Step::Pending;
-        }
-        let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
-        match self.branch.nudge() {
-            // Perhaps that has served it.
-            Nudged::Again if waiter.word().state() != State::Open => Step::Continue,
-            Nudged::Again => Step::Again,
-            Nudged::Settled if self.stage == Stage::Waits => Step::Pending,
-            Nudged::Settled => {
-                self.stage = Stage::Waits;
-                Step::Continue
-            }
-            Nudged::Attempt => self.attempt_waiting(),
-        }
-    }
-
-    /// Attempts while the node may stand in the queue; its place is kept if there is nothing.
-    fn attempt_waiting(&mut self) -> Step<B::Output> {
-        let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
-        match waiter.word().busy() {
-            Busied::Yes => {}
-            _ => return Step::Continue,
-        }
-        self.branch.unstow(waiter);
-        let again = match self.branch.attempt(None) {
-            Attempt::Ready(output) => {
-                let waiter = self.waiter.take().expect("as above");
-                self.stage = Stage::Over;
-                self.withdraw(waiter);
-                return Step::Ready(output);
-            }
-            Attempt::Wait => false,
-            Attempt::Again => true,
-        };
-        self.branch.stow(waiter);
-        if !waiter.word().open() {
-            waiter.keep_place();
-            self.branch.unstow(waiter);
-            return Step::Reenter;
-        }
-        if again {
-            return Step::Again;
-        }
-        self.stage = Stage::Waits;
-        Step::Pending
-    }
-
-    /// Gives up a node whose word is BUSY.
-    fn withdraw(&mut self, waiter: Waiter) {
-        // SAFETY: it has entered, and is ours.
-        if unsafe { self.branch.remove(&waiter) } { waiter.free() } else { waiter.abandon() }
-    }
-
-    /// The future has moved to another task, as far as the waker tells. `None`: it is parked there now.
-    fn repark(&mut self, waker: &Waker) -> Option<Step<B::Output>> {
-        let parker = waker.clone();
-        let waiter = self.waiter.as_ref().expect("an operation that waits has a node");
-        match waiter.word().busy() {
-            Busied::Yes => {}
-            _ => return Some(Step::Continue),
-        }
-        // SAFETY: BUSY.
-        let old = unsafe { waiter.park(parker) };
-        let opened = waiter.word().open();
-        if !opened {
-            waiter.keep_place();
-            self.branch.unstow(waiter);
-            self.stage = Stage::Idle;
-        }
-        drop(old);
-        if opened { None } else { Some(Step::Reenter) }
-    }
-
-    /// Leaves. With `patience`, a peer that is in the middle of its work is waited for: a few instructions,
-    /// unless its thread was preempted; `Cancelled::Taken` is not returned then.
+    /// Leaves. With `patience`, a peer that is in the middle of its work is waited for: a few instructions, unless its
+    /// thread was preempted; `Cancelled::Taken` is not returned then.
     pub(crate) fn cancel(&mut self, patience: bool) -> Cancelled<B::Output> {
-        let waits = self.stage != Stage::Idle;
-        let Some(waiter) = self.waiter.take() else { return Cancelled::Undone };
-        self.stage = Stage::Idle;
-        if !waits {
-            // It was notified, and has not found what it was notified of.
-            waiter.free();
-            self.pass_on();
-            return Cancelled::Undone;
-        }
-        // SAFETY: it has entered, and is ours.
-        if unsafe { self.branch.remove(&waiter) } {
-            self.branch.unstow(&waiter);
-            waiter.free();
+        if !self.waits() {
             return Cancelled::Undone;
         }
         let mut pauses = 0;
-        loop {
-            match waiter.word().state() {
-                State::Open if waiter.word().busy() != Busied::Yes => continue,
-                // A poll that panicked can leave it BUSY.
-                State::Open | State::Busy => {
-                    self.branch.unstow(&waiter);
-                    waiter.abandon();
-                    return Cancelled::Undone;
-                }
-                State::Claimed(_) if patience => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                    continue;
-                }
-                State::Claimed(_) => match waiter.word().leave().state {
-                    State::Claimed(_) => return Cancelled::Taken,
-                    State::Notified => {}
-                    _ => return self.take_outcome(waiter),
-                },
-                State::Notified => {}
-                _ => return self.take_outcome(waiter),
-            }
-            self.branch.unstow(&waiter);
-            waiter.free();
-            self.pass_on();
+        let (node, redirected) = self.node();
+        if !redirected && self.branch.leave(&node) {
+            self.take_back(node);
             return Cancelled::Undone;
         }
-    }
-
-    /// It was notified and leaves.
-    fn pass_on(&mut self) {
-        if !cfg!(leno_bug = "notified_leaves") {
-            self.branch.pass_on();
+        loop {
+            let (node, _) = self.node();
+            match node.as_ref().state() {
+                State::Open if patience => {
+                    thread::pause(pauses);
+                    pauses += 1;
+                }
+                State::Redirect => self.follow(node),
+                State::Look => {
+                    self.take_back(node);
+                    self.branch.pass_on();
+                    return Cancelled::Undone;
+                }
+                State::Done if patience => return Cancelled::Done(self.take_outcome(node)),
+                _ => {
+                    self.at = OVER;
+                    let number = node.as_ref();
+                    if self.branch.abandon(node) {
+                        self.take_back(Waiter::of(number));
+                        self.branch.pass_on();
+                        return Cancelled::Undone;
+                    }
+                    return Cancelled::Taken;
+                }
+            }
         }
     }
 
-    fn take_outcome(&mut self, waiter: Waiter) -> Cancelled<B::Output> {
-        self.stage = Stage::Over;
-        // SAFETY: DONE.
-        let output = unsafe { self.branch.finish(&waiter) };
-        let rank = waiter.rank();
-        waiter.free();
-        Cancelled::Done(output, rank)
+    /// Looks now; waits for those who are in the middle of something.
+    #[inline]
+    pub(crate) fn try_now(&mut self) -> Option<B::Output> {
+        if let Some(output) = self.branch.quick() {
+            self.at = OVER;
+            return Some(output);
+        }
+        self.try_now_slowly()
     }
 
-    /// Drives the operation on the calling thread. `None`: the deadline passed and nothing has happened; what was
-    /// to be sent is in the branch again.
-    pub(crate) fn block_on(&mut self, deadline: Option<std::time::Instant>) -> Option<B::Output> {
-        if self.stage == Stage::Idle {
-            match self.branch.attempt(None) {
-                Attempt::Ready(output) => return Some(self.complete(output)),
-                Attempt::Wait => {}
-                Attempt::Again => thread::pause(PAUSE),
+    #[inline(never)]
+    fn try_now_slowly(&mut self) -> Option<B::Output> {
+        let mut pauses = 0;
+        loop {
+            match self.attempt_by(&mut By::plain()) {
+                Attempt::Ready(output) => return Some(output),
+                Attempt::Wait => return None,
+                Attempt::Again => {
+                    thread::pause(pauses);
+                    pauses += 1;
+                }
+            }
+        }
+    }
+
+    /// Drives the operation on the calling thread. `None`: the deadline passed and nothing has happened; what was to be sent
+    /// is in the branch again.
+    pub(crate) fn block_on(&mut self, deadline: Option<Instant>) -> Option<B::Output> {
+        if self.at == FRESH {
+            if let Some(output) = self.try_now() {
+                return Some(output);
             }
         }
         match thread::block_on(Pin::new(&mut Polled(self)), deadline) {
             Some(output) => Some(output),
-            None => match self.cancel(true) {
-                Cancelled::Done(output, _) => Some(output),
-                Cancelled::Taken => None,
-                // A last look: those in front of it may be long in coming.
-                Cancelled::Undone => match self.branch.attempt(None) {
-                    Attempt::Ready(output) => Some(self.complete(output)),
-                    Attempt::Wait | Attempt::Again => None,
-                },
-            },
+            None => self.last_look(),
+        }
+    }
+
+    /// The time is up: what is there for this operation is taken all the same.
+    pub(crate) fn last_look(&mut self) -> Option<B::Output> {
+        match self.cancel(true) {
+            Cancelled::Done(output) => Some(output),
+            Cancelled::Taken => None,
+            Cancelled::Undone if self.at == OVER => None,
+            Cancelled::Undone => self.try_now(),
         }
     }
 }
 
 impl<B: Branch> Drop for Operation<B> {
+    #[inline]
     fn drop(&mut self) {
-        if let Cancelled::Done(output, rank) = self.cancel(false) {
-            self.branch.discard(output, rank);
+        if self.at != OVER {
+            self.drop_slowly();
+        }
+    }
+}
+
+impl<B: Branch> Operation<B> {
+    #[inline(never)]
+    fn drop_slowly(&mut self) {
+        let cancelled = self.cancel(false);
+        debug_assert!(!matches!(cancelled, Cancelled::Done(_)));
+        if self.at == FRESH {
+            self.at = OVER;
+            self.branch.discard();
         }
     }
 }
@@ -514,14 +510,4 @@ impl<B: Branch> Future for Polled<'_, B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         self.0.poll(cx)
     }
-}
-
-enum Step<R> {
-    Ready(R),
-    Pending,
-    /// Pending, and to be polled again soon.
-    Again,
-    /// In no queue any more: attempt and enter.
-    Reenter,
-    Continue,
 }

@@ -1,8 +1,8 @@
 //! Type-stable memory: numbered places for one type, given back to the allocator in whole chunks, through an epoch.
 //!
-//! A table turns a number into an address. Whoever holds a guard may read a place that it finds there, also while the
-//! place is free, or was given out again: a `T` is shared from its creation on, and says by a generation of its
-//! own in which of its lives it is.
+//! A table turns a number into an address. A place is its holder's; beside it lies what others may look at under a guard,
+//! also while the place is free, or was given out again, and which says by a generation of its own in which of its lives
+//! the place is.
 //!
 //! Places are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
 //! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
@@ -17,25 +17,35 @@ use std::ptr::{self, NonNull};
 use crate::prim::{self, AtomicPtr, Guard, Life, Mutex, Ordering};
 
 /// What lives in a pool.
-pub(crate) trait Stable: Send + Sync + 'static {
-    /// The place `number`, whose generations go on after `generation`.
-    fn create(number: usize, generation: u64) -> Self;
+pub(super) trait Stable: Send + Sync + 'static {
+    /// What others may look at.
+    type Beside: Send + Sync;
 
-    fn number(&self) -> usize;
+    /// The place `index` of a pool of this kind.
+    fn create(index: usize, kind: usize) -> Self;
+
+    /// What lies beside it; its generations go on after `generation`.
+    fn beside(generation: u64) -> Self::Beside;
+
+    /// Which one it is.
+    fn index(&self) -> usize;
 
     /// The last generation that it has had.
-    fn generation(&self) -> u64;
+    fn generation(beside: &Self::Beside) -> u64;
 }
 
 /// Less than `CHUNKS` chunks of `LEN` places each: there is no chunk 0, as no place has the number 0.
-pub(crate) struct Pool<T, const LEN: usize, const CHUNKS: usize> {
+pub(super) struct Pool<T: Stable, const LEN: usize, const CHUNKS: usize> {
     table: [AtomicPtr<Chunk<T, LEN>>; CHUNKS],
     books: Mutex<Books>,
+    /// What its places are told, beside their numbers.
+    kind: usize,
 }
 
-struct Chunk<T, const LEN: usize> {
+struct Chunk<T: Stable, const LEN: usize> {
     life: Life,
     places: [T; LEN],
+    beside: [T::Beside; LEN],
 }
 
 struct Books {
@@ -61,14 +71,16 @@ struct Account {
 impl<T: Stable, const LEN: usize> Chunk<T, LEN> {
     /// A chunk with all its places: also one that is not given out yet may be looked at, by a name from a former
     /// chunk of this number.
-    fn create(number: usize, generation: u64) -> NonNull<Self> {
+    fn create(number: usize, kind: usize, generation: u64) -> NonNull<Self> {
         let chunk = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
         // SAFETY: freshly allocated, and written field by field: it may be too large for the stack.
         unsafe {
             (&raw mut (*chunk).life).write(Life::new());
             let places = (&raw mut (*chunk).places).cast::<T>();
+            let beside = (&raw mut (*chunk).beside).cast::<T::Beside>();
             for index in 0..LEN {
-                places.add(index).write(T::create(number * LEN + index, generation));
+                places.add(index).write(T::create(number * LEN + index, kind));
+                beside.add(index).write(T::beside(generation));
             }
             NonNull::new_unchecked(chunk)
         }
@@ -82,7 +94,7 @@ impl<T: Stable, const LEN: usize> Chunk<T, LEN> {
     }
 }
 
-impl<T, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
+impl<T: Stable, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
     fn drop(&mut self) {
         for chunk in &self.table {
             let chunk = chunk.load(Ordering::Relaxed);
@@ -94,7 +106,7 @@ impl<T, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
     }
 }
 
-impl<T, const LEN: usize> Drop for Chunk<T, LEN> {
+impl<T: Stable, const LEN: usize> Drop for Chunk<T, LEN> {
     fn drop(&mut self) {
         self.life.end();
     }
@@ -102,22 +114,22 @@ impl<T, const LEN: usize> Drop for Chunk<T, LEN> {
 
 impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     prim::const_fn! {
-        pub(crate) fn new() -> Self {
+        pub(crate) fn new(kind: usize) -> Self {
             let books = Books { accounts: Vec::new(), open: BTreeSet::new(), gone: Vec::new(), spare: 0 };
-            Pool { table: prim::null_table(), books: Mutex::new(books) }
+            Pool { table: prim::null_table(), books: Mutex::new(books), kind }
         }
     }
 
-    /// Looks at a place that was given out at some time. `None`: its chunk is gone.
+    /// Looks at what lies beside a place that was given out at some time. `None`: its chunk is gone.
     #[inline]
-    pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T> {
+    pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T::Beside> {
         let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire pairs with `open_chunk`.
         let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire))?;
         // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only.
         unsafe {
             (*chunk.as_ptr()).life.touch();
-            Some(Chunk::place(chunk, index).as_ref())
+            Some(&(*chunk.as_ptr()).beside[index])
         }
     }
 
@@ -157,7 +169,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         let mut books = self.books.lock();
         for place in places {
             // SAFETY: the caller's promise.
-            let at = unsafe { place.as_ref() }.number();
+            let at = unsafe { place.as_ref() }.index();
             let (number, index) = (at / LEN, at % LEN);
             let account = &mut books.accounts[number];
             account.free.push(index);
@@ -179,7 +191,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
             books.accounts.resize_with(number + 1, Account::default);
         }
         let account = &mut books.accounts[number];
-        let chunk = Chunk::create(number, account.generation);
+        let chunk = Chunk::create(number, self.kind, account.generation);
         // The lowest first.
         account.free = (0..LEN).rev().collect();
         account.present = true;
@@ -196,7 +208,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         let account = &mut books.accounts[number];
         let chunk = self.table[number].load(Ordering::Relaxed);
         // SAFETY: present, and so in the table.
-        let generations = unsafe { &(*chunk).places }.iter().map(T::generation);
+        let generations = unsafe { &(*chunk).beside }.iter().map(T::generation);
         let generation = generations.max().unwrap_or(account.generation);
         *account = Account { generation, ..Account::default() };
         let guard = prim::pin();
@@ -243,26 +255,32 @@ mod tests {
     use super::{Pool, Stable};
     use crate::prim::{AtomicU64, Ordering, pin};
 
-    struct Number(usize, AtomicU64);
+    struct Number(usize);
 
     impl Stable for Number {
-        fn create(number: usize, generation: u64) -> Self {
-            Number(number, AtomicU64::new(generation))
+        type Beside = AtomicU64;
+
+        fn create(index: usize, _kind: usize) -> Self {
+            Number(index)
         }
 
-        fn number(&self) -> usize {
+        fn beside(generation: u64) -> AtomicU64 {
+            AtomicU64::new(generation)
+        }
+
+        fn index(&self) -> usize {
             self.0
         }
 
-        fn generation(&self) -> u64 {
-            self.1.load(Ordering::Relaxed)
+        fn generation(beside: &AtomicU64) -> u64 {
+            beside.load(Ordering::Relaxed)
         }
     }
 
     /// Memory comes back after a burst, all but one empty chunk, and what is taken later has other generations.
     #[test]
     fn chunks_come_and_go() {
-        let pool = Pool::<Number, 4, 9>::new();
+        let pool = Pool::<Number, 4, 9>::new(0);
         let mut taken = Vec::new();
         for _ in 0..3 {
             pool.take(30, |place| taken.push(place));
@@ -270,7 +288,8 @@ mod tests {
             pool.assert_valid();
             for place in &taken {
                 // SAFETY: it was taken.
-                unsafe { place.as_ref() }.1.fetch_add(1, Ordering::Relaxed);
+                let number = unsafe { place.as_ref() }.index();
+                pool.peek(number, &pin()).expect("it is taken").fetch_add(1, Ordering::Relaxed);
             }
             let kept = taken.swap_remove(13);
             // SAFETY: each was taken, and is given back once.
@@ -286,15 +305,16 @@ mod tests {
         let guard = pin();
         for place in taken {
             // SAFETY: it was taken.
-            let number = unsafe { place.as_ref() }.number();
-            let peeked = pool.peek(number, &guard).expect("it is taken");
-            assert!(std::ptr::eq(peeked, place.as_ptr()), "a number names one place");
+            let number = unsafe { place.as_ref() }.index();
+            assert!(pool.peek(number, &guard).is_some(), "it is taken");
+            // SAFETY: as above.
+            assert_eq!(unsafe { pool.find(number) }, place, "a number names one place");
         }
     }
 
     #[test]
     #[should_panic(expected = "operations wait at the same time")]
     fn there_is_a_limit() {
-        Pool::<Number, 2, 3>::new().take(5, drop);
+        Pool::<Number, 2, 3>::new(0).take(5, drop);
     }
 }

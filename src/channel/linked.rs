@@ -1,0 +1,228 @@
+//! Channels without a bound, and those whose capacity is too large for a ring: linked [blocks](super::blocks) of slots,
+//! and the receivers that wait in the same word as the position behind the last value.
+//!
+//! ```text
+//!   nobody waits:        [ tail, a position ][ – ][ flags ]
+//!   a receiver waits:    [     version      ][ A ][ flags ]       it is empty: tail is where head is
+//! ```
+//!
+//! | word | operation | exchange | then |
+//! |---|---|---|---|
+//! | CLOSED | send | – | fails |
+//! | a receiver waits | send | next, another version | hands over |
+//! | nobody waits | send | tail + 1 | puts the value into its block |
+//! | RETURNED | recv | – | takes what was given back |
+//! | | recv: the first value is published | head + 1 | takes it |
+//! | tail ≠ head | recv: it is not | – | looks again |
+//! | tail = head, CLOSED | recv | – | fails |
+//! | tail = head | recv waits | me, a new version | |
+//!
+//! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it was there once, and the
+//! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
+//! that goes puts it back into the word. A version is a number of its own for each time that somebody waits where nobody did,
+//! and a count within.
+//!
+//! # Large, and bounded
+//!
+//! Such a channel has a [room](super::room) as well: a word that counts the places left, in which senders wait. A send
+//! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
+//! whose value it puts for it, or back. So it costs one more locked instruction on either side.
+//!
+//! Locked instructions, unbounded: send 1, receive 1; a receive that waits 2.
+
+use std::mem::MaybeUninit;
+
+use super::blocks::{Blocks, distance};
+use super::room::{Room, Taken};
+use super::shared::{CLOSED, Shared, Step};
+use super::{RecvError, SendError};
+use crate::prim::{AtomicU64, Ordering};
+use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
+
+pub(super) struct Linked<T> {
+    blocks: Blocks<T>,
+    pub(super) room: Option<Room>,
+    /// How often somebody has begun to wait where nobody did.
+    stays: AtomicU64,
+}
+
+/// Bits of the version that count within one wait.
+pub(super) const STEP_BITS: u32 = 12;
+
+impl<T> Linked<T> {
+    pub(super) fn new(capacity: Option<usize>) -> Self {
+        Linked { blocks: Blocks::new(), room: capacity.map(Room::new), stays: AtomicU64::new(0) }
+    }
+
+    pub(super) fn room(&self) -> &Room {
+        self.room.as_ref().expect("only sends of bounded channels wait")
+    }
+
+    /// The position of the first value.
+    pub(super) fn head(&self) -> u64 {
+        self.blocks.front.head.load(Ordering::Acquire) >> REST_SHIFT
+    }
+
+    /// A version.
+    pub(super) fn new_stay(&self) -> u64 {
+        (self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS) & ((1 << REST_BITS) - 1)
+    }
+
+    pub(super) fn len(&self, word: Word) -> usize {
+        if !word.is_free() {
+            return 0;
+        }
+        let head = self.blocks.front.head.load(Ordering::Acquire);
+        usize::try_from(distance(head, word.0) >> REST_SHIFT).unwrap_or(0)
+    }
+}
+
+impl<T> Shared<T> {
+    pub(super) fn send_linked(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Result<(), SendError<T>>> {
+        let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
+        if word.serves(0) && !word.has(CLOSED) {
+            return self.hand_over(word, value, by);
+        }
+        match room.take() {
+            Taken::Full => return Step::Wait,
+            Taken::Lost => return Step::Lost,
+            Taken::Closed => {
+                // SAFETY: a send has a value until it is done.
+                return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+            }
+            Taken::Yes => {}
+        }
+        loop {
+            match self.put(linked, self.line.load(), value, by) {
+                Step::Ready(sent) => {
+                    if sent.is_ok() && by.has_wakes() {
+                        // It was handed over, and needs no place.
+                        self.release(linked, by);
+                    }
+                    return Step::Ready(sent);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts a value where there is a place for it.
+    #[inline]
+    fn put(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Result<(), SendError<T>>> {
+        if word.has(CLOSED) {
+            // SAFETY: a send has a value until it is done.
+            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+        }
+        if !word.is_free() {
+            return self.hand_over(word, value, by);
+        }
+        let Some(block) = linked.blocks.room(word.0) else {
+            linked.blocks.bring_room(word.0, self.line.word());
+            return Step::Lost;
+        };
+        if !self.cas(word, word.plus(1)) {
+            return Step::Lost;
+        }
+        // SAFETY: claimed; a send has a value until it is done.
+        unsafe { linked.blocks.put(word.0, block, value.assume_init_read(), self.line.word()) };
+        Step::Ready(Ok(()))
+    }
+
+    pub(super) fn recv_linked(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        by: &mut By<'_>,
+    ) -> Step<Result<T, RecvError>> {
+        let heads = &linked.blocks.front.head;
+        let head = heads.load(Ordering::Acquire);
+        if let Some(block) = linked.blocks.value(head) {
+            let next = head.wrapping_add(1 << REST_SHIFT);
+            // ORDERING: AcqRel orders receivers with each other.
+            if heads.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+                return Step::Lost;
+            }
+            // SAFETY: claimed, and published.
+            let value = unsafe { linked.blocks.take(head, block) };
+            if linked.room.is_some() {
+                self.release(linked, by);
+            }
+            return Step::Ready(Ok(value));
+        }
+        // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.
+        if !word.is_free() && !word.has(CLOSED) {
+            return Step::Wait;
+        }
+        let tail = if word.is_free() { word.0 } else { head };
+        if distance(head, tail) == 0 {
+            return match self.line.load() == word {
+                false => Step::Lost,
+                true if word.has(CLOSED) => Step::Ready(Err(RecvError)),
+                true => Step::Wait,
+            };
+        }
+        if linked.blocks.bring_value(head) { Step::Lost } else { Step::Busy }
+    }
+
+    /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.
+    fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
+        let room = linked.room();
+        loop {
+            let word = room.line().load();
+            if word.is_free() {
+                if room.cas(word, word.plus(1)) {
+                    return;
+                }
+                continue;
+            }
+            let popped = room.pop(word, |word| room.bump(word));
+            let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
+            // SAFETY: a send of this channel.
+            let mut value = MaybeUninit::new(unsafe { claim.take::<T>() });
+            let sent = loop {
+                let mut handing = By::plain();
+                if let Step::Ready(sent) = self.put(linked, self.line.load(), &mut value, &mut handing) {
+                    let handed = handing.has_wakes();
+                    by.adopt(handing);
+                    break sent.map(|()| handed);
+                }
+            };
+            match sent {
+                Ok(handed) => {
+                    by.wakes(claim.done());
+                    if handed {
+                        continue;
+                    }
+                }
+                Err(SendError(value)) => {
+                    // Closed meanwhile: it finds out by itself, with its value.
+                    // SAFETY: it was just emptied.
+                    unsafe { claim.put(value) };
+                    match claim.look() {
+                        Ok(waker) => by.wakes(waker),
+                        Err((claim, waker)) => {
+                            // SAFETY: as above; its owner has left it.
+                            let value = unsafe { claim.take::<T>() };
+                            claim.bury();
+                            by.wakes(waker);
+                            drop(value);
+                        }
+                    }
+                }
+            }
+            return;
+        }
+    }
+}

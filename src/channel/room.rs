@@ -1,0 +1,95 @@
+//! The places left in a channel that is bounded, and too large for a ring: a count, and the senders that wait for one.
+//!
+//! ```text
+//!   nobody waits:      [ places left ][ – ][ flags ]
+//!   a sender waits:    [   version   ][ A ][ flags ]       no place is left
+//! ```
+
+use super::linked::STEP_BITS;
+use super::shared::CLOSED;
+use crate::prim::{AtomicU64, Ordering};
+use crate::wait::{Line, Primitive, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, Waiter, Word};
+
+#[derive(Debug)]
+pub(super) struct Room {
+    line: Line,
+    pub(super) capacity: usize,
+    stays: AtomicU64,
+}
+
+/// What became of taking a place.
+pub(super) enum Taken {
+    Yes,
+    Full,
+    Closed,
+    Lost,
+}
+
+/// More than any channel ever holds.
+const MOST: u64 = (1 << (REST_BITS - 1)) - 1;
+
+impl Room {
+    pub(super) fn new(capacity: usize) -> Room {
+        let places = (capacity as u64).min(MOST);
+        Room { line: Line::new(places << REST_SHIFT), capacity, stays: AtomicU64::new(0) }
+    }
+
+    pub(super) fn take(&self) -> Taken {
+        let word = self.line.load();
+        if word.has(CLOSED) {
+            Taken::Closed
+        } else if !word.is_free() || word.rest() == 0 {
+            Taken::Full
+        } else if self.cas(word, word.with_rest(word.rest() - 1)) {
+            Taken::Yes
+        } else {
+            Taken::Lost
+        }
+    }
+
+    /// Enters the line; false: there is a place, or it is closed.
+    pub(super) fn register(&self, node: &Waiter) -> bool {
+        loop {
+            let word = self.line.load();
+            if word.has(CLOSED) || word.is_free() && word.rest() > 0 {
+                return false;
+            }
+            let waits =
+                if word.is_free() { self.enter(word, node, SENDERS) } else { self.join(word, node, SENDERS) };
+            if waits {
+                return true;
+            }
+        }
+    }
+}
+
+impl Primitive for Room {
+    fn has_few(&self) -> bool {
+        false
+    }
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        if word.is_free() { word } else { word.plus(1) }
+    }
+
+    fn stamp(&self, word: Word) -> u32 {
+        word.rest() as u32 & STAMP_MASK
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
+        word.with_rest(stay & ((1 << REST_BITS) - 1))
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        word.with_rest(0)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}

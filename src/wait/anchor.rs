@@ -1,0 +1,371 @@
+//! The anchor of a select: the one word that decides which of its branches happens.
+//!
+//! ```text
+//!   | winner, or the first of those given back | POKING | state |
+//! ```
+//!
+//! | state | a peer that has popped branch node x | the owner |
+//! |---|---|---|
+//! | OPEN | → CLAIMED(x); or, to have it look for itself, → BUSY(x) POKING, takes the parker, wakes | → BUSY to act, or to poll foreign futures; → GONE |
+//! | BUSY(list) | → BUSY(x::list): x is the owner's again; the peer goes on as if nobody waited there | one swap → OPEN, the list is to be looked at; → GONE if it has won |
+//! | CLAIMED(x) | another node y: over, parts with y | waits for x to be DONE; never undone |
+//! | GONE | over, parts | – |
+//!
+//! *POKING*: a peer that has moved OPEN to BUSY has the parker still in its hands; the owner, should it be polled
+//! meanwhile, looks again later. Others add to the list as ever.
+//!
+//! Nodes that are given back are chained through their own `next`.
+//!
+//! # Seniority
+//!
+//! Two selects that meet could each be busy whenever the other one looks. So only the *senior* acts on the other, the one
+//! whose anchor has the lower address: the junior takes the senior's node out of the word, keeps it until it stands there
+//! itself or has won, and pokes the senior with it then ([`By`]). A poked senior finds the junior waiting. A failed attempt
+//! therefore means that its target was claimed, or has itself attempted somebody more junior: the most junior that
+//! attempts for ever would find targets that attempt no more.
+//!
+//! # Who frees it
+//!
+//! The owner, unless some of its nodes are in other hands when it ends: then it counts those first, and whoever frees the
+//! last of them frees the anchor.
+//!
+//! # Orderings
+//!
+//! A claim acquires what the owner wrote before it opened, and releases nothing but itself: what is handed over is
+//! published by the node's state. A node that is given back is released by the exchange and acquired by the owner's swap.
+
+use std::task::Waker;
+
+use super::batch::wake_all;
+use super::node::{NodeRef, Waiter};
+use crate::prim::{self, AtomicUsize, Life, Ordering, Parker};
+
+const STATE: usize = 0b11;
+const OPEN: usize = 0;
+const BUSY: usize = 1;
+const CLAIMED: usize = 2;
+const GONE: usize = 3;
+const POKING: usize = 0b100;
+const NUMBER_SHIFT: u32 = 3;
+
+#[derive(Debug)]
+pub(crate) struct Anchor {
+    word: AtomicUsize,
+    parker: Parker,
+    /// Nodes in other hands, once the owner has ended.
+    left: AtomicUsize,
+    life: Life,
+}
+
+/// What came of a peer's claim.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Claiming {
+    Yes,
+    GivenBack,
+    Over,
+}
+
+/// What the owner finds when it wants to act.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Busied {
+    /// Nobody can claim it now.
+    Yes,
+    /// A peer has claimed it by the node of this number.
+    Claimed(usize),
+    /// A peer is about to wake it: later.
+    Later,
+}
+
+/// Nodes that were given back.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct GivenBack(u32);
+
+impl Iterator for GivenBack {
+    type Item = Waiter;
+
+    fn next(&mut self) -> Option<Waiter> {
+        if self.0 == 0 {
+            return None;
+        }
+        // SAFETY: what is given back is the owner's.
+        unsafe {
+            let node = NodeRef::named(self.0 as usize);
+            self.0 = node.next();
+            Some(Waiter::of(node))
+        }
+    }
+}
+
+impl Anchor {
+    /// An open anchor, for the caller to free.
+    pub(crate) fn new(waker: Waker) -> Box<Anchor> {
+        let anchor = Anchor {
+            word: AtomicUsize::new(OPEN),
+            parker: Parker::new(),
+            left: AtomicUsize::new(0),
+            life: Life::new(),
+        };
+        anchor.parker.set(waker);
+        Box::new(anchor)
+    }
+
+    /// A peer claims the select by `chosen`; it has popped `node`.
+    pub(super) fn claim(&self, node: NodeRef, chosen: usize) -> Claiming {
+        self.life.touch();
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let next = match word & STATE {
+                OPEN => CLAIMED | chosen << NUMBER_SHIFT,
+                BUSY => self.chain(word, node),
+                _ => return Claiming::Over,
+            };
+            // ORDERING: AcqRel: see the header.
+            match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if word & STATE == OPEN => return Claiming::Yes,
+                Ok(_) => return Claiming::GivenBack,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The word with `node` in front of its list.
+    fn chain(&self, word: usize, node: NodeRef) -> usize {
+        // SAFETY: the caller has popped it.
+        unsafe { node.set_next((word >> NUMBER_SHIFT) as u32) };
+        BUSY | word & POKING | node.number() << NUMBER_SHIFT
+    }
+
+    /// A peer has the owner look for itself at the branch of `node`; gives the waker. `Err`: it is over.
+    pub(super) fn poke(&self, node: NodeRef) -> Result<Option<Waker>, ()> {
+        self.life.touch();
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let next = match word & STATE {
+                OPEN => self.chain(0, node) | POKING,
+                BUSY => self.chain(word, node),
+                _ => return Err(()),
+            };
+            match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if word & STATE == OPEN => {
+                    let waker = self.parker.take();
+                    // ORDERING: Release: the owner, who puts another one there, comes after this.
+                    if self.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
+                        // SAFETY: the owner has counted this visit.
+                        unsafe { self.release() };
+                    }
+                    return Ok(waker);
+                }
+                Ok(_) => return Ok(None),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The waker; for whoever has claimed it.
+    pub(super) fn take_parker(&self) -> Option<Waker> {
+        self.parker.take()
+    }
+
+    /// Keeps peers from claiming it. For the owner, from OPEN on, or after it was poked.
+    pub(crate) fn busy(&self) -> Busied {
+        // ORDERING: Acquire: what a peer has given back, and that it is through with the parker.
+        match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Busied::Yes,
+            Err(word) if word & STATE == CLAIMED => Busied::Claimed(word >> NUMBER_SHIFT),
+            Err(word) if word & POKING != 0 => Busied::Later,
+            Err(word) => {
+                debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
+                Busied::Yes
+            }
+        }
+    }
+
+    /// By which node a peer has claimed it.
+    pub(crate) fn claimed(&self) -> Option<usize> {
+        let word = self.word.load(Ordering::Acquire);
+        (word & STATE == CLAIMED).then_some(word >> NUMBER_SHIFT)
+    }
+
+    /// Whether a peer has given nodes back, or is about to.
+    pub(crate) fn is_poked(&self) -> bool {
+        self.word.load(Ordering::Acquire) & STATE == BUSY
+    }
+
+    /// Lets peers claim it again; gives what was given back meanwhile. For the owner, in BUSY.
+    pub(crate) fn open(&self) -> GivenBack {
+        let word = self.word.swap(OPEN, Ordering::AcqRel);
+        debug_assert_eq!(word & (STATE | POKING), BUSY);
+        if cfg!(leno_bug = "open_forgets_list") {
+            return GivenBack(0);
+        }
+        GivenBack((word >> NUMBER_SHIFT) as u32)
+    }
+
+    /// Ends it; gives what was given back, and whether a peer that pokes it has yet to look at it once more: it counts as
+    /// one of those that have a node. `Err`: a peer has claimed it by the node of this number.
+    pub(crate) fn end(&self) -> Result<(GivenBack, usize), usize> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            match word & STATE {
+                CLAIMED => return Err(word >> NUMBER_SHIFT),
+                GONE => return Ok((GivenBack(0), 0)),
+                _ => {}
+            }
+            let poking = word & POKING;
+            match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if word & STATE == BUSY => {
+                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0)));
+                }
+                Ok(_) => return Ok((GivenBack(0), 0)),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Whether `waker` is the one that it is parked with. For the owner.
+    pub(crate) fn parked_by(&self, waker: &Waker) -> bool {
+        self.parker.is(waker)
+    }
+
+    /// Parks with another waker; gives the one before. For the owner, in BUSY.
+    pub(crate) fn park(&self, waker: Waker) -> Option<Waker> {
+        let before = self.parker.take();
+        self.parker.set(waker);
+        before
+    }
+
+    /// Gives the anchor up while `others` nodes are in other hands; the owner parts with those after this.
+    pub(crate) fn give_up(self: Box<Self>, others: usize) {
+        if others == 0 || cfg!(leno_bug = "anchor_freed_early") {
+            self.free();
+            return;
+        }
+        // ORDERING: Relaxed: whoever frees one of them comes after its own part.
+        self.left.store(others, Ordering::Relaxed);
+        let _ = Box::into_raw(self);
+    }
+
+    /// One of the nodes in other hands was freed.
+    ///
+    /// # Safety
+    /// The owner has counted it.
+    pub(super) unsafe fn release(&self) {
+        // ORDERING: AcqRel: the last one sees all that the others did.
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: `give_up` has leaked it, and nobody else is left.
+            unsafe { Box::from_raw(std::ptr::from_ref(self).cast_mut()) }.free();
+        }
+    }
+
+    fn free(self: Box<Self>) {
+        self.life.end();
+        let waker = self.parker.take();
+        prim::free(self);
+        drop(waker);
+    }
+}
+
+/// Who looks at a primitive: a plain operation, or a select, and what has come up for it.
+#[derive(Debug)]
+pub(crate) struct By<'a> {
+    anchor: Option<&'a Anchor>,
+    /// Nodes of more senior selects, to be poked.
+    kept: u32,
+    /// Nodes of its own that it has popped.
+    own: u32,
+    /// Whether one of these stood for both sides.
+    own_two: bool,
+    /// Whom to wake once what was taken is safe.
+    wakes: [Option<Waker>; 3],
+}
+
+impl<'a> By<'a> {
+    /// A plain operation, or a select that has not begun to wait.
+    #[inline]
+    pub(crate) fn plain() -> By<'static> {
+        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+    }
+
+    /// A select that waits, or is busy.
+    pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
+        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+    }
+
+    /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
+    pub(super) fn may_claim(&mut self, other: &Anchor, node: NodeRef, two: bool) -> bool {
+        let Some(anchor) = self.anchor else { return true };
+        if std::ptr::eq(anchor, other) {
+            self.own_two |= two;
+            chain(node, &mut self.own);
+            return false;
+        }
+        let is_junior = std::ptr::from_ref(other).addr() < std::ptr::from_ref(anchor).addr();
+        if is_junior && !cfg!(leno_bug = "everybody_acts") {
+            chain(node, &mut self.kept);
+            return false;
+        }
+        true
+    }
+
+    /// Whether it has popped nodes of its own: a select sees to them before it goes on.
+    #[inline]
+    pub(crate) fn has_own(&self) -> bool {
+        self.own != 0
+    }
+
+    /// Nodes of its own that it has popped, and whether one of them stood for both sides.
+    pub(crate) fn take_own(&mut self) -> (GivenBack, bool) {
+        (GivenBack(std::mem::take(&mut self.own)), std::mem::take(&mut self.own_two))
+    }
+
+    /// Has somebody woken in the end: at most three.
+    #[inline]
+    pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
+        if waker.is_some() {
+            let place = self.wakes.iter_mut().find(|place| place.is_none());
+            *place.expect("nobody serves more than three") = waker;
+        }
+    }
+
+    /// Wakes whoever `other` was to wake.
+    pub(crate) fn adopt(&mut self, mut other: By<'_>) {
+        other.wakes.iter_mut().for_each(|waker| self.wakes(waker.take()));
+    }
+
+    /// Whether somebody is to be woken.
+    #[inline]
+    pub(crate) fn has_wakes(&self) -> bool {
+        self.wakes[0].is_some()
+    }
+
+    /// Wakes whoever is to be woken.
+    pub(crate) fn wake(&mut self) {
+        wake_all(self.wakes.iter_mut().filter_map(Option::take));
+    }
+
+    /// Pokes the seniors whose nodes it has kept: it stands in their place, or has won, or is over.
+    pub(crate) fn poke(&mut self) {
+        let kept = GivenBack(std::mem::take(&mut self.kept));
+        if cfg!(leno_bug = "junior_pokes_not") {
+            return;
+        }
+        wake_all(kept.filter_map(Waiter::poke));
+    }
+}
+
+/// Puts a node that was popped in front of a chain.
+fn chain(node: NodeRef, first: &mut u32) {
+    // SAFETY: the caller has popped it.
+    unsafe { node.set_next(*first) };
+    *first = node.number() as u32;
+}
+
+impl Drop for By<'_> {
+    fn drop(&mut self) {
+        if self.kept != 0 {
+            self.poke();
+        }
+    }
+}

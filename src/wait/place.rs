@@ -1,0 +1,99 @@
+//! Where a node stands behind the first waiter: a second word, of every node.
+//!
+//! ```text
+//!   63        32 31        3 2   0
+//!   [  stamp   ][generation][state]
+//! ```
+//!
+//! | state | set by | means |
+//! |---|---|---|
+//! | `IN_WORD` | the owner who enters the word; who settles it there | the word alone says whether it still waits |
+//! | `IN_FEW`, `IN_MANY` | the owner who joins | it stands in the line, and may have been brought into the word |
+//! | `SETTLING` | who settles one from the list | it cannot leave through the list any more; anybody helps to unlink it |
+//! | `LEFT` | the owner who leaves | who finds it in the word goes past it |
+//!
+//! The generation is new for each stay. The stamp is the version at which the node entered the word or was settled there:
+//! the order of hand-overs, by which what is given back is kept in order.
+//!
+//! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of
+//! the operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).
+
+use crate::prim::{AtomicU64, Ordering};
+
+/// A value of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stay(u64);
+
+const STATE_BITS: u32 = 3;
+const GENERATION: u64 = 0xffff_fff8;
+
+/// What a node's place says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum At {
+    Word = 0,
+    Few = 1,
+    Many = 2,
+    Settling = 3,
+    Left = 4,
+}
+
+impl Stay {
+    pub(super) fn at(self) -> At {
+        match self.0 & ((1 << STATE_BITS) - 1) {
+            0 => At::Word,
+            1 => At::Few,
+            2 => At::Many,
+            3 => At::Settling,
+            _ => At::Left,
+        }
+    }
+
+    /// The same stay elsewhere.
+    pub(super) fn moved(self, at: At) -> Stay {
+        Stay(self.0 & !((1 << STATE_BITS) - 1) | at as u64)
+    }
+
+    /// The same stay in the word, with its stamp.
+    pub(super) fn stamped(self, at: At, stamp: u32) -> Stay {
+        Stay(self.0 & GENERATION | at as u64 | u64::from(stamp) << 32)
+    }
+
+    pub(super) fn generation(self) -> u64 {
+        (self.0 & GENERATION) >> STATE_BITS
+    }
+
+    pub(super) fn stamp(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A node's place.
+#[derive(Debug)]
+pub(super) struct Place(AtomicU64);
+
+impl Place {
+    pub(super) fn new() -> Place {
+        Place(AtomicU64::new(0))
+    }
+
+    #[inline]
+    pub(super) fn stay(&self) -> Stay {
+        // ORDERING: Acquire pairs with `change`: who sees a step of the place sees what was done before it.
+        Stay(self.0.load(Ordering::Acquire))
+    }
+
+    /// Begins a stay. For the owner of a node that nobody can find.
+    #[inline]
+    pub(super) fn begin(&self, at: At, stamp: u32) -> Stay {
+        let step = if cfg!(leno_bug = "place_without_generation") { 0 } else { 1 << STATE_BITS };
+        let next = Stay(self.0.load(Ordering::Relaxed).wrapping_add(step) & GENERATION).stamped(at, stamp);
+        // ORDERING: Release: a peer that meets this stay's node elsewhere sees nothing older.
+        self.0.store(next.0, Ordering::Release);
+        next
+    }
+
+    pub(super) fn change(&self, from: Stay, to: Stay) -> bool {
+        self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}

@@ -1,0 +1,53 @@
+//! What was given back: nodes to which a value was handed, or is about to be, and whose receives were dropped.
+//!
+//! They are kept in the order of their hand-overs, and taken by the next receives, before all that is in the channel.
+//! Under a lock: it is a way that is taken only if a receive was dropped between its hand-over and its next poll, and
+//! nothing but a few moves of a vector happens there.
+
+use super::node::{NodeRef, State};
+use super::word::STAMP_BITS;
+use crate::prim::{Mutex, MutexGuard};
+
+#[derive(Debug)]
+pub(super) struct Returned(Mutex<Nodes>);
+
+/// The nodes with their stamps, the first one first.
+#[derive(Debug, Default)]
+pub(super) struct Nodes(Vec<(u32, NodeRef)>);
+
+impl Returned {
+    pub(super) fn new() -> Returned {
+        Returned(Mutex::new(Nodes::default()))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Nodes> {
+        self.0.lock()
+    }
+}
+
+impl Nodes {
+    pub(super) fn insert(&mut self, node: NodeRef) {
+        let stamp = node.stamp();
+        // Stamps wrap; those of nodes that are here at one time are close to each other.
+        let is_later = |other: u32| ((other.wrapping_sub(stamp) << (u32::BITS - STAMP_BITS)) as i32) > 0;
+        let at = self.0.iter().position(|(other, _)| is_later(*other)).unwrap_or(self.0.len());
+        let at = if cfg!(leno_bug = "given_back_anew") { self.0.len() } else { at };
+        self.0.insert(at, (stamp, node));
+    }
+
+    /// Puts a node before all others, which was taken when they were there still.
+    pub(super) fn insert_first(&mut self, node: NodeRef) {
+        let stamp = self.0.first().map_or(0, |(first, _)| *first);
+        self.0.insert(0, (stamp, node));
+    }
+
+    /// The first one that is finished. `Err`: there is none; whether there are others.
+    pub(super) fn take(&mut self) -> Result<NodeRef, bool> {
+        let finished = self.0.iter().position(|(_, node)| node.state() != State::Open);
+        finished.map(|at| self.0.remove(at).1).ok_or(!self.0.is_empty())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
