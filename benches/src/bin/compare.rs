@@ -117,11 +117,8 @@ impl Measured {
 }
 
 fn measure(cell: &Cell, options: &Options) -> Measured {
-    let ops: Vec<u64> = cell
-        .contestants
-        .iter()
-        .map(|contestant| calibrate(options.run, |ops| contestant.run(ops).wall))
-        .collect();
+    let ops: Vec<u64> =
+        cell.contestants.iter().map(|contestant| calibrate(options.run, |ops| contestant.run(ops))).collect();
     let mut samples = vec![Vec::new(); cell.contestants.len()];
     for round in 0..options.rounds {
         for turn in 0..cell.contestants.len() {
