@@ -108,14 +108,17 @@ pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
     for workers in [1, 2] {
         cells.extend(between_tasks(workers));
+        if workers == 1 {
+            cells.extend(one_task());
+        }
+        cells.extend(locks(workers));
         cells.extend(tasks_alone(workers));
     }
-    cells.extend(one_task());
     cells.extend(between_threads());
     cells
 }
 
-/// Channels and locks that tasks share.
+/// Channels that tasks share.
 fn between_tasks(workers: usize) -> Vec<Cell> {
     let mut cells: Vec<Cell> =
         transfers().map(|(name, transfer)| on_tasks(&name, workers, transfer)).collect();
@@ -132,14 +135,15 @@ fn between_tasks(workers: usize) -> Vec<Cell> {
         let name = format!("select of {channels} receives, waiting");
         cells.push(on_tasks(&name, workers, SelectWaits { channels }));
     }
-    for (name, tasks, held) in [
-        ("Mutex, 1 task", 1, false),
-        ("Mutex, 100 tasks", 100, false),
-        ("Mutex, 100 tasks, held over a yield", 100, true),
-    ] {
-        cells.push(on_locks(name, workers, tasks, held));
-    }
     cells
+}
+
+fn locks(workers: usize) -> Vec<Cell> {
+    vec![
+        on_locks("Mutex, 1 task", workers, 1, false),
+        on_locks("Mutex, 100 tasks", workers, 100, false),
+        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true),
+    ]
 }
 
 /// What compares executors.

@@ -42,14 +42,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 11] = [
     "empty, 0",
     "empty, 1",
     "empty, 64",
     "empty, unbounded",
-    "receive that waits, alone",
+    "a receive's future",
+    "a receive that waits, alone",
     "one of 1000",
-    "send that waits, alone",
+    "a send's future",
+    "a send that waits, alone",
     "one of 1000",
     "allocations of a receive that waits and is served",
 ];
@@ -60,7 +62,8 @@ fn main() {
     table.threads = Some(table.rows.len());
     peers::channels_for_threads(&mut table);
     println!(
-        "Bytes of heap for each channel, and for each operation that waits beside its channel and its future.\n"
+        "Bytes: of heap for each empty channel; of an operation's future, some 16 of them the benchmark's own; and of \
+         heap for each operation that waits, beside its channel and its future.\n"
     );
     println!("| library | {} |", COLUMNS.join(" | "));
     println!("|---|{}", "---:|".repeat(COLUMNS.len()));
@@ -102,7 +105,7 @@ impl VisitChannels for Table {
 
 fn first_columns(empty: fn(usize) -> Option<f64>) -> [Option<f64>; COLUMNS.len()] {
     let [zero, one, some, unbounded] = [0, 1, 64, UNBOUNDED].map(empty);
-    [zero, one, some, unbounded, None, None, None, None, None]
+    [zero, one, some, unbounded, None, None, None, None, None, None, None]
 }
 
 fn all_columns<C: Channel>() -> [Option<f64>; COLUMNS.len()] {
@@ -112,6 +115,8 @@ fn all_columns<C: Channel>() -> [Option<f64>; COLUMNS.len()] {
         txs.leak();
         waiting(rxs, |rx| C::recv(rx))
     });
+    let receive = size(|rx: &mut C::Rx| C::recv(rx));
+    let send = size(|tx: &mut C::Tx| C::send(tx, 0));
     let [sends, send_of_many] = [alone::<C>, crowd::<C>].map(|open| {
         let (mut txs, rxs) = open()?;
         rxs.leak();
@@ -120,7 +125,8 @@ fn all_columns<C: Channel>() -> [Option<f64>; COLUMNS.len()] {
         }
         waiting(txs, |tx| C::send(tx, 0))
     });
-    [zero, one, some, unbounded, receives, receive_of_many, sends, send_of_many, served::<C>()]
+    let served = served::<C>();
+    [zero, one, some, unbounded, receive, receives, receive_of_many, send, sends, send_of_many, served]
 }
 
 /// Heap bytes of an empty channel; `None` where the library has none of this capacity.
@@ -146,6 +152,11 @@ fn crowd<C: Channel>() -> Option<Handles<C>> {
     let rxs: Vec<_> = (0..MANY).map_while(|_| C::another_rx(&rx)).collect();
     Box::leak(Box::new((tx, rx)));
     Some((txs, rxs))
+}
+
+/// Bytes of the future that an operation returns.
+fn size<H: 'static, F: Future>(_operation: fn(&'static mut H) -> F) -> Option<f64> {
+    Some(size_of::<F>() as f64)
 }
 
 /// Heap bytes that each operation has taken once it waits; `None` unless all wait.

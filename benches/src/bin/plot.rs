@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use leno_benches::figures::{self, Comparison, Measured};
 
 /// Pixels: the names' column, the plot's, and the height of a line.
-const NAMES: f64 = 400.0;
+const NAMES: f64 = 420.0;
 const PLOT: f64 = 560.0;
 const LINE: f64 = 17.0;
 /// Pixels above the first line: the legend and the axis.

@@ -143,6 +143,8 @@ pub fn channels_for_threads(visitor: &mut impl VisitChannels) {
     visitor.channel::<fibre::FibreBlocking>();
     visitor.channel::<fibre::FibreRendezvousBlocking>();
     visitor.channel::<fibre::FibreUnboundedBlocking>();
+    visitor.channel::<fibre::FibreSpscBlocking>();
+    visitor.channel::<fibre::FibreSpscRendezvousBlocking>();
     visitor.channel::<flume::FlumeBlocking>();
     visitor.channel::<kanal::KanalBlocking>();
     visitor.channel::<loole::LooleBlocking>();
