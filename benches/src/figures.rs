@@ -9,7 +9,7 @@ use crate::cells::Cell;
 use crate::measure::{Sample, median};
 
 /// A contestant's medians, in nanoseconds per operation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The library.
     pub library: String,
@@ -70,7 +70,7 @@ impl Comparison {
 }
 
 /// A cell with everybody's figures.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Measured {
     /// The cell.
     pub name: String,
@@ -83,7 +83,10 @@ pub struct Measured {
 impl Measured {
     /// `samples`: those of each contestant.
     pub fn new(cell: &Cell, samples: &[Vec<Sample>]) -> Self {
-        let of = |samples: &[Sample], time: fn(&Sample) -> f64| median(samples.iter().map(time).collect());
+        // Rounded as in the file, so that tables come out the same from either.
+        let of = |samples: &[Sample], time: fn(&Sample) -> f64| {
+            (median(samples.iter().map(time).collect()) * 100.0).round() / 100.0
+        };
         let figures = cell.contestants.iter().zip(samples).map(|(contestant, samples)| Figure {
             library: contestant.library.to_owned(),
             executor: contestant.executor.to_owned(),
@@ -169,4 +172,55 @@ pub fn read(path: &Path) -> io::Result<Vec<Measured>> {
 
 fn number(text: &str) -> io::Result<f64> {
     text.parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("no number: {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(name: &str, figures: &[(&str, &str, f64)]) -> Measured {
+        let figures = figures.iter().map(|&(library, executor, wall)| Figure {
+            library: library.to_owned(),
+            executor: executor.to_owned(),
+            wall,
+            cpu: 1.25,
+        });
+        Measured {
+            name: name.to_owned(),
+            group: "a group, \"quoted\"".to_owned(),
+            figures: figures.collect(),
+        }
+    }
+
+    #[test]
+    fn each_comparison_looks_at_its_own_figures() {
+        let tasks = cell(
+            "tasks",
+            &[
+                ("leno", "leno", 10.0),
+                ("leno", "tokio", 30.0),
+                ("kanal", "leno", 5.0),
+                ("kanal", "tokio", 20.0),
+            ],
+        );
+        assert_eq!(Comparison::ALL.map(|c| tasks.ratio(c)), [Some(0.5), Some(1.5), Some(2.0), None]);
+        let threads = cell(
+            "threads",
+            &[("leno", "threads", 10.0), ("std", "threads", 20.0), ("kanal", "threads", 5.0)],
+        );
+        assert_eq!(Comparison::ALL.map(|c| threads.ratio(c)), [Some(2.0), None, None, Some(0.5)]);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let results = [
+            cell("one, with a comma", &[("leno", "leno", 7.01), ("tokio", "tokio", 1234.5)]),
+            cell("another", &[("leno", "threads", 0.07)]),
+        ];
+        let path = std::env::temp_dir().join(format!("leno-figures-{}.csv", std::process::id()));
+        write(&path, &results).expect("a writable folder");
+        let read = read(&path);
+        std::fs::remove_file(&path).expect("it was written");
+        assert_eq!(read.expect("it was just written"), results);
+    }
 }
