@@ -64,8 +64,8 @@ mod wait;
 
 pub mod channel;
 pub mod fiber;
-// pub mod select;
-// pub mod sync;
+pub mod select;
+pub mod sync;
 pub mod time;
 
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};

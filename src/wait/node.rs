@@ -447,9 +447,19 @@ impl Waiter {
         unsafe { self.0.free() };
     }
 
-    /// Frees a branch's node that is the owner's alone; the anchor does not count it.
-    pub(crate) fn free_branch(self) {
+    /// Which branch's node it is.
+    pub(crate) fn index(&self) -> usize {
+        self.0.index()
+    }
+
+    /// Forgets the anchor, which does not count this node.
+    pub(crate) fn detach(&self) {
         self.0.node().link.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Frees a branch's node that is the owner's alone, and that the anchor does not count.
+    pub(crate) fn free_branch(self) {
+        self.detach();
         self.free();
     }
 
