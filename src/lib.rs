@@ -65,7 +65,7 @@ mod wait;
 pub mod channel;
 pub mod fiber;
 // pub mod select;
-// pub mod sync;
+pub mod sync;
 pub mod time;
 
 pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
