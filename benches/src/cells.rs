@@ -1,13 +1,15 @@
 //! The list of cells: a shape with its parameters, and everyone who takes part.
 
+use std::fmt;
 use std::future::Future;
 
-use crate::exec::{self, Exec};
-use crate::measure::{Sample, sample};
+use crate::exec::{self, Exec, Timed};
+use crate::measure::{GRAIN, Sample, sample};
 use crate::peers::{self, Channel, Lock, UNBOUNDED, VisitChannels, VisitLocks};
 use crate::watchdog;
 use crate::work::{
-    self, Abandon, ChannelWork, Create, PingPong, Select, SelectSet, SelectWaits, Transfer, Uncontended,
+    self, Abandon, ChannelWork, Create, ExecutorWork, PingPong, Ring, Select, SelectSet, SelectWaits, Sieve,
+    Skynet, SpawnMany, SpawnOne, Transfer, Uncontended, Yields,
 };
 
 /// One library on one executor, doing what its cell says.
@@ -21,23 +23,52 @@ pub struct Contestant {
 }
 
 impl Contestant {
-    fn new<E, W, F>(cell: &str, library: &'static str, workers: usize, work: W) -> Self
-    where
-        E: Exec,
-        W: Fn(u64) -> F + 'static,
-        F: Future<Output = ()> + Send + 'static,
-    {
-        Contestant {
-            library,
-            executor: E::NAME,
-            name: format!("{cell}: {library} on {}", E::NAME),
-            run: Box::new(move |ops| sample::<E, W, F>(workers, ops, &work)),
-        }
-    }
-
     /// Runs at least `ops` operations, under the watchdog.
     pub fn run(&self, ops: u64) -> Sample {
         watchdog::guard(&self.name, || (self.run)(ops))
+    }
+}
+
+/// What belongs together when means are taken; with a number of workers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Channels between tasks.
+    Channels(usize),
+    /// Locks between tasks.
+    Locks(usize),
+    /// Tasks alone.
+    Executors(usize),
+    /// Channels between plain threads.
+    Threads,
+}
+
+impl Group {
+    /// Threads that run tasks; 0 where there are none.
+    pub fn workers(self) -> usize {
+        match self {
+            Group::Channels(workers) | Group::Locks(workers) | Group::Executors(workers) => workers,
+            Group::Threads => 0,
+        }
+    }
+
+    /// Where it runs, as in names of cells.
+    fn place(self) -> String {
+        match self.workers() {
+            0 => "threads".to_owned(),
+            1 => "1 worker".to_owned(),
+            workers => format!("{workers} workers"),
+        }
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Group::Channels(_) | Group::Threads => "channels",
+            Group::Locks(_) => "locks",
+            Group::Executors(_) => "executors",
+        };
+        write!(f, "{what}, {}", self.place())
     }
 }
 
@@ -45,55 +76,108 @@ impl Contestant {
 pub struct Cell {
     /// What is done, with its parameters.
     pub name: String,
+    /// What it is averaged with.
+    pub group: Group,
     /// Who does it; leno's first.
     pub contestants: Vec<Contestant>,
+}
+
+impl Cell {
+    fn new(name: &str, group: Group) -> Self {
+        Cell { name: format!("{name}, {}", group.place()), group, contestants: Vec::new() }
+    }
+
+    fn add<E, W, F>(&mut self, library: &'static str, grain: u64, work: W)
+    where
+        E: Exec,
+        W: Fn(u64) -> F + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let workers = self.group.workers();
+        self.contestants.push(Contestant {
+            library,
+            executor: E::NAME,
+            name: format!("{}: {library} on {}", self.name, E::NAME),
+            run: Box::new(move |ops| sample::<E, W, F>(workers, ops, grain, &work)),
+        });
+    }
 }
 
 /// All cells.
 pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
     for workers in [1, 2] {
-        for (shape, producers, consumers) in [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)] {
-            for capacity in [0, 1, 64, UNBOUNDED] {
-                let name = format!("{shape}, {}", size(capacity));
-                cells.push(on_tasks(&name, workers, Transfer { capacity, producers, consumers }));
-            }
+        cells.extend(between_tasks(workers));
+        if workers == 1 {
+            cells.extend(one_task());
         }
-        cells.push(on_tasks("rendezvous round trip", workers, PingPong { capacity: 0 }));
-        for (name, tasks, held) in [
-            ("Mutex, 1 task", 1, false),
-            ("Mutex, 100 tasks", 100, false),
-            ("Mutex, 100 tasks, held over a yield", 100, true),
-        ] {
-            cells.push(on_locks(name, workers, tasks, held));
-        }
-        cells.push(on_executors("yield", workers, Executors::Yield));
-        cells.push(on_executors("spawn and join, one", workers, Executors::SpawnOne));
-        cells.push(on_executors("spawn and join, 100", workers, Executors::SpawnMany));
+        cells.extend(locks(workers));
+        cells.extend(tasks_alone(workers));
     }
-    for capacity in [1, 64, UNBOUNDED] {
-        for (call, tried) in [("futures", false), ("try", true)] {
-            let name = format!("uncontended send and receive, {}, {call}", size(capacity));
-            cells.push(on_tasks(&name, 1, Uncontended { capacity, tried }));
-        }
+    cells.extend(between_threads());
+    cells
+}
+
+/// Channels that tasks share.
+fn between_tasks(workers: usize) -> Vec<Cell> {
+    let mut cells: Vec<Cell> =
+        transfers().map(|(name, transfer)| on_tasks(&name, workers, transfer)).collect();
+    for capacity in [0, 64] {
+        let name = format!("100 senders, 100 receivers, {}", size(capacity));
+        cells.push(on_tasks(&name, workers, Transfer { capacity, producers: 100, consumers: 100 }));
+    }
+    cells.push(on_tasks("rendezvous round trip", workers, PingPong { capacity: 0 }));
+    cells.push(on_tasks("ring of 1000", workers, Ring));
+    for capacity in [0, 64] {
+        cells.push(on_tasks(&format!("sieve, {}", size(capacity)), workers, Sieve { capacity }));
     }
     for channels in [2, 8] {
-        cells.push(on_tasks(&format!("select of {channels} receives, one ready"), 1, Select { channels }));
         let name = format!("select of {channels} receives, waiting");
-        cells.push(on_tasks(&name, 1, SelectWaits { channels }));
+        cells.push(on_tasks(&name, workers, SelectWaits { channels }));
     }
-    cells.push(on_tasks("create, pass one value, drop", 1, Create));
+    cells
+}
+
+fn locks(workers: usize) -> Vec<Cell> {
+    vec![
+        on_locks("Mutex, 1 task", workers, 1, false),
+        on_locks("Mutex, 100 tasks", workers, 100, false),
+        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true),
+    ]
+}
+
+/// What compares executors.
+fn tasks_alone(workers: usize) -> Vec<Cell> {
+    vec![
+        on_executors("yield", workers, Yields),
+        on_executors("spawn and join, one", workers, SpawnOne),
+        on_executors("spawn and join, 100", workers, SpawnMany),
+        on_executors("skynet", workers, Skynet),
+        on_timers("timers, 100 k", workers, 100_000),
+        on_timers("timers, 1 M", workers, 1_000_000),
+    ]
+}
+
+/// Channels that one task has for itself: more workers change nothing.
+fn one_task() -> Vec<Cell> {
+    let mut cells: Vec<Cell> =
+        uncontended("futures").map(|(name, uncontended)| on_tasks(&name, 1, uncontended)).collect();
+    for channels in [2, 8] {
+        cells.push(on_tasks(&format!("select of {channels} receives, one ready"), 1, Select { channels }));
+    }
+    cells.push(on_tasks(CREATE, 1, Create));
     for capacity in [0, 1] {
         let name = format!("receive polled once and dropped, capacity {capacity}");
         cells.push(on_tasks(&name, 1, Abandon { capacity }));
     }
-    for (shape, producers, consumers) in [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)] {
-        for capacity in [0, 1, 64, UNBOUNDED] {
-            let name = format!("{shape}, {}", size(capacity));
-            cells.push(on_threads(&name, Transfer { capacity, producers, consumers }));
-        }
-    }
+    cells
+}
+
+fn between_threads() -> Vec<Cell> {
+    let mut cells: Vec<Cell> = transfers().map(|(name, transfer)| on_threads(&name, transfer)).collect();
     cells.push(on_threads("rendezvous round trip", PingPong { capacity: 0 }));
+    cells.extend(uncontended("blocking").map(|(name, uncontended)| on_threads(&name, uncontended)));
+    cells.push(on_threads(CREATE, Create));
     for channels in [2, 8, 64] {
         let name = format!("select of a set of {channels} receives, one ready");
         cells.push(on_threads(&name, SelectSet { channels }));
@@ -101,35 +185,53 @@ pub fn all() -> Vec<Cell> {
     cells
 }
 
+const CREATE: &str = "create, pass one value, drop";
+
+fn transfers() -> impl Iterator<Item = (String, Transfer)> {
+    [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)].into_iter().flat_map(
+        |(shape, producers, consumers)| {
+            [0, 1, 64, UNBOUNDED].map(|capacity| {
+                (format!("{shape}, {}", size(capacity)), Transfer { capacity, producers, consumers })
+            })
+        },
+    )
+}
+
+/// `waiting`: what the calls are named that would wait.
+fn uncontended(waiting: &'static str) -> impl Iterator<Item = (String, Uncontended)> {
+    [1, 64, UNBOUNDED].into_iter().flat_map(move |capacity| {
+        [(waiting, false), ("try", true)].map(|(call, tried)| {
+            let name = format!("uncontended send and receive, {}, {call}", size(capacity));
+            (name, Uncontended { capacity, tried })
+        })
+    })
+}
+
 fn size(capacity: usize) -> String {
     if capacity == UNBOUNDED { "unbounded".to_owned() } else { format!("capacity {capacity}") }
 }
 
-fn named(name: &str, workers: usize) -> String {
-    format!("{name}, {workers} worker{}", if workers == 1 { "" } else { "s" })
-}
-
-/// Every library's channel on leno's executor and on tokio's.
+/// Every library's channel on leno's executor and on tokio's, and smol's on smol's.
 fn on_tasks<W: ChannelWork>(name: &str, workers: usize, work: W) -> Cell {
-    struct Visitor<W>(Cell, usize, W);
+    struct Visitor<W>(Cell, W);
     impl<W: ChannelWork> Visitor<W> {
         fn add<E: Exec, C: Channel>(&mut self) {
-            let work = self.2;
-            let run = move |ops| work.run::<E, C>(ops);
-            let contestant = Contestant::new::<E, _, _>(&self.0.name, C::NAME, self.1, run);
-            self.0.contestants.push(contestant);
+            let work = self.1;
+            self.0.add::<E, _, _>(C::NAME, W::GRAIN, move |ops| work.run::<E, C>(ops));
         }
     }
     impl<W: ChannelWork> VisitChannels for Visitor<W> {
         fn channel<C: Channel>(&mut self) {
-            if self.2.fits::<C>() {
+            if self.1.fits::<C>() {
                 self.add::<exec::Leno, C>();
                 self.add::<exec::Tokio, C>();
+                if C::NAME == "async-channel" {
+                    self.add::<exec::Smol, C>();
+                }
             }
         }
     }
-    let cell = Cell { name: named(name, workers), contestants: Vec::new() };
-    let mut visitor = Visitor(cell, workers, work);
+    let mut visitor = Visitor(Cell::new(name, Group::Channels(workers)), work);
     peers::channels_for_tasks(&mut visitor);
     visitor.0
 }
@@ -142,61 +244,61 @@ fn on_threads<W: ChannelWork>(name: &str, work: W) -> Cell {
             let work = self.1;
             if work.fits::<C>() {
                 let run = move |ops| work.run::<exec::Threads, C>(ops);
-                let contestant = Contestant::new::<exec::Threads, _, _>(&self.0.name, C::NAME, 0, run);
-                self.0.contestants.push(contestant);
+                self.0.add::<exec::Threads, _, _>(C::NAME, W::GRAIN, run);
             }
         }
     }
-    let cell = Cell { name: format!("{name}, threads"), contestants: Vec::new() };
-    let mut visitor = Visitor(cell, work);
+    let mut visitor = Visitor(Cell::new(name, Group::Threads), work);
     peers::channels_for_threads(&mut visitor);
     visitor.0
 }
 
-/// Every library's lock on leno's executor and on tokio's.
+/// Every library's lock on leno's executor and on tokio's, and smol's on smol's.
 fn on_locks(name: &str, workers: usize, tasks: u64, held: bool) -> Cell {
-    struct Visitor(Cell, usize, u64, bool);
+    struct Visitor(Cell, u64, bool);
     impl Visitor {
         fn add<E: Exec, L: Lock>(&mut self) {
-            let (tasks, held) = (self.2, self.3);
-            let run = move |ops| work::lock::<E, L>(tasks, held, ops);
-            let contestant = Contestant::new::<E, _, _>(&self.0.name, L::NAME, self.1, run);
-            self.0.contestants.push(contestant);
+            let (tasks, held) = (self.1, self.2);
+            self.0.add::<E, _, _>(L::NAME, GRAIN, move |ops| work::lock::<E, L>(tasks, held, ops));
         }
     }
     impl VisitLocks for Visitor {
         fn lock<L: Lock>(&mut self) {
             self.add::<exec::Leno, L>();
             self.add::<exec::Tokio, L>();
+            if L::NAME == "async-lock" {
+                self.add::<exec::Smol, L>();
+            }
         }
     }
-    let cell = Cell { name: named(name, workers), contestants: Vec::new() };
-    let mut visitor = Visitor(cell, workers, tasks, held);
+    let mut visitor = Visitor(Cell::new(name, Group::Locks(workers)), tasks, held);
     peers::locks(&mut visitor);
     visitor.0
 }
 
-/// What compares executors alone.
-#[derive(Clone, Copy)]
-enum Executors {
-    Yield,
-    SpawnOne,
-    SpawnMany,
+/// Every executor.
+fn on_executors<W: ExecutorWork>(name: &str, workers: usize, work: W) -> Cell {
+    fn add<E: Exec, W: ExecutorWork>(cell: &mut Cell, work: W) {
+        cell.add::<E, _, _>(E::NAME, W::GRAIN, move |ops| work.run::<E>(ops));
+    }
+    let mut cell = Cell::new(name, Group::Executors(workers));
+    add::<exec::Leno, W>(&mut cell, work);
+    add::<exec::Tokio, W>(&mut cell, work);
+    add::<exec::Smol, W>(&mut cell, work);
+    cell
 }
 
-fn on_executors(name: &str, workers: usize, what: Executors) -> Cell {
-    fn contestant<E: Exec>(cell: &str, workers: usize, what: Executors) -> Contestant {
-        match what {
-            Executors::Yield => Contestant::new::<E, _, _>(cell, E::NAME, workers, work::yields::<E>),
-            Executors::SpawnOne => Contestant::new::<E, _, _>(cell, E::NAME, workers, work::spawn_one::<E>),
-            Executors::SpawnMany => Contestant::new::<E, _, _>(cell, E::NAME, workers, work::spawn_many::<E>),
-        }
+/// Every executor that has timers, `count` of them at once.
+fn on_timers(name: &str, workers: usize, count: u64) -> Cell {
+    fn add<E: Timed>(cell: &mut Cell, count: u64) {
+        cell.add::<E, _, _>(E::NAME, count, move |ops| async move {
+            for _ in 0..ops / count {
+                work::timers::<E>(count).await;
+            }
+        });
     }
-    let name = named(name, workers);
-    let contestants = vec![
-        contestant::<exec::Leno>(&name, workers, what),
-        contestant::<exec::Tokio>(&name, workers, what),
-        contestant::<exec::Smol>(&name, workers, what),
-    ];
-    Cell { name, contestants }
+    let mut cell = Cell::new(name, Group::Executors(workers));
+    add::<exec::Leno>(&mut cell, count);
+    add::<exec::Tokio<true>>(&mut cell, count);
+    cell
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// An executor. `spawn` and `yield_now` are for code that already runs on it.
 pub trait Exec: Sized + 'static {
@@ -28,6 +29,12 @@ pub trait Exec: Sized + 'static {
 
     /// Goes to the back of the queue.
     fn yield_now() -> impl Future<Output = ()> + Send;
+}
+
+/// An executor with timers.
+pub trait Timed: Exec {
+    /// Waits for that long, at least.
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
 }
 
 /// leno's multi-worker runtime.
@@ -63,19 +70,25 @@ impl Exec for Leno {
     }
 }
 
-/// tokio's multi-thread runtime, also with one worker.
-pub struct Tokio(tokio::runtime::Runtime);
+impl Timed for Leno {
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        leno::sleep(duration)
+    }
+}
 
-impl Exec for Tokio {
+/// tokio's multi-thread runtime, also with one worker; with timers only where they are measured, since they cost it
+/// something elsewhere.
+pub struct Tokio<const TIMERS: bool = false>(tokio::runtime::Runtime);
+
+impl<const TIMERS: bool> Exec for Tokio<TIMERS> {
     const NAME: &'static str = "tokio";
 
     fn start(workers: usize) -> Self {
-        Tokio(
-            tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(workers)
-                .build()
-                .expect("threads for a runtime"),
-        )
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        if TIMERS {
+            builder.enable_time();
+        }
+        Tokio(builder.worker_threads(workers).build().expect("threads for a runtime"))
     }
 
     fn run<F>(&self, task: F) -> F::Output
@@ -101,7 +114,13 @@ impl Exec for Tokio {
     }
 }
 
-/// smol's executor, for the cells that compare executors. Its workers are started once and stay.
+impl Timed for Tokio<true> {
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+}
+
+/// smol's executor, for the cells that compare executors, and for what is at home there. Its workers are started once and stay.
 pub struct Smol(&'static async_executor::Executor<'static>);
 
 thread_local! {

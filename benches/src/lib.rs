@@ -7,7 +7,8 @@
 //! - [`work`]: the shapes (one producer and one consumer, a ping-pong, …), generic over both.
 //!
 //! [`cells`] multiplies them into a list of cells, each with its contestants. The binary `compare` runs all
-//! of them in turn and prints a table; the criterion bench `peers` runs the same cells one by one.
+//! of them in turn, keeps the [`figures`] and prints a [`report`]; `plot` draws them. The criterion bench `peers` runs
+//! the same cells one by one. The binary `memory` counts bytes instead of nanoseconds.
 //!
 //! Rules for every measurement: all sides are spawned tasks and the thread in `block_on` only waits; values
 //! are `u64`; each run is warmed up first; the number of operations is bounded; a run that does not end
@@ -15,7 +16,9 @@
 
 pub mod cells;
 pub mod exec;
+pub mod figures;
 pub mod measure;
 pub mod peers;
+pub mod report;
 pub mod watchdog;
 pub mod work;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::exec::Exec;
 
-/// Operations come in multiples of this, so that every shape can divide them among its tasks.
+/// Operations come in multiples of this, unless a shape says otherwise, so that they can be divided among its tasks.
 pub const GRAIN: u64 = 1_000;
 
 /// What a run took.
@@ -31,16 +31,16 @@ impl Sample {
     }
 }
 
-/// Runs `work` for at least `ops` operations on a fresh executor, after a warm-up of a tenth.
-pub fn sample<E, W, F>(workers: usize, ops: u64, work: &W) -> Sample
+/// Runs `work` for at least `ops` operations, a multiple of `grain`, on a fresh executor, after a warm-up of a tenth.
+pub fn sample<E, W, F>(workers: usize, ops: u64, grain: u64, work: &W) -> Sample
 where
     E: Exec,
     W: Fn(u64) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
     let executor = E::start(workers);
-    executor.run(work((ops / 10).next_multiple_of(GRAIN)));
-    let ops = ops.next_multiple_of(GRAIN);
+    executor.run(work((ops / 10).next_multiple_of(grain)));
+    let ops = ops.next_multiple_of(grain);
     let work = work(ops);
     executor.run(async move {
         let (wall, cpu) = (Instant::now(), cpu_time());
@@ -52,16 +52,16 @@ where
 /// No run does more operations than this, however fast they are.
 const MOST_OPS: u64 = 2_000_000;
 
-/// How many operations fill the time of one run; `time` runs as many as it is told to.
-pub fn calibrate(run: Duration, time: impl Fn(u64) -> Duration) -> u64 {
+/// How many operations fill the time of one run; `sample` runs at least as many as it is told to.
+pub fn calibrate(run: Duration, sample: impl Fn(u64) -> Sample) -> u64 {
     let mut ops = GRAIN;
     loop {
-        let took = time(ops);
-        let wanted = run.as_nanos() as f64 / (took.as_nanos() as f64 / ops as f64);
-        if took * 4 >= run || ops >= MOST_OPS {
+        let sample = sample(ops);
+        let wanted = run.as_nanos() as f64 / sample.wall_ns();
+        if sample.wall * 4 >= run || sample.ops >= MOST_OPS {
             return (wanted as u64).clamp(GRAIN, MOST_OPS);
         }
-        ops = (wanted as u64).clamp(ops + GRAIN, ops * 20).min(MOST_OPS);
+        ops = (wanted as u64).clamp(sample.ops + GRAIN, sample.ops * 20).min(MOST_OPS);
     }
 }
 

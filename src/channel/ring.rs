@@ -61,7 +61,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::shared::{CLOSED, Shared, Step};
+use super::shared::{CLOSED, RETURNED, Shared, Step};
 use super::{RecvError, SendError};
 use crate::prim::{self, AtomicU32, Ordering, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
@@ -174,7 +174,9 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv(&self) -> Option<T> {
         let word = self.guess();
-        if !word.is_free() || word.has(super::shared::RETURNED) || self.ring_len(word) == 0 {
+        let len = self.ring_len(word);
+        // (No length is within a capacity of 0, whatever the rest of the word says.)
+        if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
             return None;
         }
         let slot = self.slot(self.head(word));

@@ -418,6 +418,15 @@ impl Waiter {
         before
     }
 
+    /// The waker beside it counts: lets the others go.
+    pub(crate) fn let_go(&self, before: Option<Waiter>) {
+        let first = self.0.node().parker.take();
+        if let Some(before) = before {
+            before.free();
+        }
+        drop(first);
+    }
+
     /// A peer may have the waker that was beside it before: that is kept for as long as this node.
     pub(crate) fn keep_beside(&self, before: Option<Waiter>) {
         if let (Some(beside), Some(before)) = (self.0.beside(), before) {

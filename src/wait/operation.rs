@@ -154,6 +154,11 @@ pub(crate) struct Operation<B: Branch> {
     at: *const (),
 }
 
+// SAFETY: beside the branch there is a right to a node, which is Send.
+unsafe impl<B: Branch + Send> Send for Operation<B> {}
+// SAFETY: a shared operation gives access to nothing.
+unsafe impl<B: Branch + Sync> Sync for Operation<B> {}
+
 /// Not begun, or told to look: what is to be sent is in the branch.
 const FRESH: *const () = ptr::null();
 /// Completed.
@@ -287,9 +292,7 @@ impl<B: Branch> Operation<B> {
     fn park(&self, node: &Waiter, cx: &mut Context<'_>) {
         let before = node.park_beside(cx.waker().clone());
         if self.branch.touch(node) {
-            if let Some(before) = before {
-                before.free();
-            }
+            node.let_go(before);
         } else {
             // A peer has it, and may have either waker.
             node.keep_beside(before);

@@ -1,11 +1,9 @@
 //! A sequential model of a channel: what each step may do, and who must have been woken.
 //!
 //! The model follows the implementation where the contracts leave freedom, and only there:
-//! - buffered: a receiver that is polled without having been notified may take a value that is there, or leave it
-//!   to those ahead of it who were notified (C2);
-//! - rendezvous: values that were handed over, came back, were handed over again and came back again may be
-//!   ordered by their first or their last hand-over (C9);
-//! - rendezvous: a receiver that waited at the close gets its error, or a value that came back since (C5, C9);
+//! - values that were handed over, came back, were handed over again and came back again may be ordered by their first
+//!   or their last hand-over (C9);
+//! - a receiver that waited at the close gets its error, or a value that came back since (C5, C9);
 //! - a value that comes back after `close_now` is kept or discarded (C6, C9).
 
 use std::collections::VecDeque;
@@ -40,7 +38,7 @@ enum State {
     Waiting,
     /// A send whose value was taken, or moved into the buffer.
     Sent,
-    /// A receive that was handed a value (rendezvous).
+    /// A receive that was handed a value.
     Handed(HandOver),
     /// Decided by a close.
     Failed,
@@ -106,8 +104,7 @@ impl Model {
     /// The operations that can complete and whose owners sleep: they must have been woken since they were last
     /// pending.
     pub(crate) fn must_be_woken(&self) -> impl Iterator<Item = usize> + '_ {
-        let decided = self
-            .ops
+        self.ops
             .iter()
             .enumerate()
             .filter(|(_, op)| match op.state {
@@ -115,9 +112,7 @@ impl Model {
                 State::Waiting => op.side == Side::Watch && self.closed,
                 State::New | State::Gone => false,
             })
-            .map(|(i, _)| i);
-        // C2, C11, C14: as many as there are values, the first in the queue.
-        decided.chain(self.waiting_receivers.iter().copied().take(self.buffer.len()))
+            .map(|(i, _)| i)
     }
 
     /// The values that nobody has dropped.
@@ -141,12 +136,8 @@ impl Model {
             "model: C4: senders wait only while the channel is full"
         );
         assert!(
-            self.cap > 0 || self.waiting_senders.is_empty() || self.waiting_receivers.is_empty(),
-            "model: C3: only one side waits"
-        );
-        assert!(
-            self.returned.is_empty() || self.waiting_receivers.is_empty(),
-            "model: C9: the next in line gets it"
+            self.len() == 0 && self.waiting_senders.is_empty() || self.waiting_receivers.is_empty(),
+            "model: C2, C3, C9: the next in line gets it"
         );
         assert!(
             !self.closed || self.waiting_senders.is_empty(),
@@ -209,8 +200,8 @@ impl Model {
         assert_eq!(actual, expected, "try_send of value {value}");
     }
 
-    /// A receive was polled. `woken` tells who was woken since it was last pending.
-    pub(crate) fn recv_polled(&mut self, op: usize, actual: Option<Received>, woken: impl Fn(usize) -> bool) {
+    /// A receive was polled.
+    pub(crate) fn recv_polled(&mut self, op: usize, actual: Option<Received>) {
         let state = self.ops[op].state;
         if let State::Handed(h) = state {
             assert_eq!(actual, Some(Ok(h.value)), "receive {op} was handed a value");
@@ -221,25 +212,13 @@ impl Model {
             match actual {
                 Some(Ok(value)) => {
                     assert!(self.next_values().contains(&value), "receive {op}: out of order: value {value}");
-                    self.waiting_receivers.retain(|&other| other != op);
                     self.ops[op].state = State::New;
                     self.take(value);
                 }
                 Some(Err(())) => {
-                    assert!(
-                        state == State::Failed && self.cap == 0,
-                        "C5: receive {op} failed, values are there"
-                    );
+                    assert_eq!(state, State::Failed, "C5: receive {op} failed, values are there");
                 }
-                None => {
-                    let ahead = self.waiting_receivers.iter().take_while(|&&other| other != op);
-                    let notified = ahead.filter(|&&other| woken(other)).count();
-                    assert!(
-                        self.cap > 0 && notified >= self.len(),
-                        "receive {op} waits, and a value is there that nobody ahead was told of"
-                    );
-                    self.wait_to_receive(op);
-                }
+                None => panic!("receive {op} waits, and a value is there"),
             }
             return;
         }
@@ -340,18 +319,17 @@ impl Model {
         }
     }
 
-    /// Takes a value into the buffer or hands it to a waiting receiver, if either can be.
+    /// Hands a value to a waiting receiver, or takes it into the buffer, if either can be.
     fn accept(&mut self, value: usize) -> bool {
-        if self.cap > 0 {
-            let room = self.buffer.len() < self.cap;
-            if room {
-                self.buffer.push_back(value);
-            }
-            return room;
+        if let Some(next) = self.waiting_receivers.pop_front() {
+            self.hand(next, HandOver { value, first: self.hand_overs, last: self.hand_overs });
+            return true;
         }
-        let Some(next) = self.waiting_receivers.pop_front() else { return false };
-        self.hand(next, HandOver { value, first: self.hand_overs, last: self.hand_overs });
-        true
+        let room = self.buffer.len() < self.cap;
+        if room {
+            self.buffer.push_back(value);
+        }
+        room
     }
 
     fn hand(&mut self, op: usize, hand_over: HandOver) {
@@ -361,12 +339,12 @@ impl Model {
 
     /// The values of which one may be received next; none, or one unless the order is free.
     fn next_values(&self) -> Vec<usize> {
-        if let Some(&value) = self.buffer.front() {
-            return vec![value];
-        }
         let by_first = self.returned.iter().min_by_key(|h| h.first);
         let by_last = self.returned.iter().min_by_key(|h| h.last);
         let mut values = by_first.into_iter().chain(by_last).map(|h| h.value).collect::<Vec<_>>();
+        if values.is_empty() {
+            values.extend(self.buffer.front());
+        }
         if values.is_empty() {
             values.extend(self.waiting_senders.front().and_then(|&op| self.ops[op].value));
         }

@@ -260,8 +260,7 @@ impl Run {
                     Poll::Ready(Err(_)) => Some(Err(())),
                     Poll::Pending => None,
                 };
-                let operations = &self.operations;
-                self.model.recv_polled(i, result, |i| was_woken(operations, i));
+                self.model.recv_polled(i, result);
                 result.is_none()
             }
             Operation::Closed(future, _) => {

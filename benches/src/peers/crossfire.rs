@@ -33,3 +33,27 @@ super::adapter! {
     send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().ok(), try rx.try_recv().ok();
 }
+
+super::adapter! {
+    /// From tasks, unbounded.
+    CrossfireUnbounded, "crossfire", Mpmc, MTx<mpmc::List<u64>>, MAsyncRx<mpmc::List<u64>>;
+    open(_capacity) None, unbounded mpmc::unbounded_async();
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, one sender and one receiver, unbounded.
+    CrossfireSpscUnbounded, "crossfire-spsc", Spsc, Tx<spsc::List<u64>>, AsyncRx<spsc::List<u64>>;
+    open(_capacity) None, unbounded spsc::unbounded_async();
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, unbounded.
+    CrossfireUnboundedBlocking, "crossfire", Mpmc, MTx<mpmc::List<u64>>, MRx<mpmc::List<u64>>;
+    open(_capacity) None, unbounded mpmc::unbounded_blocking();
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}

@@ -52,3 +52,36 @@ super::adapter! {
     send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
     recv(rx) rx.recv().ok(), try rx.try_recv().ok();
 }
+
+super::adapter! {
+    /// From tasks, unbounded.
+    FibreUnbounded, "fibre", Mpmc, mpmc::UnboundedAsyncSender<u64>, mpmc::UnboundedAsyncReceiver<u64>;
+    open(_capacity) None, unbounded mpmc::unbounded_async();
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, unbounded.
+    FibreUnboundedBlocking, "fibre", Mpmc, mpmc::UnboundedSyncSender<u64>, mpmc::UnboundedSyncReceiver<u64>;
+    open(_capacity) None, unbounded mpmc::unbounded();
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one sender and one receiver.
+    FibreSpscBlocking, "fibre-spsc", Spsc, spsc::BoundedSyncSender<u64>, spsc::BoundedSyncReceiver<u64>;
+    open(capacity) (capacity > 0).then(|| spsc::bounded_sync(capacity));
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, one sender and one receiver, capacity 0.
+    FibreSpscRendezvousBlocking, "fibre-spsc", Spsc,
+    spsc0::RendezvousSyncSender<u64>, spsc0::RendezvousSyncReceiver<u64>;
+    open(capacity) (capacity == 0).then(spsc0::rendezvous);
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}

@@ -11,10 +11,13 @@ mod crossbeam;
 mod crossfire;
 mod fibre;
 mod flume;
+mod futures;
 mod kanal;
 mod leno;
 mod locks;
+mod loole;
 mod std_mpsc;
+mod thingbuf;
 mod tokio;
 
 /// Receives from whichever of 2 or 8 has a value, by a macro like tokio's.
@@ -111,14 +114,22 @@ pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::Leno>();
     visitor.channel::<async_channel::AsyncChannel>();
     visitor.channel::<crossfire::Crossfire>();
+    visitor.channel::<crossfire::CrossfireUnbounded>();
     visitor.channel::<crossfire::CrossfireSpsc>();
+    visitor.channel::<crossfire::CrossfireSpscUnbounded>();
     visitor.channel::<fibre::Fibre>();
     visitor.channel::<fibre::FibreRendezvous>();
+    visitor.channel::<fibre::FibreUnbounded>();
     visitor.channel::<fibre::FibreSpsc>();
     visitor.channel::<fibre::FibreSpscRendezvous>();
     visitor.channel::<flume::Flume>();
+    visitor.channel::<futures::Futures>();
+    visitor.channel::<futures::FuturesUnbounded>();
     visitor.channel::<kanal::Kanal>();
+    visitor.channel::<loole::Loole>();
+    visitor.channel::<thingbuf::Thingbuf>();
     visitor.channel::<tokio::Tokio>();
+    visitor.channel::<tokio::TokioUnbounded>();
 }
 
 /// Every channel that threads can use; leno's first.
@@ -127,13 +138,21 @@ pub fn channels_for_threads(visitor: &mut impl VisitChannels) {
     visitor.channel::<async_channel::AsyncChannelBlocking>();
     visitor.channel::<crossbeam::Crossbeam>();
     visitor.channel::<crossfire::CrossfireBlocking>();
+    visitor.channel::<crossfire::CrossfireUnboundedBlocking>();
     visitor.channel::<crossfire::CrossfireSpscBlocking>();
     visitor.channel::<fibre::FibreBlocking>();
     visitor.channel::<fibre::FibreRendezvousBlocking>();
+    visitor.channel::<fibre::FibreUnboundedBlocking>();
+    visitor.channel::<fibre::FibreSpscBlocking>();
+    visitor.channel::<fibre::FibreSpscRendezvousBlocking>();
     visitor.channel::<flume::FlumeBlocking>();
     visitor.channel::<kanal::KanalBlocking>();
-    visitor.channel::<std_mpsc::StdMpsc>();
+    visitor.channel::<loole::LooleBlocking>();
+    visitor.channel::<std_mpsc::Std>();
+    visitor.channel::<std_mpsc::StdSync>();
+    visitor.channel::<thingbuf::ThingbufBlocking>();
     visitor.channel::<tokio::TokioBlocking>();
+    visitor.channel::<tokio::TokioUnboundedBlocking>();
 }
 
 /// Every lock; leno's first.

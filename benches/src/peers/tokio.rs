@@ -1,6 +1,6 @@
 //! `tokio::sync::mpsc`, which has no capacity 0.
 
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
 super::adapter! {
     /// From tasks.
@@ -15,5 +15,21 @@ super::adapter! {
     TokioBlocking, "tokio", Mpsc, Sender<u64>, Receiver<u64>;
     open(capacity) (capacity > 0).then(|| channel(capacity));
     send(tx, value) tx.blocking_send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.blocking_recv(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From tasks, unbounded.
+    TokioUnbounded, "tokio", Mpsc, UnboundedSender<u64>, UnboundedReceiver<u64>;
+    open(_capacity) None, unbounded unbounded_channel();
+    send(tx, value) tx.send(value).is_ok(), try tx.send(value).is_ok();
+    recv(rx) rx.recv().await, try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads, unbounded.
+    TokioUnboundedBlocking, "tokio", Mpsc, UnboundedSender<u64>, UnboundedReceiver<u64>;
+    open(_capacity) None, unbounded unbounded_channel();
+    send(tx, value) tx.send(value).is_ok(), try tx.send(value).is_ok();
     recv(rx) rx.blocking_recv(), try rx.try_recv().ok();
 }

@@ -1,0 +1,19 @@
+//! loole.
+
+use loole::{Receiver, Sender, bounded, unbounded};
+
+super::adapter! {
+    /// From tasks.
+    Loole, "loole", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity)), unbounded unbounded();
+    send(tx, value) tx.send_async(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_async().await.ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// From threads.
+    LooleBlocking, "loole", Mpmc, Sender<u64>, Receiver<u64>;
+    open(capacity) Some(bounded(capacity)), unbounded unbounded();
+    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+}
