@@ -7,7 +7,8 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::mutex::{Mutex, RawMutex};
+use super::mutex::Mutex;
+use super::raw::RawMutex;
 
 /// Access to what a [`Mutex`] guards; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
@@ -86,7 +87,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     ///
     /// If that waiter's future is never polled again, it holds the lock until it is dropped.
     pub fn unlock_fair(guard: Self) {
-        ManuallyDrop::new(guard).mutex.raw().hand_over();
+        ManuallyDrop::new(guard).mutex.raw().unlock_fair();
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod guard;
 mod mutex;
+mod raw;
 
 pub use guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
-pub(crate) use mutex::Acquire;
 pub use mutex::{Lock, LockArc, Mutex};
+#[allow(unused_imports, reason = "for select")]
+pub(crate) use raw::Acquire;

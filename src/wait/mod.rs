@@ -18,5 +18,5 @@ pub(crate) use anchor::{Anchor, Busied, By, GivenBack};
 pub(crate) use batch::wake_all;
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, State, Waiter};
-pub(crate) use operation::{Attempt, Branch, Cancelled, Operation, abandon_send, look_again};
+pub(crate) use operation::{Attempt, Branch, Cancelled, Operation, abandon, abandon_send, look_again};
 pub(crate) use word::{OWN, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, TWO, Word};

@@ -538,6 +538,15 @@ impl Popped {
         }
     }
 
+    /// Looks at what the operation has stowed.
+    ///
+    /// # Safety
+    /// The operation stows a `T`.
+    pub(crate) unsafe fn peek<T: Copy>(&self) -> T {
+        // SAFETY: popped is claimed; of a branch that has lost the owner only reads it until both have parted with it.
+        unsafe { self.node.take() }
+    }
+
     fn part(self) {
         if self.node.part() {
             // SAFETY: both are through with it.

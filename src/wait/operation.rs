@@ -112,14 +112,21 @@ pub(crate) trait Branch {
     }
 }
 
-/// Leaves a send in a peer's hands, for [`Branch::abandon`]. True: nothing happened.
-pub(crate) fn abandon_send(node: Waiter) -> bool {
-    match node.as_ref().leave() {
+/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. LOOK: it is the owner's still. DONE: what
+/// was handed over is the caller's, and the node is gone.
+pub(crate) fn abandon(node: Waiter) -> State {
+    let state = node.as_ref().leave();
+    match state {
         State::Open => cache::leave_in_limbo(node.as_ref()),
-        State::Look => return true,
+        State::Look => {}
         _ => node.free(),
     }
-    false
+    state
+}
+
+/// The same for a send. True: nothing happened.
+pub(crate) fn abandon_send(node: Waiter) -> bool {
+    abandon(node) == State::Look
 }
 
 /// Has the task polled again once others have run.

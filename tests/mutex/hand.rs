@@ -242,18 +242,18 @@ fn a_polled_waiter_passes_one_that_is_not() {
     drop(never.must_be_ready("it is free again"));
 }
 
-/// M4: `unlock_fair` hands over to the first waiter in line. Those that were woken by an earlier unlock (two of them)
-/// and have not run yet, while somebody barged in, are not in line; if nobody else is, the lock is free for them.
+/// M4: `unlock_fair` hands over to the first waiter in line. Those that were woken by an earlier unlock and have not run
+/// yet, while somebody barged in, are not in line; if nobody else is, the lock is free for them.
 #[test]
 fn unlock_fair_after_waiters_were_passed_over() {
     let mutex = Mutex::new(0);
     let guard = mutex.try_lock().expect("free");
     let (mut first, mut second, mut third) = (mutex.lock(), mutex.lock(), mutex.lock());
-    let woken = [first.must_wait("held"), second.must_wait("held")];
-    third.must_wait("held");
+    let woken = [first.must_wait("held"), second.must_wait("held"), third.must_wait("held")];
     drop(guard);
-    assert!(woken.iter().all(|waker| waker.was_woken()), "M3: the first two are told");
+    assert!(woken.iter().all(|waker| waker.was_woken()), "M3: none of them has ever answered, so all are told");
     let barged = mutex.try_lock().expect("M3: barges");
+    third.must_wait("M3: passed over, and in line again");
     MutexGuard::unlock_fair(barged);
     assert!(mutex.try_lock().is_none(), "M4: handed over");
     first.must_wait("M4: to the third, which is in line");
@@ -261,6 +261,106 @@ fn unlock_fair_after_waiters_were_passed_over() {
     MutexGuard::unlock_fair(guard);
     drop(first.must_be_ready("M4: in line again, and handed over"));
     drop(second.must_be_ready("and then free"));
+}
+
+/// M3: any number of waiters that are not polled any more stand in front of one that is: one unlock wakes that one, and it
+/// gets the lock. The same if that one was passed over before.
+#[test]
+fn stale_waiters_in_a_row_block_nobody() {
+    for stale in [1, 2, 5, 100] {
+        for was_passed_over in [false, true] {
+            let mutex = Mutex::new(0);
+            let mut guard = mutex.try_lock().expect("free");
+            let mut live = mutex.lock();
+            let mut woken = live.must_wait("held");
+            if was_passed_over {
+                drop(guard);
+                assert!(woken.was_woken(), "M3: told");
+                guard = mutex.try_lock().expect("M3: barges");
+            } else {
+                drop(live);
+                live = mutex.lock();
+            }
+            let mut stale = (0..stale).map(|_| mutex.lock()).collect::<Vec<_>>();
+            stale.iter_mut().for_each(|lock| drop(lock.must_wait("held")));
+            woken = live.must_wait("held");
+            let mut behind = mutex.lock();
+            let woken_behind = behind.must_wait("held");
+            drop(guard);
+            assert!(woken.was_woken(), "M3: woken behind {} that are not polled any more", stale.len());
+            assert_eq!(
+                woken_behind.was_woken(),
+                !was_passed_over,
+                "one that is known to answer ends the round"
+            );
+            drop(live.must_be_ready("M3: gets the lock"));
+            assert!(woken_behind.was_woken(), "M3: and its unlock goes on from there");
+            drop(behind.must_be_ready("M3: gets the lock"));
+            mutex.assert_valid();
+            drop(stale);
+            mutex.assert_valid();
+            assert!(mutex.try_lock().is_some(), "M1: free");
+        }
+    }
+}
+
+/// M2: those that were told, and are known to answer, leave one after the other without having looked: each passes it on to
+/// the next one.
+#[test]
+fn told_waiters_that_leave_pass_it_on() {
+    let mutex = Mutex::new(0);
+    let guard = mutex.try_lock().expect("free");
+    let mut waiting = (0..20).map(|_| mutex.lock()).collect::<Vec<_>>();
+    waiting.iter_mut().for_each(|lock| drop(lock.must_wait("held")));
+    drop(guard);
+    let guard = mutex.try_lock().expect("M3: barges");
+    let wakers = waiting.iter_mut().map(|lock| lock.must_wait("passed over")).collect::<Vec<_>>();
+    drop(guard);
+    let mut last = waiting.pop().expect("twenty");
+    for (i, told) in waiting.into_iter().enumerate() {
+        assert!(wakers[i].was_woken(), "M2: {i} is next");
+        assert!(!wakers[i + 1].was_woken(), "M3: one that is known to answer is woken alone");
+        drop(told);
+        assert!(wakers[i + 1].was_woken(), "M2: passed on to {}", i + 1);
+    }
+    drop(last.must_be_ready("M2: passed on to the last"));
+    assert!(mutex.try_lock().is_some(), "M1: free");
+}
+
+/// M2: a newcomer that steps back for one that starves was told nothing; one that was told does not step back, and takes
+/// nothing with it when it is dropped.
+#[test]
+fn who_was_told_does_not_step_back() {
+    let mutex = Mutex::new(0);
+    let mut starving = mutex.lock();
+    for _ in 0..10 {
+        let guard = mutex.try_lock().expect("free");
+        starving.must_wait("held");
+        drop(guard);
+    }
+    let guard = mutex.try_lock().expect("barges");
+    let woken = starving.must_wait("held");
+    let mut waiting = mutex.lock();
+    let told = waiting.must_wait("held");
+    let mut newcomer = mutex.lock();
+    drop(guard);
+    assert!(woken.was_woken() && !told.was_woken(), "it is known to answer");
+    let stepped = newcomer.must_wait("it steps back");
+    assert!(stepped.was_woken(), "for one turn");
+    drop(newcomer.must_be_ready("M3: once"));
+    assert!(told.was_woken(), "M3: its unlock tells the next one");
+    drop(waiting.must_be_ready("M2: it was told, and does not step back"));
+    drop(starving.must_be_ready("free"));
+    drop(mutex.lock().must_be_ready("nobody starves any more"));
+}
+
+/// What a mutex takes.
+#[test]
+fn sizes() {
+    assert!(size_of::<Mutex<()>>() <= 16);
+    assert!(size_of::<Mutex<u64>>() <= 24);
+    assert_eq!(size_of::<MutexGuard<'_, u64>>(), size_of::<usize>());
+    assert!(size_of::<Lock<'_, u64>>() <= 32);
 }
 
 /// M3: a waiter behind one that is never polled again is woken, and gets the lock.

@@ -1,0 +1,469 @@
+//! The lock itself, without what it guards: one word, which says whether it is held and who waits for it.
+//!
+//! ```text
+//!   63         36 35      28 27          6 5          0
+//!   [  version   ][ starving ][first waiter][  flags   ]       flags: FAIR LOCKED – MANY MORE –
+//! ```
+//!
+//! | part | set by | means |
+//! |---|---|---|
+//! | `LOCKED` | whoever takes the lock, or hands it over | somebody holds it |
+//! | `FAIR` | the constructor, for good | who unlocks hands over; newcomers wait behind those who wait |
+//! | `starving` | a waiter that was told in vain [`PATIENCE`] times | newcomers step back once before they barge |
+//! | `version` | whoever changes who waits | see [`line`](crate::wait) |
+//!
+//! # Steps
+//!
+//! `next`: the next waiter comes into the word. `V`: version + 1.
+//!
+//! | word | operation | exchange | then |
+//! |---|---|---|---|
+//! | not LOCKED, nobody waits or not FAIR | lock | LOCKED | has it |
+//! | the same, somebody starves | lock, a newcomer | – | steps back, once |
+//! | LOCKED, nobody waits | lock waits | me | |
+//! | LOCKED, or FAIR, and somebody waits | lock waits | joins the line behind the word | |
+//! | LOCKED | unlock | not LOCKED | somebody waits: *tells*, or *hands over* |
+//! | not LOCKED, somebody waits, not FAIR | tell | next, V | has the first look for itself; goes on, or not |
+//! | not LOCKED, somebody waits, FAIR | hand over | next, LOCKED, V | grants; one that has left: goes on, holding |
+//! | LOCKED, held by who hands over, somebody waits | hand over | next, V | the same |
+//! | the same, nobody waits | hand over | not LOCKED | |
+//!
+//! # Barging
+//!
+//! The default. An unlock frees the lock, and whoever comes first has it. Those who wait are told to look for themselves,
+//! the first one first. A waiter that was told is in the line no more; if it finds the lock taken, it waits again at the
+//! back.
+//!
+//! A future may be told and never be polled again, and the unlock cannot know. So it goes on until it has told one that is
+//! *known to answer*: one that was told before, looked, found the lock taken, and waits again. (Each node says how often its
+//! operation was told in vain.) All others are passed by, any number of them: whoever is behind them is told too, unless
+//! somebody has taken the lock meanwhile, whose own unlock goes on from there then.
+//!
+//! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
+//! one before. *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
+//! further. Those behind it wait for the next one; whoever comes has the lock at once.
+//!
+//! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
+//! others run once before it takes it. So a starving waiter that is polled has its chance before whoever came later, and
+//! one that is not polled costs each newcomer one turn. Who has waited itself does not step back: it may be the one who was
+//! told.
+//!
+//! # Fair
+//!
+//! While somebody waits newcomers cannot have the lock, also while it is not LOCKED: so an unlock frees it first, whether
+//! somebody waits or not, and hands over what nobody else can take. `unlock_fair` of a barging mutex has to hold it until
+//! it is granted. A grant is an exchange of the node's state: an owner that has left meanwhile is noticed, and the next one
+//! gets the lock; an owner that leaves after the grant unlocks.
+//!
+//! # Invariants
+//! 1. LOCKED is set exactly while a guard, a [`Locked`], a DONE operation or somebody in `hand_over` has the lock.
+//! 2. Nobody begins to wait unless LOCKED is set, or FAIR and somebody waits.
+//! 3. Barging, not LOCKED, somebody waits: an unlock is at work in `tell`; or an operation that is known to answer was
+//!    told, and has neither looked nor left. Who was told and leaves unlooked goes on with telling.
+//! 4. FAIR, not LOCKED, somebody waits: an unlock is at work in `hand_over`. Another one that comes to it first does the
+//!    same.
+//! 5. `starving` counts the operations that say so of themselves; at its end no more are counted, and those say so not.
+//! 6. No foreign code runs before the lock has been freed or granted.
+//!
+//! # Progress, cost
+//!
+//! The steps are lock-free. Locked instructions: lock 1 and unlock 1, uncontended; wait 1, and the cloned waker; tell 2,
+//! hand over 2, and the waking.
+//!
+//! # Orderings
+//!
+//! Taking the lock acquires and freeing it releases, on the word. A grant passes through the node's state: released by who
+//! hands over, and has acquired the word; acquired by who gets it. The waiters' own: see [`line`](crate::wait).
+//!
+//! Sources: the step aside for those who starve is after the eventual fairness of WebKit's `WTF::Lock` and parking_lot,
+//! without their clock.
+
+use std::task::Waker;
+
+use crate::prim::{self, Ordering};
+use crate::task::thread;
+use crate::wait::{
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, REST_SHIFT, STAMP_MASK, State, Waiter, Word,
+    abandon, wake_all,
+};
+
+const LOCKED: u64 = OWN[0];
+const FAIR: u64 = OWN[1];
+
+const STARVING_BITS: u32 = 8;
+/// In terms of the rest.
+const STARVING: u64 = (1 << STARVING_BITS) - 1;
+const ONE_STARVING: u64 = 1;
+const ONE_VERSION: u64 = 1 << STARVING_BITS;
+
+/// How often a waiter is told in vain before it starves.
+const PATIENCE: u32 = 8;
+
+/// Acquire of the lock.
+const ACQUIRE: Ordering = if cfg!(leno_bug = "lock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+
+/// Release of the lock.
+const RELEASE: Ordering =
+    if cfg!(leno_bug = "unlock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+
+pub(super) struct RawMutex {
+    line: Line,
+}
+
+impl Primitive for RawMutex {
+    fn has_few(&self) -> bool {
+        true
+    }
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        word.plus(ONE_VERSION)
+    }
+
+    fn stamp(&self, word: Word) -> u32 {
+        (word.rest() >> STARVING_BITS) as u32 & STAMP_MASK
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        word.has(LOCKED | FAIR)
+    }
+}
+
+/// Whether whoever comes may have the lock.
+#[inline(always)]
+fn is_open(word: Word) -> bool {
+    !word.has(LOCKED) && (word.is_free() || !word.has(FAIR))
+}
+
+#[inline(always)]
+fn starving(word: Word) -> u64 {
+    word.rest() & STARVING
+}
+
+impl RawMutex {
+    prim::const_fn! {
+        pub(super) fn new(fair: bool) -> RawMutex {
+            RawMutex { line: Line::new(if fair { FAIR } else { 0 }) }
+        }
+    }
+
+    pub(super) fn is_fair(&self) -> bool {
+        self.line.load().has(FAIR)
+    }
+
+    #[inline(always)]
+    fn glance(&self) -> Word {
+        // ORDERING: Relaxed: the exchange that follows acquires.
+        Word(self.line.word().load(Ordering::Relaxed))
+    }
+
+    /// One exchange, from a word that is open.
+    #[inline(always)]
+    fn take(&self, word: Word) -> bool {
+        // ORDERING: Acquire pairs with the Release of `unlock`: what was done under the lock is seen.
+        self.line.word().compare_exchange(word.0, word.0 | LOCKED, ACQUIRE, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes the lock if that needs no waiting.
+    #[inline]
+    pub(super) fn try_lock(&self) -> bool {
+        loop {
+            let word = self.glance();
+            if !is_open(word) {
+                return false;
+            }
+            if self.take(word) {
+                return true;
+            }
+        }
+    }
+
+    /// Unlocks by the mutex's policy.
+    #[inline]
+    pub(super) fn unlock(&self) {
+        // ORDERING: Release pairs with `take`; Acquire: those who wait are seen.
+        let word = Word(self.line.word().fetch_sub(LOCKED, RELEASE));
+        debug_assert!(word.has(LOCKED));
+        if !word.is_free() {
+            self.unlocked(word);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unlocked(&self, word: Word) {
+        if word.has(FAIR) { self.hand_over(false) } else { self.tell() }
+    }
+
+    /// Unlocks by handing over to the first waiter, whatever the policy.
+    pub(super) fn unlock_fair(&self) {
+        self.hand_over(true);
+    }
+
+    /// Grants the lock to the first waiter, or frees it. `holds`: it is the caller's still.
+    fn hand_over(&self, mut holds: bool) {
+        // Wakers of those who have left: their drop is foreign code, for which the lock must not be held.
+        let mut gone = Vec::new();
+        let granted = loop {
+            let word = self.line.load();
+            if !holds && (word.has(LOCKED) || word.is_free()) {
+                // Invariant 4: somebody else was quicker, or nobody waits any more.
+                break None;
+            }
+            if word.is_free() {
+                if self.cas(word, word.without(LOCKED)) {
+                    break None;
+                }
+                continue;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word.with(LOCKED))) else { continue };
+            holds = true;
+            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            if cfg!(leno_bug = "grant_unchecked") {
+                break claim.done();
+            }
+            match claim.grant() {
+                Ok(waker) => break waker,
+                Err((claim, waker)) => {
+                    claim.bury();
+                    gone.extend(waker);
+                }
+            }
+        };
+        if let Some(waker) = granted {
+            waker.wake();
+        }
+    }
+
+    /// Tells those who wait that the lock is free: see the header.
+    #[cold]
+    fn tell(&self) {
+        wake_all(Told { raw: self, answers: false });
+    }
+
+    /// Counts one more that starves, or one less. False: there are too many to be counted.
+    #[cold]
+    fn count_starving(&self, one_more: bool) -> bool {
+        loop {
+            let word = self.line.load();
+            let count = starving(word);
+            if one_more && count == STARVING {
+                return false;
+            }
+            debug_assert!(one_more || count > 0, "invariant 5");
+            let rest = if one_more { word.rest() + ONE_STARVING } else { word.rest() - ONE_STARVING };
+            if self.cas(word, word.with_rest(rest)) {
+                return true;
+            }
+        }
+    }
+
+    /// Panics if an invariant does not hold, while nobody is at work here.
+    pub(super) fn assert_valid(&self) {
+        let word = self.line.load();
+        Primitive::assert_valid(self);
+        assert!(word.is_free() || !word.has(FAIR) || word.has(LOCKED), "invariant 4");
+    }
+}
+
+/// Those whom an unlock tells, one after the other: the next one only after the one before was woken, who may have taken
+/// the lock by then.
+struct Told<'a> {
+    raw: &'a RawMutex,
+    /// The last one is known to answer.
+    answers: bool,
+}
+
+impl Iterator for Told<'_> {
+    type Item = Waker;
+
+    fn next(&mut self) -> Option<Waker> {
+        while !self.answers {
+            let word = self.raw.line.load();
+            if word.has(LOCKED) || word.is_free() {
+                // Who has taken the lock will tell the others.
+                return None;
+            }
+            let Some(popped) = self.raw.pop(word, |word| self.raw.bump(word)) else { continue };
+            // SAFETY: all that waits here is an `Acquire`, which stows this.
+            let missed = unsafe { popped.peek::<usize>() };
+            let waker = match popped.notify() {
+                // Without a waker: a select that is over, or at work already, and that may or may not look.
+                Notified::Told(None) => continue,
+                Notified::Told(waker) => waker,
+                Notified::Gone(claim, waker) => {
+                    claim.bury();
+                    // Foreign code may run here: nothing is held.
+                    drop(waker);
+                    continue;
+                }
+            };
+            self.answers = missed > 0 || cfg!(leno_bug = "everybody_answers");
+            return waker;
+        }
+        None
+    }
+}
+
+/// Taking the lock, as a branch.
+pub struct Acquire {
+    raw: *const RawMutex,
+    /// How often it was told in vain.
+    missed: u32,
+    /// Whether it steps back no more for those who starve.
+    is_old: bool,
+    /// Whether it is counted among them.
+    starves: bool,
+}
+
+// SAFETY: it is a reference to a lock, which is Sync.
+unsafe impl Send for Acquire {}
+// SAFETY: as above.
+unsafe impl Sync for Acquire {}
+
+/// The lock, held, before it becomes a guard.
+pub(crate) struct Locked(*const RawMutex);
+
+// SAFETY: it is a reference to a lock, which is Sync, and may unlock it from anywhere.
+unsafe impl Send for Locked {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl Sync for Locked {}
+
+impl Acquire {
+    /// # Safety
+    /// The lock outlives this.
+    #[inline]
+    pub(super) unsafe fn new(raw: *const RawMutex) -> Self {
+        Acquire { raw, missed: 0, is_old: false, starves: false }
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &RawMutex {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.raw }
+    }
+
+    #[inline]
+    fn set_starves(&mut self, starves: bool) {
+        if self.starves != starves && self.raw().count_starving(starves) {
+            self.starves = starves;
+        }
+    }
+
+    #[inline]
+    fn locked(&mut self) -> Locked {
+        self.set_starves(false);
+        Locked(self.raw)
+    }
+}
+
+impl Branch for Acquire {
+    type Output = Locked;
+
+    #[inline(always)]
+    fn quick(&mut self) -> Option<Locked> {
+        let word = self.raw().glance();
+        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then_some(Locked(self.raw))
+    }
+
+    fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<Locked> {
+        let word = self.raw().glance();
+        if starving(word) > 0 && is_open(word) && !self.is_old {
+            self.is_old = true;
+            return Attempt::Again;
+        }
+        if self.raw().try_lock() { Attempt::Ready(self.locked()) } else { Attempt::Wait }
+    }
+
+    /// The payload says whether it is known to answer.
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty.
+        unsafe { node.put::<usize>(self.missed as usize) };
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "a lock has one side");
+        // SAFETY: as in `raw`; it borrows nothing from this.
+        let raw = unsafe { &*self.raw };
+        let mut lost = 0;
+        loop {
+            let word = raw.line.load();
+            if is_open(word) {
+                return false;
+            }
+            if if word.is_free() { raw.enter(word, node, 0) } else { raw.join(word, node, 0) } {
+                break;
+            }
+            thread::back_off(lost);
+            lost += 1;
+        }
+        self.is_old = true;
+        if self.missed >= PATIENCE {
+            self.set_starves(true);
+        }
+        true
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.raw().leave(node, 0)
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.raw().touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef) -> Locked {
+        self.locked()
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        match abandon(node) {
+            State::Look => return true,
+            // It was granted.
+            State::Done => self.raw().unlock(),
+            // Whoever grants, or tells, finds that it has left.
+            _ => {}
+        }
+        false
+    }
+
+    fn told(&mut self) {
+        self.missed = self.missed.saturating_add(1);
+    }
+
+    /// Invariant 3.
+    fn pass_on(&mut self) {
+        if !cfg!(leno_bug = "told_passes_nothing_on") {
+            self.raw().tell();
+        }
+    }
+
+    fn restore(&mut self, locked: Locked) {
+        drop(locked);
+    }
+}
+
+impl Drop for Acquire {
+    #[inline]
+    fn drop(&mut self) {
+        self.set_starves(false);
+    }
+}
+
+impl Locked {
+    /// It becomes a guard.
+    #[inline]
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // SAFETY: whoever holds the lock keeps the mutex.
+        unsafe { &*self.0 }.unlock();
+    }
+}
