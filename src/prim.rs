@@ -11,6 +11,7 @@
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes a deadline, which models ignore |
 //! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `yield_now`, `parallelism`, `Thread` |
+//! | `Handle` | whom to unpark; changed and read under a lock of std's |
 //! | `OnceLock`, `Counter` | process-wide things that models do not reach: std's everywhere |
 //! | `spin_loop` | a pause in a bounded spin |
 //! | `thread_local!` | thread-locals, constant-initialized in real builds |
@@ -19,7 +20,6 @@
 //! | `random_below` | a random number, deterministic in models |
 //! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
 //! | `spin_until` | a short spin, bounded by chance; nothing in models |
-//! | `look_around` | a short spin before a thread sleeps; nothing in models |
 //! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every guard of now is dropped |
 //! | `global!` | process-wide statics; in models they are made anew in each execution |
 //! | `null_table` | an array of null pointers, constant except in models |

@@ -2,6 +2,8 @@
 
 #[path = "counter.rs"]
 mod counter;
+#[path = "handle.rs"]
+mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
 #[cfg(not(leno_epoch))]
@@ -9,6 +11,7 @@ mod quarantine;
 mod stub;
 
 pub(crate) use counter::Counter;
+pub(crate) use handle::Handle;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
@@ -131,11 +134,8 @@ impl Life {
     }
 }
 
-/// Nothing, as `look_around`.
-pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
-
 /// Nothing: a model would only have more to explore.
-pub(crate) fn look_around(_is_over: impl Fn() -> bool) {}
+pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
 
 /// A number below `n`: always the same, since a model has to be deterministic.
 pub(crate) fn random_below(_n: usize) -> usize {

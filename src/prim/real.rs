@@ -4,9 +4,12 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
+#[path = "handle.rs"]
+mod handle;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
+pub(crate) use handle::Handle;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -174,21 +177,6 @@ pub(crate) fn spin_until(mut is_over: impl FnMut() -> bool) {
             return;
         }
         spin_loop();
-    }
-}
-
-/// Looks around before a thread sleeps: in bursts that double, then between yields, until it `is_over`.
-pub(crate) fn look_around(is_over: impl Fn() -> bool) {
-    const BURSTS: u32 = 6;
-    for burst in 0..2 * BURSTS {
-        if is_over() {
-            return;
-        }
-        if burst < BURSTS {
-            (0..1 << burst).for_each(|_| spin_loop());
-        } else {
-            thread::yield_now();
-        }
     }
 }
 

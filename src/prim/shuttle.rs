@@ -4,6 +4,8 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
+#[path = "handle.rs"]
+mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
 #[path = "stub.rs"]
@@ -11,6 +13,7 @@ mod stub;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
+pub(crate) use handle::Handle;
 pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
@@ -128,11 +131,8 @@ impl Life {
     }
 }
 
-/// Nothing, as `look_around`.
-pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
-
 /// Nothing: a model would only have more to explore.
-pub(crate) fn look_around(_is_over: impl Fn() -> bool) {}
+pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
 
 /// A number below `n`, from the schedule's own generator.
 pub(crate) fn random_below(n: usize) -> usize {
