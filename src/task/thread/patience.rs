@@ -7,8 +7,8 @@
 //! longer. A sleep that was short would have been worth more yields, one that was long fewer.
 //!
 //! A yield that takes long was used by a third party, which keeps the core busy: yields go by turns then, and cost
-//! milliseconds, while who wakes from a sleep runs soon. So the thread sleeps at once, and does not yield in its next
-//! waits; if it finds the same again after them, in more and more of them.
+//! milliseconds, while who wakes from a sleep runs soon. So the thread sleeps at once, and does not yield again for a
+//! time that is a multiple of what it has lost, and longer each time it then finds the same.
 //!
 //! Nobody oversleeps for it: yields end well before the deadline, and the longest spin takes a microsecond or three.
 //!
@@ -18,6 +18,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use super::parker::is_late;
 use crate::prim::{self, thread};
 
 /// Pauses of a spin at most.
@@ -29,12 +30,12 @@ const PROBE: u32 = 64;
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
 /// A yield that takes longer than this was a third party's.
-const LONG_YIELD: Duration = Duration::from_micros(50);
+const LONG_YIELD: Duration = Duration::from_micros(100);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
-/// How many waits go without yields after a long one, at first and at most.
-const MIN_BAN: u32 = 64;
-const BAN: u32 = 8192;
+/// After a long yield there are none for so many times as long: at first, and doubled so often at most.
+const BAN: u32 = 32;
+const DOUBLINGS: u32 = 5;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
@@ -43,9 +44,9 @@ struct Patience {
     waits: Cell<u32>,
     spins: Cell<u32>,
     yields: Cell<u32>,
-    /// So many waits go without yields from now on; so many will after the next long yield.
-    banned: Cell<u32>,
-    ban: Cell<u32>,
+    /// No yields until then; and how often the next ban is doubled.
+    banned: Cell<Option<Instant>>,
+    doublings: Cell<u32>,
 }
 
 prim::thread_local! {
@@ -53,8 +54,8 @@ prim::thread_local! {
         waits: Cell::new(0),
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
-        banned: Cell::new(0),
-        ban: Cell::new(MIN_BAN),
+        banned: Cell::new(None),
+        doublings: Cell::new(0),
     };
 }
 
@@ -82,14 +83,10 @@ pub(super) fn wait<R>(
 
 impl Patience {
     fn look_around<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) {
+        if is_late(deadline) {
             return None;
         }
-        self.spin(&look).or_else(|| {
-            let may_yield = left.is_none_or(|left| left > MARGIN) && self.may_yield();
-            if may_yield { self.let_run(deadline, &look) } else { None }
-        })
+        self.spin(&look).or_else(|| self.let_run(deadline, &look))
     }
 
     fn spin<R>(&self, look: impl Fn() -> Option<R>) -> Option<R> {
@@ -110,41 +107,46 @@ impl Patience {
         None
     }
 
-    fn may_yield(&self) -> bool {
-        let banned = self.banned.get();
-        self.banned.set(banned.saturating_sub(1));
-        banned == 0
-    }
-
     fn let_run<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
-        let mut before = Instant::now();
+        let mut now = Instant::now();
+        if self.banned.get().is_some_and(|until| now < until) {
+            return None;
+        }
+        self.banned.set(None);
         for _ in 0..self.yields.get() {
+            if deadline.is_some_and(|at| now + MARGIN > at) {
+                break;
+            }
             thread::yield_now();
             let found = look();
-            let now = Instant::now();
+            let before = std::mem::replace(&mut now, Instant::now());
             if now - before > LONG_YIELD {
-                self.banned.set(self.ban.get());
-                self.ban.set((self.ban.get() * 2).min(BAN));
+                self.ban(now, now - before);
                 return found;
             }
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
-                self.ban.set((self.ban.get() - 1).max(MIN_BAN));
+                self.doublings.set(self.doublings.get().saturating_sub(1));
                 return found;
             }
-            if deadline.is_some_and(|at| now + MARGIN > at) {
-                return None;
-            }
-            before = now;
         }
         None
     }
 
+    /// A yield took `long`.
+    fn ban(&self, now: Instant, long: Duration) {
+        let doublings = self.doublings.get();
+        self.banned.set(now.checked_add(long.saturating_mul(BAN << doublings)));
+        self.doublings.set((doublings + 1).min(DOUBLINGS));
+        self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
+    }
+
     fn slept(&self, long: Duration) {
         let yields = self.yields.get();
-        self.yields.set(match self.banned.get() {
-            0 if long < SHORT_SLEEP => (yields * 2).min(YIELDS),
-            _ => (yields / 2).max(MIN_YIELDS),
-        });
+        if long >= SHORT_SLEEP {
+            self.yields.set((yields / 2).max(MIN_YIELDS));
+        } else if self.banned.get().is_none() {
+            self.yields.set((yields * 2).min(YIELDS));
+        }
     }
 }
