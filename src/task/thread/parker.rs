@@ -128,14 +128,14 @@ pub(super) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|at| Instant::now() >= at)
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(
-    |data| RawWaker::new(data, &VTABLE),
-    // SAFETY (both): `data` is a parker, which stays for ever (invariant 1).
-    |data| unsafe { &*data.cast::<Parker>() }.wake(),
-    // SAFETY: as above.
-    |data| unsafe { &*data.cast::<Parker>() }.wake(),
-    |_| {},
-);
+static VTABLE: RawWakerVTable = RawWakerVTable::new(|data| RawWaker::new(data, &VTABLE), wake, wake, |_| {});
+
+/// # Safety
+/// `data` is a parker.
+unsafe fn wake(data: *const ()) {
+    // SAFETY: the caller's promise; it stays for ever (invariant 1).
+    unsafe { &*data.cast::<Parker>() }.wake();
+}
 
 /// All parkers; as they can be reached from here, none of them counts as leaked.
 #[derive(Debug)]
