@@ -8,7 +8,7 @@
 //!
 //! A yield that takes long was used by a third party, which keeps the core busy: yields go by turns then, and cost
 //! milliseconds, while who wakes from a sleep runs soon. So the thread sleeps at once, and does not yield again for a
-//! time that is a multiple of what it has lost, and longer each time it then finds the same.
+//! time that is a multiple of what it has lost.
 //!
 //! Nobody oversleeps for it: yields end well before the deadline, and the longest spin takes a microsecond or three.
 //!
@@ -33,9 +33,8 @@ const YIELDS: u32 = 256;
 const LONG_YIELD: Duration = Duration::from_micros(100);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
-/// After a long yield there are none for so many times as long: at first, and doubled so often at most.
-const BAN: u32 = 32;
-const DOUBLINGS: u32 = 5;
+/// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
+const BAN: u32 = 64;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
 
@@ -44,9 +43,8 @@ struct Patience {
     waits: Cell<u32>,
     spins: Cell<u32>,
     yields: Cell<u32>,
-    /// No yields until then; and how often the next ban is doubled.
+    /// No yields until then.
     banned: Cell<Option<Instant>>,
-    doublings: Cell<u32>,
 }
 
 prim::thread_local! {
@@ -55,7 +53,6 @@ prim::thread_local! {
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
         banned: Cell::new(None),
-        doublings: Cell::new(0),
     };
 }
 
@@ -126,7 +123,6 @@ impl Patience {
             }
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
-                self.doublings.set(self.doublings.get().saturating_sub(1));
                 return found;
             }
         }
@@ -135,9 +131,7 @@ impl Patience {
 
     /// A yield took `long`.
     fn ban(&self, now: Instant, long: Duration) {
-        let doublings = self.doublings.get();
-        self.banned.set(now.checked_add(long.saturating_mul(BAN << doublings)));
-        self.doublings.set((doublings + 1).min(DOUBLINGS));
+        self.banned.set(now.checked_add(long.saturating_mul(BAN)));
         self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
     }
 
