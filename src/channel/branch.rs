@@ -122,10 +122,6 @@ impl<T> Branch for Send<T> {
         // SAFETY: the operation did not happen, and is over.
         unsafe { self.value.assume_init_drop() };
     }
-
-    fn place(&self) -> Option<(*const (), u64)> {
-        self.shared().place(End::Sender)
-    }
 }
 
 impl<T> Branch for Recv<T> {
@@ -165,10 +161,6 @@ impl<T> Branch for Recv<T> {
         if let Ok(value) = received {
             self.shared().restore(value);
         }
-    }
-
-    fn place(&self) -> Option<(*const (), u64)> {
-        self.shared().place(End::Receiver)
     }
 }
 

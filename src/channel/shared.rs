@@ -581,12 +581,6 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Where both sides can wait, which only a rendezvous channel has.
-    pub(super) fn place(&self, end: End) -> Option<(*const (), u64)> {
-        let is_rendezvous = self.linked.is_none() && self.bound.capacity == 0;
-        is_rendezvous.then(|| (ptr::from_ref(self).cast(), end.side()))
-    }
-
     /// The invariants of the lines.
     pub(super) fn assert_valid(&self) {
         let word = self.line.load();

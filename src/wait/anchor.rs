@@ -34,6 +34,7 @@
 //! A claim acquires what the owner wrote before it opened, and releases nothing but itself: what is handed over is
 //! published by the node's state. A node that is given back is released by the exchange and acquired by the owner's swap.
 
+use std::cell::Cell;
 use std::task::Waker;
 
 use super::batch::wake_all;
@@ -55,6 +56,21 @@ pub(crate) struct Anchor {
     /// Nodes in other hands, once the owner has ended.
     left: AtomicUsize,
     life: Life,
+}
+
+/// One that a thread keeps for its next select.
+struct Spare(Cell<Option<Box<Anchor>>>);
+
+prim::thread_local! {
+    static SPARE: Spare = Spare(Cell::new(None));
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        if let Some(anchor) = self.0.take() {
+            anchor.life.end();
+        }
+    }
 }
 
 /// What came of a peer's claim.
@@ -101,14 +117,17 @@ impl Iterator for GivenBack {
 impl Anchor {
     /// An open anchor, for the caller to free.
     pub(crate) fn new(waker: Waker) -> Box<Anchor> {
-        let anchor = Anchor {
-            word: AtomicUsize::new(OPEN),
-            parker: WakerSlot::new(),
-            left: AtomicUsize::new(0),
-            life: Life::new(),
-        };
+        let anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
+            Box::new(Anchor {
+                word: AtomicUsize::new(OPEN),
+                parker: WakerSlot::new(),
+                left: AtomicUsize::new(0),
+                life: Life::new(),
+            })
+        });
+        anchor.word.store(OPEN, Ordering::Relaxed);
         anchor.parker.set(waker);
-        Box::new(anchor)
+        anchor
     }
 
     /// A peer claims the select by `chosen`; it has popped `node`.
@@ -260,9 +279,15 @@ impl Anchor {
     }
 
     fn free(self: Box<Self>) {
-        self.life.end();
         let waker = self.parker.take();
-        prim::free(self);
+        let mut anchor = Some(self);
+        if prim::reuse() {
+            let _ = SPARE.try_with(|spare| anchor = spare.0.replace(anchor.take()));
+        }
+        if let Some(anchor) = anchor {
+            anchor.life.end();
+            prim::free(anchor);
+        }
         drop(waker);
     }
 }

@@ -35,7 +35,7 @@ use super::cache::{self, Kind};
 use super::link::Hooks;
 use super::place::Place;
 use super::pool::Stable;
-use super::word::{SENDERS, Word};
+use super::word::Word;
 use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.

@@ -105,11 +105,6 @@ pub(crate) trait Branch {
 
     /// Drops what is to be sent.
     fn discard(&mut self) {}
-
-    /// Whether both sides of one thing can wait there: where, and on which side.
-    fn place(&self) -> Option<(*const (), u64)> {
-        None
-    }
 }
 
 /// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. LOOK: it is the owner's still. DONE: what
