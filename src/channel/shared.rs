@@ -1,7 +1,7 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ word, line │ hint │ watchers │ bound │ queue ─▶ blocks │ slot slot slot …
+//!   handles │ word, line │ hint │ watchers │ bound │ linked? │ slot slot slot …, or blocks and room
 //! ```
 //!
 //! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
@@ -18,6 +18,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
 use super::linked::Linked;
+use super::room::Room;
 use super::ring::Slot;
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
@@ -42,7 +43,8 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
-    pub(super) linked: Option<Box<Linked<T>>>,
+    /// Behind it, in the same allocation.
+    linked: Option<NonNull<Linked<T>>>,
     slots: [Slot<T>; 0],
 }
 
@@ -157,7 +159,7 @@ impl<T> Primitive for Shared<T> {
     }
 
     fn bump(&self, word: Word) -> Word {
-        match &self.linked {
+        match self.linked() {
             None => self.bump_ring(word),
             Some(_) if word.is_free() => word,
             Some(_) => word.plus(1),
@@ -165,21 +167,21 @@ impl<T> Primitive for Shared<T> {
     }
 
     fn stamp(&self, word: Word) -> u32 {
-        match &self.linked {
+        match self.linked() {
             None => self.head(word),
             Some(_) => word.rest() as u32 & STAMP_MASK,
         }
     }
 
     fn arrive(&self, word: Word) -> Word {
-        match &self.linked {
+        match self.linked() {
             None => word,
             Some(linked) => word.with_rest(linked.new_stay()),
         }
     }
 
     fn empty(&self, word: Word) -> Word {
-        match &self.linked {
+        match self.linked() {
             None => word,
             Some(linked) => word.with_rest(linked.head()),
         }
@@ -191,42 +193,59 @@ impl<T> Primitive for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    fn layout(slots: usize) -> Layout {
-        let end = offset_of!(Self, slots) + slots * size_of::<Slot<T>>();
+    /// With so many slots behind it; or, if there are none to be, where the linked part lies.
+    fn layout(slots: Option<usize>) -> (Layout, usize) {
         let layout = Layout::new::<Self>();
-        Layout::from_size_align(end.max(layout.size()), layout.align()).expect("a ring is small")
+        let Some(slots) = slots else {
+            return layout.extend(Layout::new::<Linked<T>>()).expect("both are small");
+        };
+        let end = offset_of!(Self, slots) + slots * size_of::<Slot<T>>();
+        (Layout::from_size_align(end.max(layout.size()), layout.align()).expect("a ring is small"), 0)
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
-        let ring = capacity.and_then(Slot::<T>::ring);
-        let (bound, linked) = match (capacity, ring) {
+        let slots = capacity.and_then(Slot::<T>::ring);
+        let bound = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
-                (Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }, None)
+                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
             }
-            _ => (Bound { capacity: 0, mask: 0 }, Some(Box::new(Linked::new(capacity)))),
+            _ => Bound { capacity: 0, mask: 0 },
         };
-        let slots = ring.unwrap_or(0);
-        let layout = Self::layout(slots);
+        let (layout, at) = Self::layout(slots);
         // SAFETY: the layout has a size.
         let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else { handle_alloc_error(layout) };
-        let closed = 0;
-        // SAFETY: freshly allocated, and large enough for the slots behind.
+        // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
+            let linked = shared.byte_add(at).cast::<Linked<T>>();
+            if slots.is_none() {
+                linked.write(Linked::new(capacity));
+            }
             shared.write(Shared {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
-                line: Line::new(closed),
-                hint: AtomicU64::new(closed),
-                watchers: Watchers { line: Line::new(closed) },
+                line: Line::new(0),
+                hint: AtomicU64::new(0),
+                watchers: Watchers { line: Line::new(0) },
                 bound,
-                linked,
+                linked: slots.is_none().then_some(linked),
                 slots: [],
             });
-            for index in 0..slots {
+            for index in 0..slots.unwrap_or(0) {
                 Self::slot_at(shared, index).write(Slot::new());
             }
         }
         shared
+    }
+
+    /// What it has if it is no ring.
+    #[inline(always)]
+    pub(super) fn linked(&self) -> Option<&Linked<T>> {
+        // SAFETY: it lives as long as the channel.
+        self.linked.map(|linked| unsafe { linked.as_ref() })
+    }
+
+    fn room(&self) -> Option<&Room> {
+        self.linked()?.room.as_ref()
     }
 
     /// # Safety
@@ -255,12 +274,19 @@ impl<T> Shared<T> {
         // SAFETY: the caller's promise.
         unsafe {
             let this = shared.as_ref();
-            let slots = if this.bound.capacity == 0 { 0 } else { this.bound.mask as usize + 1 };
-            for index in 0..slots {
+            let slots = match this.linked {
+                Some(linked) => {
+                    linked.drop_in_place();
+                    None
+                }
+                None if this.bound.capacity == 0 => Some(0),
+                None => Some(this.bound.mask as usize + 1),
+            };
+            for index in 0..slots.unwrap_or(0) {
                 ptr::drop_in_place(Self::slot_at(shared, index));
             }
             ptr::drop_in_place(shared.as_ptr());
-            dealloc(shared.as_ptr().cast(), Self::layout(slots));
+            dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
         }
     }
 
@@ -327,7 +353,7 @@ impl<T> Shared<T> {
     /// Sends, if that is possible now; the value is gone if it is `Ready`.
     #[inline(never)]
     pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<Result<(), SendError<T>>> {
-        let attempt = self.attempts(|word, by| match &self.linked {
+        let attempt = self.attempts(|word, by| match self.linked() {
             None => self.send_step(word, value, by),
             Some(linked) => self.send_linked(linked, word, value, by),
         }, by);
@@ -343,7 +369,7 @@ impl<T> Shared<T> {
             if word.has(RETURNED) {
                 return self.recv_returned();
             }
-            match &self.linked {
+            match self.linked() {
                 None => self.recv_step(word, by),
                 Some(linked) => self.recv_linked(linked, word, by),
             }
@@ -425,7 +451,7 @@ impl<T> Shared<T> {
         let side = end.side();
         let mut lost = 0;
         loop {
-            if let (End::Sender, Some(linked)) = (end, &self.linked) {
+            if let (End::Sender, Some(linked)) = (end, self.linked()) {
                 return linked.room.as_ref().is_some_and(|room| room.register(node));
             }
             let word = self.line.load();
@@ -453,7 +479,7 @@ impl<T> Shared<T> {
 
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
-        match (&self.linked, end) {
+        match (self.linked(), end) {
             (None, End::Sender) => self.ring_len(word) == self.bound.capacity,
             (None, End::Receiver) => self.ring_len(word) == 0,
             (Some(linked), _) => word.rest() == linked.head(),
@@ -462,14 +488,14 @@ impl<T> Shared<T> {
 
     /// Takes the node of an operation out of its line. False: a peer has it.
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
-        match (end, &self.linked) {
+        match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
             _ => Primitive::leave(self, node, end.side()),
         }
     }
 
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
-        match (end, &self.linked) {
+        match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().touch(node),
             _ => Primitive::touch(self, node),
         }
@@ -477,7 +503,7 @@ impl<T> Shared<T> {
 
     /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+        if let Some(room) = self.room() {
             shut(room);
         }
         let first = shut(self);
@@ -489,7 +515,7 @@ impl<T> Shared<T> {
     /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
     /// everybody who knows of it.
     fn finish_close(&self) {
-        let room = self.linked.as_ref().and_then(|linked| linked.room.as_ref());
+        let room = self.room();
         let is_done = |word: Word| word.is_free() && word.has(CLOSED);
         if is_done(self.line.load())
             && is_done(self.watchers.line.load())
@@ -503,16 +529,16 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn finish_close_slowly(&self) {
-        let mut told = Told { wakers: Vec::new(), values: Vec::new() };
+        let mut told = Told::<T> { wakers: Vec::new(), values: Vec::new() };
         shut(&self.watchers);
         told.tell_all(self, true);
-        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+        if let Some(room) = self.room() {
             shut(room);
             told.tell_all(room, true);
         }
         told.tell_all(&self.watchers, false);
         let Told { wakers, values } = told;
-        let _values: Vec<T> = values;
+        let _values = values;
         wake_all(wakers.into_iter());
     }
 
@@ -567,7 +593,7 @@ impl<T> Shared<T> {
 
     pub(super) fn len(&self) -> usize {
         let word = self.line.load();
-        let held = match &self.linked {
+        let held = match self.linked() {
             None => self.ring_len(word) as usize,
             Some(linked) => linked.len(word),
         };
@@ -575,7 +601,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {
-        match &self.linked {
+        match self.linked() {
             None => Some(self.bound.capacity as usize),
             Some(linked) => linked.room.as_ref().map(|room| room.capacity),
         }
@@ -586,7 +612,7 @@ impl<T> Shared<T> {
         let word = self.line.load();
         Primitive::assert_valid(self);
         Primitive::assert_valid(&self.watchers);
-        if let Some(room) = self.linked.as_ref().and_then(|linked| linked.room.as_ref()) {
+        if let Some(room) = self.room() {
             room.assert_valid();
         }
         if self.linked.is_none() && !word.is_free() && !word.has(CLOSED) {

@@ -147,8 +147,12 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
-        let Claimed { future, output } = self;
-        future.operation().attempt_by(by).map(|outcome| *output = Some(outcome))
+        let attempt = self.future.operation().attempt_by(by).map(|output| self.output = Some(output));
+        // The outcome is in its place, should a waker panic.
+        if by.has_wakes() {
+            by.wake();
+        }
+        attempt
     }
 
     fn enter(&mut self, node: &Waiter, pair: bool) -> bool {
@@ -186,6 +190,8 @@ impl<O: Operated> Arm for Claimed<O> {
     fn let_go(&mut self) {
         let operation = self.future.operation();
         if O::Branch::ONCE {
+            // If it is done its outcome stays here.
+            self.output = operation.adopted();
             return;
         }
         match operation.cancel(false) {

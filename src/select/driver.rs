@@ -36,6 +36,7 @@
 //! One poll makes a bounded number of rounds.
 
 use std::ops::{Index, IndexMut};
+use std::ptr;
 use std::task::{Context, Poll};
 
 use super::arm::Arms;
@@ -251,12 +252,13 @@ impl Driver {
             return Looked::Nothing;
         }
         let waker = (!parked).then(|| cx.waker().clone());
-        match anchor.busy() {
-            Busied::Yes => {}
+        let given_back = match anchor.busy() {
+            Busied::Yes(given_back) => given_back,
             Busied::Claimed(number) => return Looked::Claimed(number),
             Busied::Later => return Looked::Again,
-        }
+        };
         let before = waker.and_then(|waker| anchor.park(waker));
+        self.take_back(arms, given_back);
         let looked = self.go_on(arms, order, cx, true, foreign);
         drop(before);
         looked
@@ -276,17 +278,17 @@ impl Driver {
         mut busy: bool,
         mut foreign: bool,
     ) -> Looked {
-        let anchor = self.anchor.take().expect("it waits");
-        let mut by = By::select(&anchor);
-        let looked = self.rounds(arms, order, cx, &anchor, &mut by, &mut busy, &mut foreign);
+        let anchor = ptr::from_ref::<Anchor>(self.anchor.as_ref().expect("it waits"));
+        // SAFETY: it is given up by `retire` only, which is called below, and not before the last use of this.
+        let anchor = unsafe { &*anchor };
+        let mut by = By::select(anchor);
+        let looked = self.rounds(arms, order, cx, anchor, &mut by, &mut busy, &mut foreign);
         if busy && !matches!(looked, Looked::Won(_)) {
             self.take_back(arms, anchor.open());
         }
         let (own, _) = by.take_own();
         self.take_back(arms, own);
         by.poke();
-        drop(by);
-        self.anchor = Some(anchor);
         match looked {
             Looked::Won(winner) => {
                 self.win(arms, winner);
@@ -327,7 +329,13 @@ impl Driver {
             if *foreign {
                 if !*busy {
                     match anchor.busy() {
-                        Busied::Yes => *busy = true,
+                        Busied::Yes(given_back) => {
+                            *busy = true;
+                            if self.take_back(arms, given_back) {
+                                // Those first.
+                                continue;
+                            }
+                        }
                         Busied::Claimed(number) => return Looked::Claimed(number),
                         Busied::Later => return Looked::Again,
                     }
@@ -373,7 +381,10 @@ impl Driver {
                 return Looked::Nothing;
             }
             match anchor.busy() {
-                Busied::Yes => *busy = true,
+                Busied::Yes(given_back) => {
+                    *busy = true;
+                    self.take_back(arms, given_back);
+                }
                 Busied::Claimed(number) => return Looked::Claimed(number),
                 Busied::Later => return Looked::Again,
             }
@@ -538,35 +549,27 @@ impl Driver {
     }
 
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;
-    /// otherwise its outcome is passed on, or its operation goes on by itself.
+    /// otherwise its operation goes on by itself, and gives back what it was handed.
     pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
         if self.adopted.is_none() {
-            let anchor = self.anchor.as_ref()?;
-            match anchor.end() {
+            let number = match self.anchor.as_ref()?.end() {
+                Err(number) => number,
                 Ok((given_back, poking)) => {
                     self.take_back(arms, given_back);
                     self.retire(arms, None, poking);
                     return None;
                 }
-                Err(number) => {
-                    let index = self.claimed_branch(number);
-                    let mut pauses = 0;
-                    while self.adopted.is_none() {
-                        if let Some(winner) = self.take_claimed(arms, number) {
-                            return self.dispose(arms, winner, patience);
-                        }
-                        if !patience && self.adopted.is_none() {
-                            // Its peer is not through, and looks at the anchor once more, perhaps.
-                            let node = self.branches[index].node.take().expect("it was claimed by it");
-                            arms.arm(index).adopt(node);
-                            self.retire(arms, Some(index), 1);
-                            self.adopted = Some(index);
-                            break;
-                        }
-                        thread::pause(pauses);
-                        pauses += 1;
-                    }
+            };
+            let mut pauses = 0;
+            while patience && self.adopted.is_none() {
+                if let Some(winner) = self.take_claimed(arms, number) {
+                    return Some(winner);
                 }
+                thread::pause(pauses);
+                pauses += 1;
+            }
+            if !patience {
+                self.give_up_claimed(arms, number);
             }
         }
         let mut pauses = 0;
@@ -582,12 +585,17 @@ impl Driver {
         None
     }
 
-    /// A branch has happened in a select that nobody waits for.
-    fn dispose(&mut self, arms: &mut dyn Arms, winner: usize, patience: bool) -> Option<usize> {
-        if patience {
-            return Some(winner);
+    /// The operation that a peer has claimed goes on by itself.
+    fn give_up_claimed(&mut self, arms: &mut dyn Arms, number: usize) {
+        let index = self.claimed_branch(number);
+        let node = self.branches[index].node.take().expect("it was found by its node");
+        // A peer that is not through may still look at the anchor.
+        let others = usize::from(node.as_ref().state() == State::Open);
+        if others == 0 {
+            node.detach();
         }
-        arms.arm(winner).discard();
-        None
+        arms.arm(index).adopt(node);
+        self.retire(arms, Some(index), others);
+        self.adopted = Some(index);
     }
 }

@@ -85,8 +85,8 @@ pub(super) enum Claiming {
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Busied {
-    /// Nobody can claim it now.
-    Yes,
+    /// Nobody can claim it now; with what was given back before.
+    Yes(GivenBack),
     /// A peer has claimed it by the node of this number.
     Claimed(usize),
     /// A peer is about to wake it: later.
@@ -191,12 +191,14 @@ impl Anchor {
     pub(crate) fn busy(&self) -> Busied {
         // ORDERING: Acquire: what a peer has given back, and that it is through with the parker.
         match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Busied::Yes,
+            Ok(_) => Busied::Yes(GivenBack(0)),
             Err(word) if word & STATE == CLAIMED => Busied::Claimed(word >> NUMBER_SHIFT),
             Err(word) if word & POKING != 0 => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
-                Busied::Yes
+                // ORDERING: as in `open`.
+                let word = self.word.swap(BUSY, Ordering::AcqRel);
+                Busied::Yes(GivenBack((word >> NUMBER_SHIFT) as u32))
             }
         }
     }

@@ -33,7 +33,7 @@ use std::task::Waker;
 use super::anchor::{Anchor, By, Claiming};
 use super::cache::{self, Kind};
 use super::link::Hooks;
-use super::place::Place;
+use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::Word;
 use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
@@ -524,7 +524,13 @@ impl Popped {
             return None;
         }
         match anchor.claim(node, chosen.number()) {
-            Claiming::Yes => Some(Claim(chosen)),
+            Claiming::Yes => {
+                if chosen != node {
+                    // It is handed over in the other one's place.
+                    chosen.place().begin(At::Word, node.stamp());
+                }
+                Some(Claim(chosen))
+            }
             Claiming::GivenBack => None,
             Claiming::Over => {
                 self.part();

@@ -237,7 +237,7 @@ impl<B: Branch> Operation<B> {
         }
         let mut waiter = None;
         let polled = loop {
-            match self.attempt_by(&mut By::plain()) {
+            match self.attempt() {
                 Attempt::Ready(output) => break Poll::Ready(output),
                 Attempt::Again => {
                     look_again(cx);
@@ -321,19 +321,31 @@ impl<B: Branch> Operation<B> {
         node.free();
     }
 
-    /// Looks, for a fresh operation.
+    /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<B::Output> {
         let attempt = self.branch.attempt(by);
-        let Attempt::Ready(output) = attempt else {
-            // Somebody was told of a close, say.
-            if by.has_wakes() {
-                by.wake();
-            }
+        if let Attempt::Ready(_) = attempt {
+            self.at = OVER;
+        }
+        attempt
+    }
+
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
+    fn attempt(&mut self) -> Attempt<B::Output> {
+        let mut by = By::plain();
+        let attempt = self.attempt_by(&mut by);
+        if !by.has_wakes() {
             return attempt;
-        };
-        self.at = OVER;
-        Attempt::Ready(if by.has_wakes() { self.wake_holding(by, output) } else { output })
+        }
+        match attempt {
+            Attempt::Ready(output) => Attempt::Ready(self.wake_holding(&mut by, output)),
+            attempt => {
+                // Somebody was told of a close, say.
+                by.wake();
+                attempt
+            }
+        }
     }
 
     /// Wakes others; should that panic, the outcome is not lost.
@@ -461,7 +473,7 @@ impl<B: Branch> Operation<B> {
     fn try_now_slowly(&mut self) -> Option<B::Output> {
         let mut pauses = 0;
         loop {
-            match self.attempt_by(&mut By::plain()) {
+            match self.attempt() {
                 Attempt::Ready(output) => return Some(output),
                 Attempt::Wait => return None,
                 Attempt::Again => {

@@ -4,10 +4,8 @@
 //! A plain operation is a select of one branch. The model leaves open what the contracts leave open:
 //! - several branches are ready: any of them may win; with `biased`, none behind the first that is sure to be
 //!   ready (S2);
-//! - buffered: a receiver may take a value that is there, or leave it to those ahead of it who were notified, or to
-//!   a select that was notified and then completed elsewhere and has not run yet (C2, C11);
-//! - rendezvous: values that came back more than once may be ordered by their first or last hand-over, and a
-//!   receiver that waited at the close gets its error, or a value that came back since (C9).
+//! - values that came back more than once may be ordered by their first or last hand-over, and a receiver that waited at
+//!   the close gets its error, or a value that came back since (C9).
 
 use std::collections::VecDeque;
 
@@ -54,7 +52,7 @@ enum State {
     Waiting,
     /// A peer has taken the value of this branch.
     Sent(usize),
-    /// A peer has handed a value to this branch (rendezvous).
+    /// A peer has handed a value to this branch.
     Handed(usize, HandOver),
     /// Completed or dropped.
     Gone,
@@ -67,9 +65,6 @@ struct Op {
     state: State,
     /// The foreign future is ready.
     fired: bool,
-    /// Buffered channels in whose line of receivers it stood when a peer completed it elsewhere: it may have been
-    /// notified there, and passes that on when it runs.
-    owes: Vec<usize>,
 }
 
 /// A value on its way, with the times of its first and last hand-over.
@@ -83,6 +78,14 @@ struct HandOver {
 /// A branch of an operation.
 type Entry = (usize, usize);
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ready {
+    No,
+    /// There is only another select to meet: one of the two acts, and which one is not for the model to say.
+    Perhaps,
+    Yes,
+}
+
 #[derive(Debug)]
 struct Channel {
     cap: usize,
@@ -91,14 +94,6 @@ struct Channel {
     senders: VecDeque<Entry>,
     receivers: VecDeque<Entry>,
     closed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Ready {
-    No,
-    /// It may be, and may be left to somebody else.
-    Perhaps,
-    Yes,
 }
 
 #[derive(Debug)]
@@ -122,12 +117,12 @@ impl Channel {
 
     /// The values of which one may be received next; none, or one unless the order is free.
     fn next_values(&self, ops: &[Op]) -> Vec<usize> {
-        if let Some(&value) = self.buffer.front() {
-            return vec![value];
-        }
         let by_first = self.returned.iter().min_by_key(|h| h.first);
         let by_last = self.returned.iter().min_by_key(|h| h.last);
         let mut values = by_first.into_iter().chain(by_last).map(|h| h.value).collect::<Vec<_>>();
+        if values.is_empty() {
+            values.extend(self.buffer.front());
+        }
         if values.is_empty() {
             values.extend(self.senders.front().and_then(|&(op, branch)| ops[op].branches[branch].value));
         }
@@ -153,7 +148,7 @@ impl Model {
         let mut branches =
             branches.iter().map(|&(spec, value)| Branch { spec: Some(spec), value }).collect::<Vec<_>>();
         branches.extend(foreign.then_some(Branch { spec: None, value: None }));
-        self.ops.push(Op { branches, biased, state: State::New, fired: false, owes: Vec::new() });
+        self.ops.push(Op { branches, biased, state: State::New, fired: false });
     }
 
     /// The values of the losing sends, in order: what an operation that was lent gets back.
@@ -166,8 +161,8 @@ impl Model {
         self.ops[op].fired = true;
     }
 
-    /// An operation was polled. `woken` tells who was woken since it was last pending.
-    pub(crate) fn polled(&mut self, op: usize, actual: Option<(usize, Got)>, woken: impl Fn(usize) -> bool) {
+    /// An operation was polled.
+    pub(crate) fn polled(&mut self, op: usize, actual: Option<(usize, Got)>) {
         let decided = match self.ops[op].state {
             State::Sent(branch) => Some((branch, Got::Sent)),
             State::Handed(branch, h) => Some((branch, Got::Received(h.value))),
@@ -179,18 +174,18 @@ impl Model {
             return;
         }
         let ready = (0..self.ops[op].branches.len())
-            .map(|branch| self.readiness(op, branch, &woken))
+            .map(|branch| self.readiness(op, branch))
             .collect::<Vec<_>>();
-        let first_sure = ready.iter().position(|ready| *ready == Ready::Yes);
+        let first = ready.iter().position(|ready| *ready == Ready::Yes);
         let Some((winner, got)) = actual else {
-            assert_eq!(first_sure, None, "operation {op} waits, and a branch is ready: {ready:?}");
+            assert_eq!(first, None, "operation {op} waits, and a branch is ready: {ready:?}");
             self.wait(op);
             return;
         };
-        assert!(ready[winner] >= Ready::Perhaps, "operation {op}: branch {winner} won; {ready:?}");
+        assert!(ready[winner] != Ready::No, "operation {op}: branch {winner} won; {ready:?}");
         if self.ops[op].biased {
             assert!(
-                first_sure.is_none_or(|first| winner <= first),
+                first.is_none_or(|first| winner <= first),
                 "S2: operation {op}: branch {winner} won; {ready:?}"
             );
         }
@@ -227,31 +222,27 @@ impl Model {
         }
     }
 
-    fn readiness(&self, op: usize, branch: usize, woken: impl Fn(usize) -> bool) -> Ready {
-        let Some(spec) = self.ops[op].branches[branch].spec else {
-            return if self.ops[op].fired { Ready::Yes } else { Ready::No };
-        };
+    fn readiness(&self, op: usize, branch: usize) -> Ready {
+        let yes = |yes: bool| if yes { Ready::Yes } else { Ready::No };
+        let Some(spec) = self.ops[op].branches[branch].spec else { return yes(self.ops[op].fired) };
         let channel = &self.channels[spec.channel];
         if channel.closed {
             return Ready::Yes;
         }
-        let yes = |yes: bool| if yes { Ready::Yes } else { Ready::No };
-        let others = |line: &VecDeque<Entry>| line.iter().any(|(other, _)| *other != op);
+        let others = |line: &VecDeque<Entry>| {
+            let mut others = line.iter().filter(|(other, _)| *other != op).peekable();
+            match others.peek() {
+                None => Ready::No,
+                Some((first, _)) if self.ops[*first].branches.len() == 1 => Ready::Yes,
+                Some(_) => Ready::Perhaps,
+            }
+        };
         match spec.side {
             Side::Watch => Ready::No,
-            Side::Send if channel.cap == 0 => yes(others(&channel.receivers)),
-            Side::Send => yes(channel.buffer.len() < channel.cap),
-            Side::Recv if channel.cap == 0 => yes(!channel.returned.is_empty() || others(&channel.senders)),
-            Side::Recv if channel.buffer.is_empty() => Ready::No,
-            Side::Recv => {
-                let line = &channel.receivers;
-                let ahead = line.iter().take_while(|entry| **entry != (op, branch));
-                let notified = ahead.filter(|(other, _)| *other != op && woken(*other)).count();
-                let owing = self.ops.iter().filter(|other| {
-                    !matches!(other.state, State::Gone) && other.owes.contains(&spec.channel)
-                });
-                if notified + owing.count() >= channel.buffer.len() { Ready::Perhaps } else { Ready::Yes }
-            }
+            Side::Send if channel.buffer.len() < channel.cap => Ready::Yes,
+            Side::Send => others(&channel.receivers),
+            Side::Recv if !channel.returned.is_empty() || !channel.buffer.is_empty() => Ready::Yes,
+            Side::Recv => others(&channel.senders),
         }
     }
 
@@ -275,11 +266,8 @@ impl Model {
 
     /// S1: from the moment at which one branch has happened the others wait nowhere.
     fn leave_lines(&mut self, op: usize) {
-        for (index, channel) in self.channels.iter_mut().enumerate() {
+        for channel in &mut self.channels {
             channel.senders.retain(|(other, _)| *other != op);
-            if channel.cap > 0 && channel.receivers.iter().any(|(other, _)| *other == op) {
-                self.ops[op].owes.push(index);
-            }
             channel.receivers.retain(|(other, _)| *other != op);
         }
     }
@@ -311,12 +299,15 @@ impl Model {
     }
 
     pub(crate) fn closed(&mut self, channel: usize, actual: bool) {
-        let channel = &mut self.channels[channel];
-        assert_eq!(actual, !channel.closed, "C5: close returns true once");
-        channel.closed = true;
-        // They find out by themselves; see `readiness`.
-        channel.senders.clear();
-        channel.receivers.clear();
+        assert_eq!(actual, !self.channels[channel].closed, "C5: close returns true once");
+        self.channels[channel].closed = true;
+        // They find out by themselves, see `readiness`; until then nobody meets them on their other branches.
+        for op in 0..self.ops.len() {
+            let here = |branch: &Branch| branch.spec.is_some_and(|spec| spec.channel == channel);
+            if self.ops[op].state == State::Waiting && self.ops[op].branches.iter().any(here) {
+                self.leave_lines(op);
+            }
+        }
     }
 
     /// An operation's future was dropped, in whatever state, or has completed.
@@ -335,17 +326,16 @@ impl Model {
         }
     }
 
-    /// Takes a value into the buffer or hands it to a waiting receiver, if either can be.
+    /// Hands a value to a waiting receiver, or takes it into the buffer, if either can be.
     fn accept(&mut self, channel: usize, value: usize) -> bool {
         let this = &mut self.channels[channel];
-        if this.cap > 0 {
+        let Some(next) = this.receivers.front().copied() else {
             let room = this.buffer.len() < this.cap;
             if room {
                 this.buffer.push_back(value);
             }
             return room;
-        }
-        let Some(next) = this.receivers.front().copied() else { return false };
+        };
         self.hand(next, HandOver { value, first: self.hand_overs, last: self.hand_overs });
         true
     }
@@ -392,7 +382,7 @@ impl Model {
             if op.state == State::Waiting {
                 for branch in 0..op.branches.len() {
                     assert_eq!(
-                        self.readiness(i, branch, |_| false),
+                        self.readiness(i, branch),
                         Ready::No,
                         "S1, C11: operation {i} waits for ever; its branch {branch} is ready"
                     );
@@ -416,8 +406,8 @@ impl Model {
                 "model: C3, S4: only the two sides of one select wait facing each other"
             );
             assert!(
-                channel.returned.is_empty() || channel.receivers.is_empty(),
-                "model: C9: the next in line gets it"
+                channel.returned.is_empty() && channel.buffer.is_empty() || channel.receivers.is_empty(),
+                "model: C2, C9: the next in line gets it"
             );
         }
     }

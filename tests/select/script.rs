@@ -418,12 +418,11 @@ impl<'a> Run<'a> {
         let waker = Waker::from(Arc::clone(&counting));
         let op = self.ops[i].as_mut().expect("chosen");
         let polled = op.future.as_mut().poll(&mut Context::from_waker(&waker));
-        let ops = &self.ops;
         let (outcome, left) = match polled {
             Poll::Ready((winner, got, left)) => (Some((winner, got)), left),
             Poll::Pending => (None, Vec::new()),
         };
-        self.model.polled(i, outcome, |other| was_woken(ops, other));
+        self.model.polled(i, outcome);
         if outcome.is_none() {
             assert!(
                 !counting.was_woken(),
