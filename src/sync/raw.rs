@@ -366,7 +366,8 @@ impl Branch for Acquire {
     #[inline(always)]
     fn quick(&mut self) -> Option<Locked> {
         let word = self.raw().glance();
-        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then_some(Locked(self.raw))
+        // A closure: a `Locked` that is dropped unlocks.
+        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| Locked(self.raw))
     }
 
     fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<Locked> {

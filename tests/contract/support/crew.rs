@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use leno::channel::{RecvError, SendError};
 use leno::fiber::{Cord, Runtime};
+use leno::sync::{Mutex, MutexGuard};
 use leno::{Receiver, Sender};
 
 use super::poll::within;
@@ -67,6 +68,18 @@ impl Place {
         match self {
             Place::Thread => tx.closed().wait(),
             _ => tx.closed().await,
+        }
+    }
+
+    /// Locks as people do it here.
+    pub(crate) async fn lock<T: ?Sized>(self, mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        match self {
+            Place::Thread => match turn() {
+                0 => mutex.lock_blocking(),
+                1 => mutex.lock().wait(),
+                _ => mutex.lock_timeout(Duration::MAX).expect("Duration::MAX never passes"),
+            },
+            _ => mutex.lock().await,
         }
     }
 
