@@ -64,7 +64,7 @@ mod wait;
 
 pub mod channel;
 pub mod fiber;
-// pub mod select;
+pub mod select;
 pub mod sync;
 pub mod time;
 

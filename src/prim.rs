@@ -6,11 +6,12 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `AtomicUsize`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering` | atomics |
+//! | `AtomicUsize`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering` | atomics |
 //! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes a deadline, which models ignore |
 //! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `yield_now`, `parallelism`, `Thread` |
+//! | `Handle` | whom to unpark; changed and read under a lock of std's |
 //! | `OnceLock`, `Counter` | process-wide things that models do not reach: std's everywhere |
 //! | `spin_loop` | a pause in a bounded spin |
 //! | `thread_local!` | thread-locals, constant-initialized in real builds |
@@ -18,15 +19,14 @@
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
 //! | `random_below` | a random number, deterministic in models |
 //! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
-//! | `spin_until` | a short spin, bounded by chance; nothing in models |
-//! | `look_around` | a short spin before a thread sleeps; nothing in models |
 //! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every guard of now is dropped |
 //! | `global!` | process-wide statics; in models they are made anew in each execution |
 //! | `null_table` | an array of null pointers, constant except in models |
 //! | `name`, `named`, `keep` | in models: numbers for addresses, as the pool of nodes gives them in real builds; memory that stays readable |
+//! | `WakerSlot` | a place for one waker, whose owner may compare it while somebody else takes it |
 //! | `MODEL` | whether this is a model |
 //! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |
-//! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
+//! | `BLOCK_SLOTS`, `RING_SLOTS`, `FEW_CELLS` | slots of a block, the largest capacity of a ring, cells of the small array; few in models, whose values are few |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]

@@ -74,6 +74,8 @@ impl<T> Watch<T> {
 impl<T> Branch for Send<T> {
     type Output = Result<(), SendError<T>>;
 
+    const ONCE: bool = true;
+
     #[inline(always)]
     fn quick(&mut self) -> Option<Self::Output> {
         self.shared().quick_send(&self.value).then_some(Ok(()))

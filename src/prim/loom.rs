@@ -2,16 +2,19 @@
 
 #[path = "counter.rs"]
 mod counter;
-#[path = "parker_cell.rs"]
-mod parker_cell;
+#[path = "handle.rs"]
+mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
+#[path = "waker_slot_model.rs"]
+mod waker_slot;
 #[cfg(not(leno_epoch))]
 #[path = "stub.rs"]
 mod stub;
 
 pub(crate) use counter::Counter;
-pub(crate) use parker_cell::Parker;
+pub(crate) use handle::Handle;
+pub(crate) use waker_slot::WakerSlot;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
@@ -134,12 +137,6 @@ impl Life {
         self.dead.load(Ordering::Acquire)
     }
 }
-
-/// Nothing, as `look_around`.
-pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
-
-/// Nothing: a model would only have more to explore.
-pub(crate) fn look_around(_is_over: impl Fn() -> bool) {}
 
 /// A number below `n`: always the same, since a model has to be deterministic.
 pub(crate) fn random_below(_n: usize) -> usize {

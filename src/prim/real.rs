@@ -4,12 +4,16 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
-#[path = "parker.rs"]
-mod parker;
+#[path = "handle.rs"]
+mod handle;
+#[path = "waker_slot.rs"]
+mod waker_slot;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
-pub(crate) use parker::Parker;
+pub(crate) use handle::Handle;
+pub(crate) use waker_slot::WakerSlot;
+
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -168,32 +172,6 @@ pub(crate) fn keep<T>(_: Box<T>) {
 /// Drops a value and frees its memory.
 pub(crate) fn free<T>(value: Box<T>) {
     drop(value);
-}
-
-/// Spins until it `is_over`, for less than a microsecond or two: so long that two who wait for each other give up at
-/// different times.
-pub(crate) fn spin_until(mut is_over: impl FnMut() -> bool) {
-    for _ in 0..random_below(100) {
-        if is_over() {
-            return;
-        }
-        spin_loop();
-    }
-}
-
-/// Looks around before a thread sleeps: in bursts that double, then between yields, until it `is_over`.
-pub(crate) fn look_around(is_over: impl Fn() -> bool) {
-    const BURSTS: u32 = 6;
-    for burst in 0..2 * BURSTS {
-        if is_over() {
-            return;
-        }
-        if burst < BURSTS {
-            (0..1 << burst).for_each(|_| spin_loop());
-        } else {
-            thread::yield_now();
-        }
-    }
 }
 
 /// A number below `n`, which is below 2^32: Marsaglia's xorshift, seeded once per thread.

@@ -4,16 +4,19 @@
 mod cell;
 #[path = "counter.rs"]
 mod counter;
-#[path = "parker_cell.rs"]
-mod parker_cell;
+#[path = "handle.rs"]
+mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
+#[path = "waker_slot_model.rs"]
+mod waker_slot;
 #[path = "stub.rs"]
 mod stub;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
-pub(crate) use parker_cell::Parker;
+pub(crate) use handle::Handle;
+pub(crate) use waker_slot::WakerSlot;
 pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
@@ -131,12 +134,6 @@ impl Life {
         self.dead.load(Ordering::Acquire)
     }
 }
-
-/// Nothing, as `look_around`.
-pub(crate) fn spin_until(_is_over: impl FnMut() -> bool) {}
-
-/// Nothing: a model would only have more to explore.
-pub(crate) fn look_around(_is_over: impl Fn() -> bool) {}
 
 /// A number below `n`, from the schedule's own generator.
 pub(crate) fn random_below(n: usize) -> usize {

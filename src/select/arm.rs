@@ -12,15 +12,12 @@ use crate::channel::{
     Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
 };
 use crate::sync::{Acquire, Lock, MutexGuard};
-use crate::wait::{Attempt, Branch, Cancelled, Enter, NodeRef, Nudged, Operation, Waiter};
+use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
 
 /// A future of leno that is one operation.
 pub trait Operated {
     type Branch: Branch;
     type Output;
-
-    /// Whether it is somebody else's, who goes on with it after the select.
-    const LENT: bool;
 
     fn operation(&mut self) -> &mut Operation<Self::Branch>;
 
@@ -28,60 +25,43 @@ pub trait Operated {
 }
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm.
-///
-/// The methods are those of [`Branch`], under the same conditions.
 pub trait Arm {
     /// Whether it can only be polled.
     fn is_foreign(&self) -> bool;
 
-    /// Whether the operation outlives the select.
-    fn is_lent(&self) -> bool;
-
-    /// Whether nothing was begun with the operation.
-    fn is_fresh(&mut self) -> bool;
-
-    /// Attempts, as [`Arm::attempt`], on a fresh operation; there is nothing to be undone afterwards.
-    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()>;
-
-    /// Ends a wait that the operation began as a future of its own, and borrows it until [`Arm::end`]. True: it had
-    /// completed, then or in a select before, which was left or panicked before it could say so.
+    /// Ends a wait that the operation began as a future of its own. True: it had completed, then or in a select before,
+    /// which was left or panicked before it could say so.
     fn start(&mut self) -> bool;
 
-    /// Gives a started operation back to its owner: it can be polled again, unless it has completed.
-    fn end(&mut self);
+    /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm.
+    fn attempt(&mut self, by: &mut By<'_>, cx: &mut Context<'_>) -> Attempt<()>;
 
-    /// `Ready`: the outcome is in the arm.
-    fn attempt(&mut self, own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()>;
+    /// Enters the line, with what is to be sent. False: there is something to look at. See [`Branch::register`].
+    fn enter(&mut self, node: &Waiter, pair: bool) -> bool;
 
-    /// Stows and enters; where it does not wait, the node is empty again.
-    ///
-    /// # Safety
-    /// The node stands in no queue.
-    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<()>;
+    /// Moves what is to be sent into a node that another one stands for.
+    fn lend(&mut self, node: &Waiter);
 
-    fn is_worth_a_look(&mut self) -> bool;
+    /// Takes what is to be sent out of the node again, if it is there: nothing has happened.
+    fn end_loan(&mut self, node: &Waiter);
 
-    fn nudge(&mut self) -> Nudged;
+    /// Leaves the line. False: a peer has the node.
+    fn leave(&mut self, node: &Waiter) -> bool;
 
-    fn stow(&mut self, waiter: &Waiter);
+    /// A peer has claimed the select by this branch: the operation goes on with the node.
+    fn adopt(&mut self, node: Waiter);
 
-    fn unstow(&mut self, waiter: &Waiter);
+    /// Takes the outcome of an operation that has adopted a node, if that is there. True: it is in the arm.
+    fn take_adopted(&mut self) -> bool;
 
-    /// # Safety
-    /// As for [`Branch::remove`].
-    unsafe fn remove(&mut self, waiter: &Waiter) -> bool;
-
-    /// # Safety
-    /// As for [`Branch::finish`].
-    unsafe fn finish(&mut self, waiter: &Waiter);
+    /// The select is dropped while a peer completes this operation: what it receives goes to the next in line.
+    fn let_go(&mut self);
 
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
     /// be polled again. What was sent stays sent, and its outcome here.
-    fn discard(&mut self, rank: u64);
+    fn discard(&mut self);
 
     fn pass_on(&mut self);
-
-    fn place(&mut self) -> Option<(*const (), bool)>;
 }
 
 /// An arm whose outcome can be taken, once it was completed.
@@ -97,9 +77,6 @@ pub trait Arms {
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
 
-    /// Whether nothing was begun with any of the operations.
-    fn are_fresh(&mut self) -> bool;
-
     /// Whether it takes no part.
     fn is_off(&self, _index: usize) -> bool {
         false
@@ -109,7 +86,6 @@ pub trait Arms {
 /// An operation with a place for its outcome.
 pub struct Claimed<O: Operated> {
     future: O,
-    started: bool,
     output: Option<<O::Branch as Branch>::Output>,
 }
 
@@ -121,21 +97,12 @@ pub struct Polled<F: Future> {
 
 impl<O: Operated> Claimed<O> {
     pub(super) fn new(future: O) -> Self {
-        Claimed { future, started: false, output: None }
+        Claimed { future, output: None }
     }
 
-    fn branch(&mut self) -> &mut O::Branch {
-        self.future.operation().branch_mut()
-    }
-
-    /// Makes an operation that has completed as one that was not begun.
-    pub(super) fn renew(&mut self) {
-        self.future.operation().set_lent(false);
-    }
-
-    /// Whether the operation has nothing left to do.
-    pub(super) fn is_spent(&mut self) -> bool {
-        self.branch().is_spent()
+    /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
+    pub(super) fn renew(&mut self) -> bool {
+        self.future.operation().renew()
     }
 }
 
@@ -167,114 +134,79 @@ impl<O: Operated> Arm for Claimed<O> {
         false
     }
 
-    fn is_lent(&self) -> bool {
-        O::LENT
-    }
-
-    #[inline]
-    fn is_fresh(&mut self) -> bool {
-        self.output.is_none() && self.future.operation().is_fresh()
-    }
-
-    #[inline]
-    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()> {
-        let attempt = self.attempt(None, cx);
-        if attempt.is_ready() {
-            self.future.operation().set_lent(true);
-        }
-        attempt
-    }
-
     fn start(&mut self) -> bool {
         if self.output.is_some() {
             return true;
         }
-        assert!(!self.future.operation().is_over(), "a leno operation was selected after it had completed");
-        self.output = match self.future.operation().cancel(true) {
-            Cancelled::Done(output, _) => Some(output),
-            Cancelled::Undone | Cancelled::Taken => None,
-        };
-        self.future.operation().set_lent(true);
-        self.started = true;
+        let operation = self.future.operation();
+        assert!(!operation.is_over(), "a leno operation was selected after it had completed");
+        if let Cancelled::Done(output) = operation.cancel(true) {
+            self.output = Some(output);
+        }
         self.output.is_some()
     }
 
-    fn end(&mut self) {
-        if std::mem::take(&mut self.started) && self.output.is_none() && !self.branch().is_spent() {
-            self.future.operation().set_lent(false);
-        }
+    fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
+        let Claimed { future, output } = self;
+        future.operation().attempt_by(by).map(|outcome| *output = Some(outcome))
     }
 
-    fn attempt(&mut self, own: Option<NodeRef>, _cx: &mut Context<'_>) -> Attempt<()> {
-        match self.branch().attempt(own) {
-            Attempt::Ready(output) => {
+    fn enter(&mut self, node: &Waiter, pair: bool) -> bool {
+        self.future.operation().enter(node, pair)
+    }
+
+    fn lend(&mut self, node: &Waiter) {
+        self.future.operation().lend(node);
+    }
+
+    fn end_loan(&mut self, node: &Waiter) {
+        self.future.operation().end_loan(node);
+    }
+
+    fn leave(&mut self, node: &Waiter) -> bool {
+        self.future.operation().branch().leave(node)
+    }
+
+    fn adopt(&mut self, node: Waiter) {
+        self.future.operation().adopt(node);
+    }
+
+    fn take_adopted(&mut self) -> bool {
+        let operation = self.future.operation();
+        self.output = operation.adopted();
+        if self.output.is_none() && operation.is_fresh() {
+            // It was told to look: a send, of a close.
+            if let Attempt::Ready(output) = operation.attempt_by(&mut By::plain()) {
                 self.output = Some(output);
-                Attempt::Ready(())
             }
-            Attempt::Wait => Attempt::Wait,
-            Attempt::Again => Attempt::Again,
+        }
+        self.output.is_some()
+    }
+
+    fn let_go(&mut self) {
+        let operation = self.future.operation();
+        if O::Branch::ONCE {
+            return;
+        }
+        match operation.cancel(false) {
+            Cancelled::Done(_) | Cancelled::Taken => drop(operation.renew()),
+            Cancelled::Undone => {}
         }
     }
 
-    unsafe fn enter(&mut self, waiter: &Waiter, own: Option<NodeRef>) -> Enter<()> {
-        self.branch().stow(waiter);
-        // SAFETY: the caller's promise.
-        match unsafe { self.branch().enter(waiter, own) } {
-            Enter::Ready(output) => {
-                self.output = Some(output);
-                Enter::Ready(())
-            }
-            Enter::Refused => {
-                self.branch().unstow(waiter);
-                Enter::Refused
-            }
-            Enter::Waits => Enter::Waits,
-            Enter::Look => Enter::Look,
-        }
-    }
-
-    fn is_worth_a_look(&mut self) -> bool {
-        self.branch().is_worth_a_look()
-    }
-
-    fn nudge(&mut self) -> Nudged {
-        self.branch().nudge()
-    }
-
-    fn stow(&mut self, waiter: &Waiter) {
-        self.branch().stow(waiter);
-    }
-
-    fn unstow(&mut self, waiter: &Waiter) {
-        self.branch().unstow(waiter);
-    }
-
-    unsafe fn remove(&mut self, waiter: &Waiter) -> bool {
-        // SAFETY: the caller's promise.
-        unsafe { self.branch().remove(waiter) }
-    }
-
-    unsafe fn finish(&mut self, waiter: &Waiter) {
-        // SAFETY: the caller's promise.
-        self.output = Some(unsafe { self.branch().finish(waiter) });
-    }
-
-    fn discard(&mut self, rank: u64) {
-        if self.branch().is_spent() {
+    fn discard(&mut self) {
+        if O::Branch::ONCE {
             return;
         }
         if let Some(output) = self.output.take() {
-            self.future.operation().set_lent(false);
-            self.branch().discard(output, rank);
+            let operation = self.future.operation();
+            operation.renew();
+            operation.branch_mut().restore(output);
         }
     }
 
     fn pass_on(&mut self) {
-        self.branch().pass_on();
-    }
-
-    fn place(&mut self) -> Option<(*const (), bool)> {
-        self.branch().place()
+        self.future.operation().branch_mut().pass_on();
     }
 }
 
@@ -283,25 +215,11 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         true
     }
 
-    fn is_lent(&self) -> bool {
-        false
-    }
-
-    fn is_fresh(&mut self) -> bool {
-        true
-    }
-
-    fn attempt_fresh(&mut self, cx: &mut Context<'_>) -> Attempt<()> {
-        self.attempt(None, cx)
-    }
-
     fn start(&mut self) -> bool {
         false
     }
 
-    fn end(&mut self) {}
-
-    fn attempt(&mut self, _own: Option<NodeRef>, cx: &mut Context<'_>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By<'_>, cx: &mut Context<'_>) -> Attempt<()> {
         match Pin::new(&mut self.future).poll(cx) {
             Poll::Ready(output) => {
                 self.output = Some(output);
@@ -311,37 +229,31 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         }
     }
 
-    unsafe fn enter(&mut self, _waiter: &Waiter, _own: Option<NodeRef>) -> Enter<()> {
-        unreachable!("a foreign future enters no queue")
+    fn enter(&mut self, _node: &Waiter, _pair: bool) -> bool {
+        unreachable!("a foreign future enters no line")
     }
 
-    fn is_worth_a_look(&mut self) -> bool {
+    fn lend(&mut self, _node: &Waiter) {}
+
+    fn end_loan(&mut self, _node: &Waiter) {}
+
+    fn leave(&mut self, _node: &Waiter) -> bool {
+        unreachable!("a foreign future enters no line")
+    }
+
+    fn adopt(&mut self, _node: Waiter) {
+        unreachable!("nobody claims a foreign future")
+    }
+
+    fn take_adopted(&mut self) -> bool {
         false
     }
 
-    fn nudge(&mut self) -> Nudged {
-        Nudged::Settled
-    }
+    fn let_go(&mut self) {}
 
-    fn stow(&mut self, _waiter: &Waiter) {}
-
-    fn unstow(&mut self, _waiter: &Waiter) {}
-
-    unsafe fn remove(&mut self, _waiter: &Waiter) -> bool {
-        unreachable!("a foreign future enters no queue")
-    }
-
-    unsafe fn finish(&mut self, _waiter: &Waiter) {
-        unreachable!("a foreign future enters no queue")
-    }
-
-    fn discard(&mut self, _rank: u64) {}
+    fn discard(&mut self) {}
 
     fn pass_on(&mut self) {}
-
-    fn place(&mut self) -> Option<(*const (), bool)> {
-        None
-    }
 }
 
 /// Calls a macro with the tuples of 1 to 16 arms: for each arm its type, its name in [`super::macros::Which`], its index.
@@ -382,11 +294,6 @@ macro_rules! tuples {
                     _ => unreachable!("a select has no branch {index}"),
                 }
             }
-
-            #[inline]
-            fn are_fresh(&mut self) -> bool {
-                $(self.$index.is_fresh())&&+
-            }
         }
     )+};
 }
@@ -396,8 +303,6 @@ each_tuple!(tuples);
 impl<O: Operated> Operated for &mut O {
     type Branch = O::Branch;
     type Output = O::Output;
-
-    const LENT: bool = true;
 
     fn operation(&mut self) -> &mut Operation<O::Branch> {
         (**self).operation()
@@ -413,8 +318,6 @@ macro_rules! operated {
         impl<$($generics)*> Operated for $future {
             type Branch = $branch;
             type Output = $output;
-
-            const LENT: bool = false;
 
             fn operation(&mut self) -> &mut Operation<Self::Branch> {
                 <$future>::operation(self)

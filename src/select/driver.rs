@@ -1,65 +1,68 @@
-//! Several branches under one claim word.
+//! Several branches under one [anchor](crate::wait::Anchor).
 //!
 //! ```text
-//!        first poll                      every later poll
-//!   look at each in turn ─ready─▶ win   busy_all ─DONE(b)─▶ win
-//!        │ nothing                         │
-//!        ▼                                 ▼
-//!   anchor: BUSY ◀──────────────────── look at each that is not in its queue, and at foreign ones
-//!        │                                 ▲
-//!   enter each queue that is not entered   │ refused: a peer came by
-//!        ▼                                 │
-//!      open ───────────────────────────────┘
-//!        │ OPEN
-//!        ▼
-//!     Pending
+//!   first poll:  look at each in turn, nothing registered ──ready──▶ won
+//!                          │ nothing
+//!                          ▼
+//!                the anchor is OPEN; all branches are to do
+//!                          │
+//!   every poll:  take one that is to do, and stay with it until it is settled:
+//!                    OPEN:  enter its line ──────────────────────────────▶ settled
+//!                             │ there is something
+//!                             ▼
+//!                    BUSY:  look ──ready──▶ won          (nobody can claim another one meanwhile)
+//!                             │ nothing: open again; what was given back meanwhile is to do, too
+//!                             └──────────────▶ (OPEN)
+//!                nothing to do: foreign futures are polled, in BUSY; then it is OPEN: Pending
 //! ```
 //!
-//! 1. While the select looks, enters and polls foreign futures, its word is BUSY: nobody can complete one branch
-//!    while it completes another. A peer that meets it then leaves the mark, has taken that branch's node out of
-//!    its queue, and goes on as if nobody waited there; `open` is refused, and the branch is looked at again.
-//! 2. Exactly one branch wins: by a peer's claim while the word is OPEN (phase one, when the value moves), or by the
-//!    select itself in BUSY. The other branches leave their queues one by one (phase two); a peer that meets one
-//!    of them meanwhile finds the word DONE or GONE.
-//! 3. Two selects that meet in BUSY look around for each other for a random moment (`Word::claim`); then each leaves
-//!    the mark with the other. One whose opening was refused [`REFUSALS`] times in one poll opens all the same, wakes
-//!    itself and looks again in its next poll. No select waits for another. (Without the moment three selects on
-//!    three rendezvous channels, each on both sides, kept missing each other for good on two busy cores.)
-//! 4. A node that a peer has taken out and not given back yet stays that branch's node: the peer may still claim
-//!    the select by it. The select looks again, once others have run.
-//! 5. Two branches on the two sides of one rendezvous channel never meet: the second one waits as a bystander (see
-//!    `wait::queue`).
+//! 1. Exactly one branch wins: by a peer's claim of the anchor while that is OPEN (when the value moves), or by the select
+//!    itself in BUSY. Then the others leave their lines one by one; a peer that has popped one of them finds that the
+//!    anchor is taken, and parts with it.
+//! 2. While OPEN each branch that is not to do stands in its line, or is in the hands of a peer that has yet to come to the
+//!    anchor: it may not be registered again. It is the owner's again only if it was given back through the anchor, or if
+//!    the owner itself has taken it out of its line.
+//! 3. Who meets a more senior select pops it, stands in the line itself, and pokes it then: the rule and its reason are
+//!    told at the [anchor](crate::wait::Anchor).
+//! 4. *Both sides of one rendezvous channel.* A branch that finds the select's own node on the other side takes that out, and
+//!    the two go back as one node that matches either side (`TWO`); further branches on that channel are covered by it.
+//!    So a select never meets itself, and each branch costs O(1).
+//! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
 //!
-//! Progress: obstruction-free, but for what the queues say of themselves; a poll makes a bounded number of rounds.
+//! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
+//! anchor), k − 1 to leave the others; the waker's clone and call apart.
+//!
+//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring).
+//! One poll makes a bounded number of rounds.
 
 use std::ops::{Index, IndexMut};
 use std::task::{Context, Poll};
 
-use super::arm::{Arm, Arms};
+use super::arm::Arms;
 use super::order::Order;
 use crate::task::{budget, thread};
-use crate::wait::{Attempt, Busied, Enter, Hand, NodeRef, Nudged, State, Waiter, look_again};
+use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again};
 
 /// Branches whose registrations need no memory of their own.
 const INLINE: usize = 8;
 
-/// How often one poll lets its opening be refused.
-const REFUSALS: u32 = 3;
+/// How often one poll goes round because something was given back meanwhile.
+const ROUNDS: u32 = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Driver {
-    anchor: Option<Waiter>,
+    anchor: Option<Box<Anchor>>,
     branches: Registrations,
+    /// Whether the operations were borrowed from the futures that they are of.
     started: bool,
-    /// Whether it has branches on both sides of anything.
-    two_sided: bool,
+    /// A peer has completed this branch, all but the value that it was redirected to.
+    adopted: Option<usize>,
 }
 
-/// How the branches stand, by index. There is no room for more than a few before all have been looked at: a select that
-/// is ready allocates nothing.
+/// How the branches stand, by index. There is no room for any before all have been looked at: a select that is ready
+/// allocates nothing.
 #[derive(Debug, Default)]
 struct Registrations {
-    /// Made when the first one is needed: a select that finds something ready has no use for it.
     first: Option<[Registration; INLINE]>,
     more: Vec<Registration>,
 }
@@ -67,39 +70,38 @@ struct Registrations {
 /// How one branch stands.
 #[derive(Debug, Default)]
 struct Registration {
-    /// Its node, once it has entered; a peer may have popped it since.
-    waiter: Option<Waiter>,
-    /// Its place in its line, kept when it has to enter again.
-    rank: u64,
-    /// There was something when it entered, perhaps claimed but not yet published: it has to be looked at.
-    looks: bool,
-    /// Whether it ever did: then what it takes need not be what it was notified of.
-    looked: bool,
-    /// It may have been notified, and owes the next in line to look.
-    owes: bool,
-    /// It is about to enter its queue.
-    enters: bool,
+    /// Its node, once it had one.
+    node: Option<Waiter>,
+    stage: Stage,
+    /// The branch on the other side for which its node stands, too.
+    partner: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// To be looked at, or to be registered.
+    #[default]
+    ToDo,
+    /// The same; a peer has told it to look.
+    Told,
+    /// In its line, or in a peer's hands.
+    Waits,
+    /// The node of this branch stands for it, as one of its two sides or beside those.
+    Covered(usize),
 }
 
 impl Registrations {
-    fn has_room(&self, count: usize) -> bool {
-        count <= INLINE + self.more.len()
-    }
-
     fn make_room(&mut self, count: usize) {
+        self.first.get_or_insert_default();
         self.more.resize_with(count.saturating_sub(INLINE), Registration::default);
-    }
-
-    /// `None`: there is no room for it yet.
-    fn get_mut(&mut self, index: usize) -> Option<&mut Registration> {
-        match index.checked_sub(INLINE) {
-            None => self.first.as_mut().map(|first| &mut first[index]),
-            Some(index) => self.more.get_mut(index),
-        }
     }
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut Registration> {
         self.first.iter_mut().flatten().chain(&mut self.more)
+    }
+
+    fn len(&self) -> usize {
+        self.first.as_ref().map_or(0, |first| first.len() + self.more.len())
     }
 }
 
@@ -111,58 +113,45 @@ impl Index<usize> for Registrations {
             None => self.first.as_ref().map(|first| &first[index]),
             Some(index) => self.more.get(index),
         };
-        registration.expect("a select that was started has room")
+        registration.expect("a select that waits has room")
     }
 }
 
 impl IndexMut<usize> for Registrations {
     fn index_mut(&mut self, index: usize) -> &mut Registration {
-        self.get_mut(index).expect("a select that was started has room")
+        let registration = match index.checked_sub(INLINE) {
+            None => self.first.as_mut().map(|first| &mut first[index]),
+            Some(index) => self.more.get_mut(index),
+        };
+        registration.expect("a select that waits has room")
     }
 }
 
-/// Attempts each; the first that is ready has its outcome in its arm.
-fn find_ready(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Option<usize> {
-    order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).attempt(None, cx).is_ready())
+/// What a look came to.
+enum Looked {
+    Won(usize),
+    /// A peer has claimed the select.
+    Claimed(usize),
+    /// Somebody is in the middle of something: look again once others have run.
+    Again,
+    Nothing,
 }
 
-/// The first look, at operations with which nothing was begun: if one is ready then that is all there is to do.
-/// `Again`: that is not so, or one of them has to be looked at again.
+/// Looks at each of the operations, none of which is in a line.
 #[inline]
-fn look_fresh(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
-    if !arms.are_fresh() {
-        return Looked::Again;
-    }
+fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
     for index in order.indices() {
         if arms.is_off(index) {
             continue;
         }
-        match arms.arm(index).attempt_fresh(cx) {
+        match arms.arm(index).attempt(&mut By::plain(), cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Wait => {}
             Attempt::Again => looked = Looked::Again,
         }
     }
     looked
-}
-
-fn is_two_sided(arms: &mut dyn Arms) -> bool {
-    let mut sides = [false; 2];
-    for index in 0..arms.count() {
-        if let Some((_, side)) = arms.arm(index).place() {
-            sides[usize::from(side)] = true;
-        }
-    }
-    sides == [true; 2]
-}
-
-/// What a look at one branch, or at all of them, came to.
-enum Looked<W = usize> {
-    Won(W),
-    /// Somebody is in the middle of something: look again once others have run.
-    Again,
-    Nothing,
 }
 
 impl Driver {
@@ -173,22 +162,21 @@ impl Driver {
             return Poll::Pending;
         }
         let order = Order::new(biased, arms.count());
-        let mut looked = false;
-        if !self.started {
-            match look_fresh(arms, order, cx) {
-                Looked::Won(winner) => return Poll::Ready(winner),
-                Looked::Nothing => looked = true,
-                Looked::Again => {}
-            }
+        let looked = match self.adopted {
+            Some(_) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
+            None if self.anchor.is_some() => self.look_again(arms, order, cx),
+            None => self.look_first(arms, order, cx),
+        };
+        match looked {
+            Looked::Won(winner) => return Poll::Ready(winner),
+            Looked::Claimed(number) => match self.take_claimed(arms, number) {
+                Some(winner) => return Poll::Ready(winner),
+                None => look_again(cx),
+            },
+            Looked::Again => look_again(cx),
+            Looked::Nothing => {}
         }
-        match self.poll_branches(arms, order, looked, cx) {
-            Looked::Won(winner) => Poll::Ready(winner),
-            Looked::Nothing => Poll::Pending,
-            Looked::Again => {
-                look_again(cx);
-                Poll::Pending
-            }
-        }
+        Poll::Pending
     }
 
     /// Looks at each branch once, and registers none: what is ready now, if anything is.
@@ -200,21 +188,20 @@ impl Driver {
     ) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
-        match look_fresh(arms, order, cx) {
-            Looked::Won(winner) => return Some(winner),
-            Looked::Nothing => return None,
-            Looked::Again => {}
+        if let Some(winner) = self.start(arms, order) {
+            return Some(winner);
         }
-        let winner = self.start(arms, order).or_else(|| find_ready(arms, order, cx));
-        match winner {
-            Some(winner) => {
-                self.win(arms, winner);
+        let mut pauses = 0;
+        loop {
+            match look_at_all(arms, order, cx) {
+                Looked::Won(winner) => return Some(winner),
+                Looked::Again => {
+                    thread::pause(pauses);
+                    pauses += 1;
+                }
+                _ => return None,
             }
-            None if cfg!(leno_bug = "default_does_not_retire") => {}
-            None => self.retire(arms, None),
         }
-        self.reset();
-        winner
     }
 
     /// Whether it was polled, and has neither completed nor left.
@@ -224,296 +211,383 @@ impl Driver {
 
     /// Makes it as new; it has completed, or has left.
     pub(super) fn reset(&mut self) {
+        debug_assert!(self.anchor.is_none());
         self.started = false;
-        self.branches.first = None;
-        self.branches.more.iter_mut().for_each(|branch| *branch = Registration::default());
+        self.adopted = None;
     }
 
-    /// Borrows the operations; the winner, if one of them has completed already.
+    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed.
     fn start(&mut self, arms: &mut dyn Arms, order: Order) -> Option<usize> {
         self.started = true;
-        self.branches.first.get_or_insert_default();
-        self.two_sided = is_two_sided(arms);
         order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start())
     }
 
-    /// `looked`: all branches have just been looked at, and none is ready.
-    fn poll_branches(
+    fn look_first(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+        if !self.started {
+            if let Some(winner) = self.start(arms, order) {
+                return Looked::Won(winner);
+            }
+        }
+        if let Looked::Won(winner) = look_at_all(arms, order, cx) {
+            return Looked::Won(winner);
+        }
+        self.branches.make_room(arms.count());
+        if order.indices().all(|index| arms.is_off(index) || arms.arm(index).is_foreign()) {
+            return Looked::Nothing;
+        }
+        self.anchor = Some(Anchor::new(cx.waker().clone()));
+        self.go_on(arms, order, cx, false, false)
+    }
+
+    fn look_again(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+        let anchor = self.anchor.as_ref().expect("it waits");
+        if let Some(number) = anchor.claimed() {
+            return Looked::Claimed(number);
+        }
+        let foreign = order.indices().any(|index| !arms.is_off(index) && arms.arm(index).is_foreign());
+        let parked = anchor.parked_by(cx.waker());
+        let to_do = order.indices().any(|index| self.is_to_do(arms, index));
+        if parked && !foreign && !to_do && !anchor.is_poked() {
+            return Looked::Nothing;
+        }
+        let waker = (!parked).then(|| cx.waker().clone());
+        match anchor.busy() {
+            Busied::Yes => {}
+            Busied::Claimed(number) => return Looked::Claimed(number),
+            Busied::Later => return Looked::Again,
+        }
+        let before = waker.and_then(|waker| anchor.park(waker));
+        let looked = self.go_on(arms, order, cx, true, foreign);
+        drop(before);
+        looked
+    }
+
+    fn is_to_do(&self, arms: &mut dyn Arms, index: usize) -> bool {
+        let is_in_line = matches!(self.branches[index].stage, Stage::Waits | Stage::Covered(_));
+        !is_in_line && !arms.is_off(index) && !arms.arm(index).is_foreign()
+    }
+
+    /// Sees to what is to do. A panic of foreign code from here on leaves the anchor BUSY, which `leave` copes with.
+    fn go_on(
         &mut self,
         arms: &mut dyn Arms,
         order: Order,
-        mut looked: bool,
         cx: &mut Context<'_>,
+        mut busy: bool,
+        mut foreign: bool,
     ) -> Looked {
-        if let Some(anchor) = &self.anchor {
-            match anchor.word().busy_all() {
-                Busied::Yes => {}
-                Busied::Done(winner) => return Looked::Won(self.win_done(arms, winner)),
-                Busied::Claimed | Busied::Notified => return Looked::Again,
-            }
-        } else if !self.started {
-            if let Some(winner) = self.start(arms, order) {
-                return Looked::Won(self.win(arms, winner));
-            }
+        let anchor = self.anchor.take().expect("it waits");
+        let mut by = By::select(&anchor);
+        let looked = self.rounds(arms, order, cx, &anchor, &mut by, &mut busy, &mut foreign);
+        if busy && !matches!(looked, Looked::Won(_)) {
+            self.take_back(arms, anchor.open());
         }
-        // A panic of foreign code from here on leaves the word BUSY, which `leave` copes with.
-        let mut foreign_too = !looked;
-        if !self.branches.has_room(arms.count()) {
-            if foreign_too {
-                if let Some(winner) = find_ready(arms, order, cx) {
-                    return Looked::Won(self.win(arms, winner));
-                }
+        let (own, _) = by.take_own();
+        self.take_back(arms, own);
+        by.poke();
+        drop(by);
+        self.anchor = Some(anchor);
+        match looked {
+            Looked::Won(winner) => {
+                self.win(arms, winner);
+                looked
             }
-            self.branches.make_room(arms.count());
-            foreign_too = false;
+            // Something was given back at the very end.
+            Looked::Nothing if (0..arms.count()).any(|index| self.is_to_do(arms, index)) => Looked::Again,
+            looked => looked,
         }
-        for _ in 0..REFUSALS {
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one loop's state")]
+    fn rounds(
+        &mut self,
+        arms: &mut dyn Arms,
+        order: Order,
+        cx: &mut Context<'_>,
+        anchor: &Anchor,
+        by: &mut By<'_>,
+        busy: &mut bool,
+        foreign: &mut bool,
+    ) -> Looked {
+        for _ in 0..ROUNDS {
             let mut again = false;
-            // Everything that is ready is found before anything is registered.
+            let mut settled = true;
             for index in order.indices() {
-                if arms.is_off(index) || (arms.arm(index).is_foreign() && !foreign_too) {
-                    continue;
-                }
-                let look = if looked { Looked::Nothing } else { self.look(arms, index, cx) };
-                match look {
-                    Looked::Won(()) => return Looked::Won(self.win(arms, index)),
-                    Looked::Again => again = true,
-                    Looked::Nothing => self.branches[index].enters = self.is_out(arms, index),
-                }
-            }
-            (foreign_too, looked) = (false, false);
-            for index in order.indices() {
-                if !std::mem::take(&mut self.branches[index].enters) {
-                    continue;
-                }
-                match self.enter(arms, index, cx) {
-                    Looked::Won(()) => return Looked::Won(self.win(arms, index)),
-                    Looked::Again => again = true,
-                    Looked::Nothing => {}
+                while self.is_to_do(arms, index) {
+                    match self.see_to(arms, index, cx, anchor, by, busy) {
+                        Looked::Nothing => {}
+                        Looked::Again => {
+                            again = true;
+                            break;
+                        }
+                        looked => return looked,
+                    }
                 }
             }
-            let Some(anchor) = &self.anchor else {
-                return if again { Looked::Again } else { Looked::Nothing };
-            };
-            // SAFETY: BUSY.
-            let old = unsafe { anchor.park(cx.waker().clone()) };
-            let opened = anchor.word().open();
-            drop(old);
-            if opened {
-                return if again { Looked::Again } else { Looked::Nothing };
+            if *foreign {
+                if !*busy {
+                    match anchor.busy() {
+                        Busied::Yes => *busy = true,
+                        Busied::Claimed(number) => return Looked::Claimed(number),
+                        Busied::Later => return Looked::Again,
+                    }
+                }
+                *foreign = false;
+                for index in order.indices() {
+                    if arms.is_off(index) || !arms.arm(index).is_foreign() {
+                        continue;
+                    }
+                    if let Attempt::Ready(()) = arms.arm(index).attempt(by, cx) {
+                        return Looked::Won(index);
+                    }
+                }
             }
-        }
-        if let Some(anchor) = &self.anchor {
-            anchor.word().open_anyway();
+            if std::mem::take(busy) {
+                settled = !self.take_back(arms, anchor.open());
+            }
+            settled &= order.indices().all(|index| !self.is_to_do(arms, index));
+            if again {
+                return Looked::Again;
+            }
+            if settled {
+                return Looked::Nothing;
+            }
         }
         Looked::Again
     }
 
-    /// Looks at one branch, if it has to be looked at.
-    fn look(&mut self, arms: &mut dyn Arms, index: usize, cx: &mut Context<'_>) -> Looked<()> {
-        let own = self.own(arms, index);
-        let branch = &mut self.branches[index];
-        match branch.waiter.as_ref().map(Waiter::hand) {
-            Some(Hand::Queue) if branch.looks || arms.arm(index).is_worth_a_look() => {
-                return branch.look_while_waiting(arms.arm(index), own, cx);
+    /// Takes one step with a branch that is to do.
+    fn see_to(
+        &mut self,
+        arms: &mut dyn Arms,
+        index: usize,
+        cx: &mut Context<'_>,
+        anchor: &Anchor,
+        by: &mut By<'_>,
+        busy: &mut bool,
+    ) -> Looked {
+        if !*busy {
+            if self.register(arms, index, anchor) {
+                // It stands: those seniors in whose place it does are to look.
+                by.poke();
+                return Looked::Nothing;
             }
-            Some(Hand::Queue) => return Looked::Nothing,
-            Some(Hand::Peer) if !cfg!(leno_bug = "select_takes_node_back") => return Looked::Again,
-            Some(Hand::Peer | Hand::Back) | None => {}
+            match anchor.busy() {
+                Busied::Yes => *busy = true,
+                Busied::Claimed(number) => return Looked::Claimed(number),
+                Busied::Later => return Looked::Again,
+            }
         }
-        if let Some(waiter) = branch.waiter.take() {
-            arms.arm(index).unstow(&waiter);
-            waiter.keep_place();
-            (branch.rank, branch.looks, branch.owes) = (waiter.rank(), false, true);
-            waiter.free();
+        match arms.arm(index).attempt(by, cx) {
+            Attempt::Ready(()) => return Looked::Won(index),
+            Attempt::Again => return Looked::Again,
+            Attempt::Wait => {}
         }
-        let looked = attempted(arms.arm(index).attempt(own, cx));
-        if let Looked::Nothing = looked {
-            // What it was notified of is gone.
-            branch.owes = false;
+        if self.branches[index].stage == Stage::Told {
+            self.branches[index].stage = Stage::ToDo;
         }
-        looked
+        let (own, stood_for_both) = by.take_own();
+        if let Some(other) = self.take_back_own(arms, own, stood_for_both) {
+            // Its own node on the other side: from now on that stands for both.
+            if !stood_for_both {
+                self.branches[other].partner = Some(index);
+            }
+            self.branches[index].stage = Stage::Covered(other);
+        }
+        *busy = false;
+        self.take_back(arms, anchor.open());
+        Looked::Nothing
     }
 
-    /// Whether the branch has a queue to enter, and stands in none.
-    fn is_out(&self, arms: &mut dyn Arms, index: usize) -> bool {
-        self.branches[index].waiter.is_none() && !arms.arm(index).is_foreign()
-    }
-
-    /// Has one branch enter its queue.
-    fn enter(&mut self, arms: &mut dyn Arms, index: usize, cx: &mut Context<'_>) -> Looked<()> {
-        let waiter = Waiter::branch(self.anchor.get_or_insert_with(Waiter::anchor), index);
-        let own = self.own(arms, index);
-        let branch = &mut self.branches[index];
-        waiter.set_rank(branch.rank);
-        // SAFETY: a new node.
-        match unsafe { arms.arm(index).enter(&waiter, own) } {
-            Enter::Ready(()) => {
-                waiter.free();
-                Looked::Won(())
+    /// Puts a branch into its line. False: there is something to look at.
+    fn register(&mut self, arms: &mut dyn Arms, index: usize, anchor: &Anchor) -> bool {
+        let node = self.branches[index].node.take().unwrap_or_else(|| Waiter::branch(anchor, index));
+        let partner = self.branches[index].partner;
+        let waits = match partner {
+            None => arms.arm(index).enter(&node, false),
+            Some(partner) => {
+                let other = self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
+                arms.arm(partner).lend(&other);
+                node.pair(&other);
+                let waits = arms.arm(index).enter(&node, true);
+                if !waits {
+                    arms.arm(partner).end_loan(&other);
+                    self.uncover(index);
+                }
+                self.branches[partner].node = Some(other);
+                waits
             }
-            Enter::Refused => {
-                // Closed, or values are held: the next look says which.
-                waiter.free();
-                Looked::Again
-            }
-            Enter::Waits => {
-                branch.waiter = Some(waiter);
-                Looked::Nothing
-            }
-            Enter::Look => {
-                branch.waiter = Some(waiter);
-                branch.looks = true;
-                branch.look_while_waiting(arms.arm(index), own, cx)
-            }
-        }
-    }
-
-    /// The anchor, if branch `index` has another one on the other side of its queue.
-    fn own(&self, arms: &mut dyn Arms, index: usize) -> Option<NodeRef> {
-        let anchor = self.anchor.as_ref().filter(|_| self.two_sided)?;
-        let (queue, side) = arms.arm(index).place()?;
-        let mut others = (0..arms.count()).filter_map(|other| arms.arm(other).place());
-        others.any(|other| other == (queue, !side)).then(|| anchor.as_ref())
-    }
-
-    /// The select itself has completed `winner`; the word is BUSY, if there is one.
-    fn win(&mut self, arms: &mut dyn Arms, winner: usize) -> usize {
-        let parker = self.anchor.as_ref().and_then(Waiter::leave_anchor);
-        if let Some(branch) = self.branches.get_mut(winner) {
-            // Unless it ever looked, it took what it was notified of.
-            branch.owes &= branch.looked;
-        }
-        self.retire(arms, None);
-        drop(parker);
-        winner
-    }
-
-    /// A peer has completed `winner`.
-    fn win_done(&mut self, arms: &mut dyn Arms, winner: usize) -> usize {
-        self.take_outcome(arms, winner);
-        self.retire(arms, None);
-        winner
-    }
-
-    /// Takes the outcome of the branch that is DONE; gives the hand-over's rank.
-    fn take_outcome(&mut self, arms: &mut dyn Arms, winner: usize) -> u64 {
-        let waiter = self.branches[winner].waiter.take().expect("a branch that is done had entered");
-        // SAFETY: DONE.
-        unsafe { arms.arm(winner).finish(&waiter) };
-        let rank = waiter.rank();
-        // The peer gave this node up by its last step.
-        waiter.free();
-        rank
-    }
-
-    /// Takes all branches out of their queues, and gives the arms back. A branch that a peer has claimed, and not
-    /// completed before the select left, is the peer's with all that is in its node.
-    fn retire(&mut self, arms: &mut dyn Arms, claimed: Option<usize>) {
-        for (index, branch) in self.branches.iter_mut().enumerate() {
-            let Some(waiter) = branch.waiter.take() else { continue };
-            if claimed == Some(index) {
-                waiter.part();
-                continue;
-            }
-            // SAFETY: it has entered, and is ours.
-            let removed = unsafe { arms.arm(index).remove(&waiter) };
-            arms.arm(index).unstow(&waiter);
-            if removed {
-                waiter.free();
-            } else {
-                branch.owes = true;
-                waiter.part();
-            }
-        }
-        if let Some(anchor) = self.anchor.take() {
-            anchor.release_anchor();
-        }
-        for index in 0..arms.count() {
-            arms.arm(index).end();
-        }
-        // Foreign code runs from here on only.
-        for (index, branch) in self.branches.iter_mut().enumerate() {
-            if std::mem::take(&mut branch.owes) && !cfg!(leno_bug = "select_owes_nothing") {
-                arms.arm(index).pass_on();
-            }
-        }
-    }
-
-    /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is
-    /// given; otherwise its outcome is passed on or freed. The peer is waited for as well if an operation was lent:
-    /// its owner goes on with it, and has to find it done or undone.
-    pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
-        let Some(anchor) = &self.anchor else {
-            if self.started {
-                self.retire(arms, None);
-            }
-            return None;
         };
+        self.branches[index].node = Some(node);
+        if waits {
+            self.branches[index].stage = Stage::Waits;
+        }
+        waits
+    }
+
+    /// A branch stands for no others any more.
+    fn uncover(&mut self, index: usize) {
+        self.branches[index].partner = None;
+        for branch in self.branches.iter_mut() {
+            if branch.stage == Stage::Covered(index) {
+                branch.stage = Stage::ToDo;
+            }
+        }
+    }
+
+    /// Takes back a node of its own that it has popped itself; gives the branch. One that stood for both sides is to stand for
+    /// them again.
+    fn take_back_own(&mut self, arms: &mut dyn Arms, own: GivenBack, stood_for_both: bool) -> Option<usize> {
+        let mut taken = None;
+        for node in own {
+            let index = node.index();
+            self.end_loans(arms, index);
+            self.branches[index].stage = Stage::ToDo;
+            if !stood_for_both {
+                self.uncover(index);
+            }
+            taken = Some(index);
+        }
+        taken
+    }
+
+    /// Takes back nodes that were given back; whether there were any.
+    fn take_back(&mut self, arms: &mut dyn Arms, given_back: GivenBack) -> bool {
+        let mut any = false;
+        for node in given_back {
+            any = true;
+            let index = node.index();
+            self.end_loans(arms, index);
+            self.branches[index].stage = Stage::Told;
+            self.uncover(index);
+        }
+        any
+    }
+
+    /// What is to be sent by a branch, or by its partner, is with the operation again.
+    fn end_loans(&mut self, arms: &mut dyn Arms, index: usize) {
+        for index in [Some(index), self.branches[index].partner].into_iter().flatten() {
+            let node = self.branches[index].node.as_ref().expect("it has waited");
+            arms.arm(index).end_loan(node);
+        }
+    }
+
+    /// The select itself has completed `winner`, in BUSY.
+    fn win(&mut self, arms: &mut dyn Arms, winner: usize) {
+        let end = self.anchor.as_ref().map(|anchor| anchor.end().expect("nobody claims it in BUSY"));
+        let (given_back, poking) = end.unwrap_or_default();
+        self.take_back(arms, given_back);
+        self.retire(arms, Some(winner), poking);
+    }
+
+    /// The branch of the node by which a peer has claimed the select.
+    fn claimed_branch(&self, number: usize) -> usize {
+        let is_claimed = |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
+        (0..self.branches.len()).find(is_claimed).expect("it is claimed by a node of its own")
+    }
+
+    /// A peer has claimed the select: the winner, if that peer is through.
+    fn take_claimed(&mut self, arms: &mut dyn Arms, number: usize) -> Option<usize> {
+        let index = self.claimed_branch(number);
+        let node = self.branches[index].node.as_ref().expect("it was found by its node");
+        if node.as_ref().state() == State::Open {
+            return None;
+        }
+        let node = self.branches[index].node.take().expect("as above");
+        node.detach();
+        arms.arm(index).adopt(node);
+        self.retire(arms, Some(index), 0);
+        self.adopted = Some(index);
+        self.take_adopted(arms)
+    }
+
+    /// The winner, if its outcome is there.
+    fn take_adopted(&mut self, arms: &mut dyn Arms) -> Option<usize> {
+        self.adopted.take_if(|index| arms.arm(*index).take_adopted())
+    }
+
+    /// Takes all branches out of their lines, and gives the operations back. `others`: who will look at the anchor once more.
+    fn retire(&mut self, arms: &mut dyn Arms, winner: Option<usize>, mut others: usize) {
+        let Some(anchor) = self.anchor.take() else { return };
+        let mut popped = Vec::new();
+        let mut told = Vec::new();
+        for index in 0..self.branches.len() {
+            let Registration { node, stage, partner } = std::mem::take(&mut self.branches[index]);
+            if stage == Stage::Told && winner != Some(index) {
+                told.push(index);
+            }
+            let Some(node) = node else { continue };
+            // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
+            let is_in_line = stage == Stage::Waits && (partner.is_none() || partner != winner);
+            let is_out = !is_in_line || arms.arm(index).leave(&node);
+            // Popped or not, nobody takes what is in the node any more.
+            arms.arm(index).end_loan(&node);
+            if is_out {
+                node.free_branch();
+            } else {
+                popped.push(node);
+            }
+        }
+        others += popped.len();
+        anchor.give_up(others);
+        popped.into_iter().for_each(Waiter::part);
+        // Foreign code runs from here on only.
+        for index in told {
+            arms.arm(index).pass_on();
+        }
+    }
+
+    /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;
+    /// otherwise its outcome is passed on, or its operation goes on by itself.
+    pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
+        if self.adopted.is_none() {
+            let anchor = self.anchor.as_ref()?;
+            match anchor.end() {
+                Ok((given_back, poking)) => {
+                    self.take_back(arms, given_back);
+                    self.retire(arms, None, poking);
+                    return None;
+                }
+                Err(number) => {
+                    let index = self.claimed_branch(number);
+                    let mut pauses = 0;
+                    while self.adopted.is_none() {
+                        if let Some(winner) = self.take_claimed(arms, number) {
+                            return self.dispose(arms, winner, patience);
+                        }
+                        if !patience && self.adopted.is_none() {
+                            // Its peer is not through, and looks at the anchor once more, perhaps.
+                            let node = self.branches[index].node.take().expect("it was claimed by it");
+                            arms.arm(index).adopt(node);
+                            self.retire(arms, Some(index), 1);
+                            self.adopted = Some(index);
+                            break;
+                        }
+                        thread::pause(pauses);
+                        pauses += 1;
+                    }
+                }
+            }
+        }
         let mut pauses = 0;
-        // From BUSY on, where a poll that panicked has left it, no peer can claim it: what is found below is what has
-        // happened.
-        let lent = (0..arms.count()).any(|index| arms.arm(index).is_lent())
-            && !cfg!(leno_bug = "lent_drop_leaves_at_once");
-        while (patience || lent)
-            && !cfg!(leno_bug = "timeout_leaves_at_once")
-            && anchor.word().state() != State::Busy
-            && anchor.word().busy_all() == Busied::Claimed
-        {
+        while patience {
+            if let Some(winner) = self.take_adopted(arms) {
+                return Some(winner);
+            }
             thread::pause(pauses);
             pauses += 1;
         }
-        let mut left = anchor.word().state();
-        let mut parker = None;
-        if !matches!(left, State::Done(_)) {
-            (left, parker) = anchor.leave_anchor_from_any();
-        }
-        match left {
-            State::Done(winner) if patience => return Some(self.win_done(arms, winner)),
-            State::Done(winner) => {
-                let rank = self.take_outcome(arms, winner);
-                self.retire(arms, None);
-                arms.arm(winner).discard(rank);
-            }
-            State::Claimed(branch) => self.retire(arms, Some(branch)),
-            _ => self.retire(arms, None),
-        }
-        drop(parker);
+        let adopted = self.adopted.take().expect("as above");
+        arms.arm(adopted).let_go();
         None
     }
-}
 
-impl Registration {
-    /// Looks at a branch that waits.
-    fn look_while_waiting(
-        &mut self,
-        arm: &mut dyn Arm,
-        own: Option<NodeRef>,
-        cx: &mut Context<'_>,
-    ) -> Looked<()> {
-        let looked = match arm.nudge() {
-            Nudged::Settled => Looked::Nothing,
-            Nudged::Again => Looked::Again,
-            Nudged::Attempt => {
-                let waiter = self.waiter.as_ref().expect("a branch that waits has a node");
-                arm.unstow(waiter);
-                let looked = attempted(arm.attempt(own, cx));
-                if !matches!(looked, Looked::Won(())) {
-                    arm.stow(waiter);
-                }
-                looked
-            }
-        };
-        self.looks = matches!(looked, Looked::Again);
-        self.looked = true;
-        looked
-    }
-}
-
-fn attempted(attempt: Attempt<()>) -> Looked<()> {
-    match attempt {
-        Attempt::Ready(()) => Looked::Won(()),
-        Attempt::Wait => Looked::Nothing,
-        Attempt::Again => Looked::Again,
+    /// A branch has happened in a select that nobody waits for.
+    fn dispose(&mut self, arms: &mut dyn Arms, winner: usize, patience: bool) -> Option<usize> {
+        if patience {
+            return Some(winner);
+        }
+        arms.arm(winner).discard();
+        None
     }
 }

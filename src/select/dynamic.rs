@@ -15,7 +15,6 @@ use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
-use crate::wait;
 
 /// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too: those of a
 /// set are never used again.
@@ -65,24 +64,6 @@ struct Member<'a> {
 
 struct Members<'a>(Vec<Member<'a>>);
 
-/// An operation of a set, which goes on with it after a select: so it counts as lent.
-struct Kept<O>(O);
-
-impl<O: Operated> Operated for Kept<O> {
-    type Branch = O::Branch;
-    type Output = O::Output;
-
-    const LENT: bool = !cfg!(leno_bug = "set_is_not_lent");
-
-    fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
-        self.0.operation()
-    }
-
-    fn convert(&mut self, output: <O::Branch as wait::Branch>::Output) -> O::Output {
-        self.0.convert(output)
-    }
-}
-
 /// An arm whose type is forgotten but for the token.
 trait Registered {
     fn arm(&mut self) -> &mut dyn Arm;
@@ -108,21 +89,13 @@ impl<O: Operated> Registered for Claimed<O> {
     }
 
     fn renew(&mut self) -> bool {
-        if self.is_spent() {
-            return false;
-        }
-        Claimed::renew(self);
-        true
+        Claimed::renew(self)
     }
 }
 
 impl Arms for Members<'_> {
     fn count(&self) -> usize {
         self.0.len()
-    }
-
-    fn are_fresh(&mut self) -> bool {
-        self.0.iter_mut().all(|branch| branch.operation.arm().is_fresh())
     }
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
@@ -218,12 +191,12 @@ impl<'a> Select<'a> {
 
     fn add<O: Operated + 'a>(&mut self, operation: O) -> Place
     where
-        Claimed<Kept<O>>: Send,
+        Claimed<O>: Send,
     {
         self.stop();
         let number = self.made;
         self.made += 1;
-        self.branches.0.push(Member { number, operation: Box::new(Claimed::new(Kept(operation))) });
+        self.branches.0.push(Member { number, operation: Box::new(Claimed::new(operation)) });
         Place { set: self.id, number }
     }
 
@@ -289,7 +262,7 @@ impl Drop for Select<'_> {
         // What has happened, and nobody has taken.
         for branch in &mut self.branches.0 {
             if !cfg!(leno_bug = "set_keeps_unused") {
-                branch.operation.arm().discard(0);
+                branch.operation.arm().discard();
             }
         }
     }

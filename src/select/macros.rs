@@ -79,8 +79,6 @@ impl<O: Operated> Operated for Own<'_, O> {
     type Branch = O::Branch;
     type Output = O::Output;
 
-    const LENT: bool = O::LENT;
-
     fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
         self.0.operation()
     }
@@ -131,10 +129,6 @@ impl<G: Arms> Arms for Open<G> {
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
         self.group.arm(index)
-    }
-
-    fn are_fresh(&mut self) -> bool {
-        self.group.are_fresh()
     }
 
     fn is_off(&self, index: usize) -> bool {

@@ -83,7 +83,7 @@ use std::task::Waker;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, REST_SHIFT, STAMP_MASK, State, Waiter, Word,
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word,
     abandon, wake_all,
 };
 

@@ -19,6 +19,8 @@ use crate::task::seam::{Seam, TimerKey};
 use crate::task::state::State;
 use crate::task::{join, run};
 
+pub use crate::task::thread::model as thread;
+
 static IDS: Counter = Counter::new();
 
 /// A run queue without threads: the model's threads run what is in it.

@@ -38,7 +38,7 @@ use std::task::Waker;
 
 use super::batch::wake_all;
 use super::node::{NodeRef, Waiter};
-use crate::prim::{self, AtomicUsize, Life, Ordering, Parker};
+use crate::prim::{self, AtomicUsize, Life, Ordering, WakerSlot};
 
 const STATE: usize = 0b11;
 const OPEN: usize = 0;
@@ -51,7 +51,7 @@ const NUMBER_SHIFT: u32 = 3;
 #[derive(Debug)]
 pub(crate) struct Anchor {
     word: AtomicUsize,
-    parker: Parker,
+    parker: WakerSlot,
     /// Nodes in other hands, once the owner has ended.
     left: AtomicUsize,
     life: Life,
@@ -103,7 +103,7 @@ impl Anchor {
     pub(crate) fn new(waker: Waker) -> Box<Anchor> {
         let anchor = Anchor {
             word: AtomicUsize::new(OPEN),
-            parker: Parker::new(),
+            parker: WakerSlot::new(),
             left: AtomicUsize::new(0),
             life: Life::new(),
         };

@@ -36,7 +36,7 @@ use super::link::Hooks;
 use super::place::Place;
 use super::pool::Stable;
 use super::word::{SENDERS, Word};
-use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, Parker, UnsafeCell};
+use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
 const INLINE: usize = 3;
@@ -73,7 +73,7 @@ pub(crate) struct Node {
     number: u32,
     /// Null, or the anchor of a branch's select, or the node with the waker that counts (`BESIDE`).
     link: AtomicPtr<()>,
-    parker: Parker,
+    parker: WakerSlot,
     branch: UnsafeCell<Branch>,
     payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
     life: Life,
@@ -112,7 +112,7 @@ impl Stable for Node {
             state: AtomicU32::new(State::Open as u32),
             number: (index << 1 | kind) as u32,
             link: AtomicPtr::new(ptr::null_mut()),
-            parker: Parker::new(),
+            parker: WakerSlot::new(),
             branch: UnsafeCell::new(Branch { index: 0, next: 0 }),
             payload: UnsafeCell::new([MaybeUninit::uninit(); INLINE]),
             life: Life::new(),
@@ -383,11 +383,6 @@ impl Waiter {
         Waiter(node)
     }
 
-    /// Makes a node that is the owner's ready to enter.
-    pub(crate) fn reopen(&self) {
-        self.0.reopen();
-    }
-
     /// The owner's right to a node of a future, or one that came back.
     pub(crate) fn of(node: NodeRef) -> Waiter {
         Waiter(node)
@@ -447,9 +442,19 @@ impl Waiter {
         unsafe { self.0.free() };
     }
 
-    /// Frees a branch's node that is the owner's alone; the anchor does not count it.
-    pub(crate) fn free_branch(self) {
+    /// Which branch's node it is.
+    pub(crate) fn index(&self) -> usize {
+        self.0.index()
+    }
+
+    /// Forgets the anchor, which does not count this node.
+    pub(crate) fn detach(&self) {
         self.0.node().link.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Frees a branch's node that is the owner's alone, and that the anchor does not count.
+    pub(crate) fn free_branch(self) {
+        self.detach();
         self.free();
     }
 
@@ -655,10 +660,4 @@ impl Claim {
             None => self.0.take_parker(),
         }
     }
-}
-
-/// The side opposite to `side`.
-#[inline(always)]
-pub(crate) const fn opposite(side: u64) -> u64 {
-    side ^ SENDERS
 }

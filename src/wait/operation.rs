@@ -57,6 +57,9 @@ impl<R> Attempt<R> {
 pub(crate) trait Branch {
     type Output;
 
+    /// Whether it has nothing left to do once it is over: a send.
+    const ONCE: bool = false;
+
     /// One try, on the shortest way: what it does not find may be there all the same.
     #[inline(always)]
     fn quick(&mut self) -> Option<Self::Output> {
@@ -371,10 +374,21 @@ impl<B: Branch> Operation<B> {
         self.at = LENT;
     }
 
-    /// A select gives back what is to be sent: nothing has happened.
+    /// A select gives back what is to be sent, if that is in the node: nothing has happened.
     pub(crate) fn end_loan(&mut self, node: &Waiter) {
-        self.branch.unstow(node.as_ref());
-        self.at = FRESH;
+        if self.at == LENT {
+            self.branch.unstow(node.as_ref());
+            self.at = FRESH;
+        }
+    }
+
+    /// Makes an operation that is over as one that was not begun. False: it has nothing left to do.
+    pub(crate) fn renew(&mut self) -> bool {
+        debug_assert!(!self.waits());
+        if !B::ONCE {
+            self.at = FRESH;
+        }
+        !B::ONCE
     }
 
     /// A select was claimed by the branch of this node, and has not got the outcome: the operation goes on with the node.

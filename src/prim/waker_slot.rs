@@ -8,16 +8,16 @@ use super::{AtomicPtr, Ordering};
 
 /// All accesses are relaxed: who may set, and who may take, is decided, and ordered, elsewhere.
 #[derive(Debug)]
-pub(crate) struct Parker {
+pub(crate) struct WakerSlot {
     data: AtomicPtr<()>,
     /// Null: there is no waker.
     vtable: AtomicPtr<RawWakerVTable>,
 }
 
-impl Parker {
+impl WakerSlot {
     #[inline]
-    pub(crate) fn new() -> Parker {
-        Parker { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
+    pub(crate) fn new() -> WakerSlot {
+        WakerSlot { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// Puts a waker where none is.

@@ -1,73 +1,23 @@
-//! Plain threads as waiters: a waker that unparks a thread, and the loop that drives one future on it.
+//! Plain threads as waiters: the loop that drives one future on its thread, which sleeps in between.
 //!
-//! The parker's flag is the token of `std::thread::park`, kept apart from it because user code may unpark the
-//! same thread for reasons of its own. `wake` sets the flag and unparks; the thread consumes the flag before
-//! each sleep, so a wake between a poll and the sleep is never lost.
+//! Where it sleeps, and who wakes it, says [`parker`]; what it does before it sleeps, [`patience`].
+
+mod parker;
+mod patience;
+
+#[cfg(any(leno_loom, leno_shuttle))]
+pub mod model;
 
 use std::future::Future;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::prim::{self, Arc, AtomicBool, Ordering, thread};
+use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
-/// One thread's waiting place.
-struct Parker {
-    thread: thread::Thread,
-    woken: AtomicBool,
-}
-
-impl Parker {
-    fn wake(&self) {
-        // ORDERING: Release pairs with the Acquire in `Parker::take`: the woken thread sees what the waker did.
-        if !self.woken.swap(true, Ordering::AcqRel) {
-            self.thread.unpark();
-        }
-    }
-
-    fn take(&self) -> bool {
-        // ORDERING: pairs with `Parker::wake`.
-        self.woken.swap(false, Ordering::AcqRel)
-    }
-
-    /// Sleeps until woken (true) or until `deadline` has passed (false). A peer that is at work on another core is
-    /// often through sooner than a sleep begins: so it looks around for a moment first.
-    fn park(&self, deadline: Option<Instant>) -> bool {
-        let is_late = || deadline.is_some_and(|at| Instant::now() >= at);
-        prim::look_around(|| self.woken.load(Ordering::Acquire) || is_late());
-        loop {
-            if self.take() {
-                return true;
-            }
-            if is_late() {
-                return false;
-            }
-            thread::park_until(deadline);
-        }
-    }
-}
-
-static VTABLE: RawWakerVTable = RawWakerVTable::new(
-    // SAFETY (all four): `data` is from `Arc::into_raw` and stands for one count of the parker.
-    |data| {
-        // SAFETY: as above; `ManuallyDrop` keeps the caller's count.
-        let parker = ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Parker>()) });
-        raw_waker(Arc::clone(&parker))
-    },
-    // SAFETY: as above; this consumes the count.
-    |data| unsafe { Arc::from_raw(data.cast::<Parker>()) }.wake(),
-    // SAFETY: as above; the count is only borrowed.
-    |data| unsafe { &*data.cast::<Parker>() }.wake(),
-    // SAFETY: as above; this consumes the count.
-    |data| drop(unsafe { Arc::from_raw(data.cast::<Parker>()) }),
-);
-
-fn raw_waker(parker: Arc<Parker>) -> RawWaker {
-    RawWaker::new(Arc::into_raw(parker).cast::<()>(), &VTABLE)
-}
+use parker::is_late;
 
 /// Polls `future` on the calling thread, which sleeps in between. `None`: `deadline` passed first; the future
 /// was polled at least once and can be polled on.
@@ -78,26 +28,28 @@ pub(crate) fn block_on<F: Future + ?Sized>(
     mut future: Pin<&mut F>,
     deadline: Option<Instant>,
 ) -> Option<F::Output> {
-    let parker = Arc::new(Parker { thread: thread::current(), woken: AtomicBool::new(false) });
-    // SAFETY: the vtable's contract is `Parker`'s, and this is one count of it.
-    let waker = unsafe { Waker::from_raw(raw_waker(Arc::clone(&parker))) };
+    let parker = parker::current();
+    let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
     let mut pauses = 0;
+    let mut seen = parker.seen();
     loop {
         if let Poll::Ready(output) = budget::without(|| future.as_mut().poll(&mut cx)) {
             return Some(output);
         }
-        if parker.take() {
-            if deadline.is_some_and(|at| Instant::now() >= at) {
+        if cfg!(leno_bug = "block_on_looks_late") {
+            seen = parker.seen();
+        }
+        if let Some(now) = parker.woken(seen) {
+            if is_late(deadline) {
                 return None;
             }
+            seen = now;
             pause(pauses);
             pauses += 1;
         } else {
             pauses = 0;
-            if !parker.park(deadline) {
-                return None;
-            }
+            seen = patience::wait(deadline, || parker.woken(seen), || parker.sleep(seen, deadline))?;
         }
     }
 }

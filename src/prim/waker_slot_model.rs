@@ -6,15 +6,15 @@ use std::task::{RawWakerVTable, Waker};
 use super::UnsafeCell;
 
 #[derive(Debug)]
-pub(crate) struct Parker {
+pub(crate) struct WakerSlot {
     waker: UnsafeCell<Option<Waker>>,
     /// For the owner's eyes only.
     identity: UnsafeCell<(*const (), *const RawWakerVTable)>,
 }
 
-impl Parker {
-    pub(crate) fn new() -> Parker {
-        Parker { waker: UnsafeCell::new(None), identity: UnsafeCell::new((ptr::null(), ptr::null())) }
+impl WakerSlot {
+    pub(crate) fn new() -> WakerSlot {
+        WakerSlot { waker: UnsafeCell::new(None), identity: UnsafeCell::new((ptr::null(), ptr::null())) }
     }
 
     /// Puts a waker where none is.

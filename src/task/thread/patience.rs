@@ -1,0 +1,146 @@
+//! What a thread does before it sleeps: it looks around for a moment, then lets others run, and how long either is
+//! worth while it learns from how its last waits ended.
+//!
+//! *Spinning* pays where the peer is at work on another core, and is through sooner than a sleep begins. Where
+//! peer and waiter share a core each pause is a waste: so a spin in vain halves the next one, down to none, and
+//! every [`PROBE`]th wait tries again. *Yielding* pays where the peer shares the core, and where it takes a little
+//! longer. A sleep that was short would have been worth more yields, one that was long fewer.
+//!
+//! A yield that takes long was used by a third party, which keeps the core busy: yields go by turns then, and cost
+//! milliseconds, while who wakes from a sleep runs soon. So the thread sleeps at once, and does not yield again for a
+//! time that is a multiple of what it has lost.
+//!
+//! Nobody oversleeps for it: yields end well before the deadline, and the longest spin takes a microsecond or three.
+//!
+//! Source: "spin, then park" as everybody does it; the learning is ours, and so are the figures, found by
+//! experiment.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::parker::is_late;
+use crate::prim::{self, thread};
+
+/// Pauses of a spin at most.
+const SPINS: u32 = 64;
+/// Pauses of a spin that tries whether spinning pays again, and how many waits lie between two of them.
+const PROBE_SPINS: u32 = 16;
+const PROBE: u32 = 64;
+/// Yields at least and at most.
+const MIN_YIELDS: u32 = 2;
+const YIELDS: u32 = 256;
+/// A yield that takes longer than this was a third party's.
+const LONG_YIELD: Duration = Duration::from_micros(100);
+/// A sleep shorter than this is not worth while.
+const SHORT_SLEEP: Duration = Duration::from_micros(50);
+/// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
+const BAN: u32 = 64;
+/// No yields closer to the deadline: one may take as long as a few turns of others.
+const MARGIN: Duration = Duration::from_millis(10);
+
+/// What a thread has learnt.
+struct Patience {
+    waits: Cell<u32>,
+    spins: Cell<u32>,
+    yields: Cell<u32>,
+    /// No yields until then.
+    banned: Cell<Option<Instant>>,
+}
+
+prim::thread_local! {
+    static PATIENCE: Patience = Patience {
+        waits: Cell::new(0),
+        spins: Cell::new(SPINS / 2),
+        yields: Cell::new(32),
+        banned: Cell::new(None),
+    };
+}
+
+/// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
+/// only the sleep: the rest would be more to explore, and nothing to find.
+pub(super) fn wait<R>(
+    deadline: Option<Instant>,
+    look: impl Fn() -> Option<R>,
+    sleep: impl FnOnce() -> Option<R>,
+) -> Option<R> {
+    if prim::MODEL {
+        return sleep();
+    }
+    let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look)) else {
+        return sleep();
+    };
+    if found.is_some() {
+        return found;
+    }
+    let asleep = Instant::now();
+    let result = sleep();
+    let _ = PATIENCE.try_with(|patience| patience.slept(asleep.elapsed()));
+    result
+}
+
+impl Patience {
+    fn look_around<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
+        if is_late(deadline) {
+            return None;
+        }
+        self.spin(&look).or_else(|| self.let_run(deadline, &look))
+    }
+
+    fn spin<R>(&self, look: impl Fn() -> Option<R>) -> Option<R> {
+        self.waits.set(self.waits.get().wrapping_add(1));
+        let mut spins = self.spins.get();
+        if spins == 0 && self.waits.get() % PROBE == 0 {
+            spins = PROBE_SPINS;
+        }
+        for _ in 0..spins {
+            prim::spin_loop();
+            let found = look();
+            if found.is_some() {
+                self.spins.set((spins * 2).clamp(PROBE_SPINS, SPINS));
+                return found;
+            }
+        }
+        self.spins.set(spins / 2);
+        None
+    }
+
+    fn let_run<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
+        let mut now = Instant::now();
+        if self.banned.get().is_some_and(|until| now < until) {
+            return None;
+        }
+        self.banned.set(None);
+        for _ in 0..self.yields.get() {
+            if deadline.is_some_and(|at| now + MARGIN > at) {
+                break;
+            }
+            thread::yield_now();
+            let found = look();
+            let before = std::mem::replace(&mut now, Instant::now());
+            if now - before > LONG_YIELD {
+                self.ban(now, now - before);
+                return found;
+            }
+            if found.is_some() {
+                self.yields.set((self.yields.get() + 2).min(YIELDS));
+                return found;
+            }
+        }
+        None
+    }
+
+    /// A yield took `long`.
+    fn ban(&self, now: Instant, long: Duration) {
+        self.banned.set(now.checked_add(long.saturating_mul(BAN)));
+        self.yields.set((self.yields.get() / 2).max(MIN_YIELDS));
+    }
+
+    fn slept(&self, long: Duration) {
+        let yields = self.yields.get();
+        if long >= SHORT_SLEEP {
+            self.yields.set((yields / 2).max(MIN_YIELDS));
+        } else if self.banned.get().is_none() {
+            self.yields.set((yields * 2).min(YIELDS));
+        }
+    }
+}
