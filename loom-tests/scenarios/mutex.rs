@@ -127,7 +127,7 @@ pub(crate) fn unlock_against_joining_few() {
 }
 
 pub(crate) fn unlock_against_joining_many() {
-    unlock_against_joining(Arc::new(Mutex::new(0)), 4);
+    unlock_against_joining(Arc::new(Mutex::new(0)), 3);
 }
 
 pub(crate) fn fair_unlock_against_joining_one() {

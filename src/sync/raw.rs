@@ -41,7 +41,7 @@
 //!
 //! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
 //! one before. *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
-//! further. Those behind it wait for the next one; whoever comes has the lock at once.
+//! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
 //! others run once before it takes it. So a starving waiter that is polled has its chance before whoever came later, and
@@ -228,7 +228,7 @@ impl RawMutex {
             match claim.grant() {
                 Ok(waker) => break waker,
                 Err((claim, waker)) => {
-                    claim.bury();
+                    claim.free();
                     gone.extend(waker);
                 }
             }
@@ -295,7 +295,7 @@ impl Iterator for Told<'_> {
                 Notified::Told(None) => continue,
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) => {
-                    claim.bury();
+                    claim.free();
                     // Foreign code may run here: nothing is held.
                     drop(waker);
                     continue;
@@ -356,6 +356,8 @@ impl Acquire {
     #[inline]
     fn locked(&mut self) -> Locked {
         self.set_starves(false);
+        // A select may go on with it.
+        (self.missed, self.is_old) = (0, false);
         Locked(self.raw)
     }
 }
@@ -366,8 +368,7 @@ impl Branch for Acquire {
     #[inline(always)]
     fn quick(&mut self) -> Option<Locked> {
         let word = self.raw().glance();
-        // A closure: a `Locked` that is dropped unlocks.
-        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| Locked(self.raw))
+        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| self.locked())
     }
 
     fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<Locked> {
@@ -425,7 +426,7 @@ impl Branch for Acquire {
             State::Look => return true,
             // It was granted.
             State::Done => self.raw().unlock(),
-            // Whoever grants, or tells, finds that it has left.
+            // Whoever grants, or tells, finds that it has left, and frees the node.
             _ => {}
         }
         false
@@ -433,6 +434,12 @@ impl Branch for Acquire {
 
     fn told(&mut self) {
         self.missed = self.missed.saturating_add(1);
+    }
+
+    /// It may be behind one that was told and is dead.
+    #[inline]
+    fn is_worth_a_look(&self) -> bool {
+        is_open(self.raw().glance())
     }
 
     /// Invariant 3.
