@@ -238,6 +238,14 @@ impl RawMutex {
         }
     }
 
+    /// Goes on for somebody who was told that the lock is free, and does not look.
+    fn pass_on(&self) {
+        let word = self.line.load();
+        if !word.has(LOCKED) && !word.is_free() {
+            self.unlocked(word);
+        }
+    }
+
     /// Tells those who wait that the lock is free: see the header.
     #[cold]
     fn tell(&self) {
@@ -445,7 +453,7 @@ impl Branch for Acquire {
     /// Invariant 3.
     fn pass_on(&mut self) {
         if !cfg!(leno_bug = "told_passes_nothing_on") {
-            self.raw().tell();
+            self.raw().pass_on();
         }
     }
 
