@@ -83,8 +83,8 @@ use std::task::Waker;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word,
-    abandon, wake_all,
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word, abandon,
+    wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
