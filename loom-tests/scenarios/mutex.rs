@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use leno::sync::{Mutex, MutexGuard};
+use leno::sync::{LockArc, Mutex, MutexGuard, OwnedMutexGuard};
 
 use super::scenarios::harness::thread;
-use super::scenarios::support::{poll, settle};
+use super::scenarios::support::{Woken, poll, poll_with, settle};
 
 fn both(run: impl Fn(Arc<Mutex<usize>>)) {
     run(Arc::new(Mutex::new(0)));
@@ -84,4 +84,191 @@ pub(crate) fn unlock_fair_against_barging() {
     MutexGuard::unlock_fair(guard);
     assert!(!barging.join().unwrap(), "the lock was never free");
     assert!(settle(&mut waiting).is_ready());
+}
+
+/// A lock meets an unlock while others wait: one in the word, then one behind it, then one in the list. (A model's small
+/// array has few cells.) All get the lock, or can have it.
+fn unlock_against_joining(mutex: Arc<Mutex<usize>>, waiting: usize) {
+    let holder = Arc::clone(&mutex);
+    let guard = holder.try_lock_arc().unwrap();
+    let mut line = (0..waiting).map(|_| mutex.lock()).collect::<Vec<_>>();
+    line.iter_mut().for_each(|lock| assert!(poll(lock).is_pending()));
+    let unlocking = thread::spawn(move || drop(guard));
+    let mut late = mutex.lock();
+    let first_look = poll(&mut late).map(drop);
+    unlocking.join().unwrap();
+    for lock in &mut line {
+        drop(settle(lock));
+    }
+    if first_look.is_pending() {
+        assert!(settle(&mut late).is_ready(), "all others have unlocked");
+    }
+    drop(late);
+    mutex.assert_valid();
+    for mut lock in line {
+        // Passed over by the one that came late.
+        if lock_is_left(&mut lock) {
+            assert!(settle(&mut lock).is_ready());
+        }
+    }
+    assert!(mutex.try_lock().is_some(), "nobody holds it");
+}
+
+fn lock_is_left(lock: &mut leno::sync::Lock<'_, usize>) -> bool {
+    format!("{lock:?}").contains("true")
+}
+
+pub(crate) fn unlock_against_joining_one() {
+    unlock_against_joining(Arc::new(Mutex::new(0)), 1);
+}
+
+pub(crate) fn unlock_against_joining_few() {
+    unlock_against_joining(Arc::new(Mutex::new(0)), 2);
+}
+
+pub(crate) fn unlock_against_joining_many() {
+    unlock_against_joining(Arc::new(Mutex::new(0)), 3);
+}
+
+pub(crate) fn fair_unlock_against_joining_one() {
+    unlock_against_joining(Arc::new(Mutex::fair(0)), 1);
+}
+
+pub(crate) fn fair_unlock_against_joining_few() {
+    unlock_against_joining(Arc::new(Mutex::fair(0)), 2);
+}
+
+/// A barging mutex with a waiter that was passed over once, so that it is known to answer; locked.
+fn with_one_that_answers(mutex: &Arc<Mutex<usize>>) -> (OwnedMutexGuard<usize>, LockArc<usize>) {
+    let guard = mutex.try_lock().unwrap();
+    let mut answering = mutex.lock_arc();
+    assert!(poll(&mut answering).is_pending());
+    drop(guard);
+    let guard = mutex.try_lock_arc().unwrap();
+    assert!(poll(&mut answering).is_pending());
+    (guard, answering)
+}
+
+/// The one waiter that an unlock tells is dropped, before it looks or before it is told: the next one gets the lock.
+pub(crate) fn told_and_dropped() {
+    let mutex = Arc::new(Mutex::new(0));
+    let (guard, answering) = with_one_that_answers(&mutex);
+    let other = Arc::clone(&mutex);
+    let behind = thread::spawn(move || *other.lock_blocking() += 1);
+    drop(guard);
+    drop(answering);
+    behind.join().unwrap();
+    assert_eq!(*mutex.try_lock().expect("nobody holds it"), 1);
+    mutex.assert_valid();
+}
+
+/// The same, dropped by another thread than the one that unlocks.
+pub(crate) fn told_against_dropped() {
+    let mutex = Arc::new(Mutex::new(0));
+    let (guard, answering) = with_one_that_answers(&mutex);
+    let mut behind = mutex.lock();
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let dropping = thread::spawn(move || drop(answering));
+    drop(guard);
+    dropping.join().unwrap();
+    assert!(woken.count() > 0, "the lock is free, and nobody else was told");
+    assert!(settle(&mut behind).is_ready());
+}
+
+/// An unlock tells two threads, each of which locks.
+pub(crate) fn two_told() {
+    let mutex = Arc::new(Mutex::new(0));
+    let guard = mutex.try_lock().unwrap();
+    let waiting = [(); 2].map(|()| {
+        let mutex = Arc::clone(&mutex);
+        thread::spawn(move || *mutex.lock_blocking() += 1)
+    });
+    drop(guard);
+    for thread in waiting {
+        thread.join().unwrap();
+    }
+    assert_eq!(*mutex.try_lock().expect("nobody holds it"), 2);
+    mutex.assert_valid();
+}
+
+/// A future that is never polled again waits in front of a thread: that gets the lock.
+pub(crate) fn stale_in_front() {
+    let mutex = Arc::new(Mutex::new(0));
+    let guard = mutex.try_lock().unwrap();
+    let mut stale = mutex.lock();
+    assert!(poll(&mut stale).is_pending());
+    let other = Arc::clone(&mutex);
+    let behind = thread::spawn(move || *other.lock_blocking() += 1);
+    drop(guard);
+    behind.join().unwrap();
+    drop(stale);
+    assert_eq!(*mutex.try_lock().expect("nobody holds it"), 1);
+    mutex.assert_valid();
+}
+
+/// A grant meets an owner that leaves, and one that waits behind it gets the lock.
+fn grant_against_drop(mutex: Arc<Mutex<usize>>) {
+    let guard = mutex.try_lock().unwrap();
+    let mut leaving = mutex.lock_arc();
+    assert!(poll(&mut leaving).is_pending());
+    let mut behind = mutex.lock();
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let dropping = thread::spawn(move || drop(leaving));
+    MutexGuard::unlock_fair(guard);
+    dropping.join().unwrap();
+    assert!(woken.count() > 0, "granted, or told");
+    assert!(settle(&mut behind).is_ready());
+    drop(behind);
+    mutex.assert_valid();
+    assert!(mutex.try_lock().is_some(), "nobody holds it");
+}
+
+pub(crate) fn unlock_fair_against_drop() {
+    grant_against_drop(Arc::new(Mutex::new(0)));
+}
+
+pub(crate) fn fair_grant_against_drop() {
+    grant_against_drop(Arc::new(Mutex::fair(0)));
+}
+
+/// Two unlocks of a fair mutex: the waiter of the first leaves and another one comes, before the first has handed over.
+pub(crate) fn fair_two_hand_over() {
+    let mutex = Arc::new(Mutex::fair(0));
+    let guard = mutex.try_lock_arc().unwrap();
+    let mut leaving = mutex.lock();
+    assert!(poll(&mut leaving).is_pending());
+    let other = Arc::clone(&mutex);
+    let first = thread::spawn(move || drop(guard));
+    let second = thread::spawn(move || *other.lock_blocking() += 1);
+    drop(leaving);
+    *mutex.lock_blocking() += 1;
+    first.join().unwrap();
+    second.join().unwrap();
+    assert_eq!(*mutex.try_lock().expect("nobody holds it"), 2);
+    mutex.assert_valid();
+}
+
+/// The task of a waiter changes while it is told, or granted the lock: one of the two wakers is woken, or it sees to itself.
+fn moved_against_unlock(mutex: Arc<Mutex<usize>>) {
+    let guard = mutex.try_lock_arc().unwrap();
+    let mut waiting = mutex.lock();
+    let (before, after) = (Woken::new(), Woken::new());
+    assert!(poll_with(&mut waiting, &before).is_pending());
+    let unlocking = thread::spawn(move || drop(guard));
+    let polled = poll_with(&mut waiting, &after).map(drop);
+    unlocking.join().unwrap();
+    if polled.is_pending() {
+        assert!(after.count() > 0, "the last waker is woken");
+        assert!(settle(&mut waiting).is_ready());
+    }
+}
+
+pub(crate) fn told_while_it_moves() {
+    moved_against_unlock(Arc::new(Mutex::new(0)));
+}
+
+pub(crate) fn granted_while_it_moves() {
+    moved_against_unlock(Arc::new(Mutex::fair(0)));
 }

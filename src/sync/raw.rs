@@ -41,7 +41,7 @@
 //!
 //! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
 //! one before. *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
-//! further. Those behind it wait for the next one; whoever comes has the lock at once.
+//! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
 //! others run once before it takes it. So a starving waiter that is polled has its chance before whoever came later, and
@@ -83,8 +83,8 @@ use std::task::Waker;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word,
-    abandon, wake_all,
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word, abandon,
+    wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -228,13 +228,21 @@ impl RawMutex {
             match claim.grant() {
                 Ok(waker) => break waker,
                 Err((claim, waker)) => {
-                    claim.bury();
+                    claim.free();
                     gone.extend(waker);
                 }
             }
         };
         if let Some(waker) = granted {
             waker.wake();
+        }
+    }
+
+    /// Goes on for somebody who was told that the lock is free, and does not look.
+    fn pass_on(&self) {
+        let word = self.line.load();
+        if !word.has(LOCKED) && !word.is_free() {
+            self.unlocked(word);
         }
     }
 
@@ -295,7 +303,7 @@ impl Iterator for Told<'_> {
                 Notified::Told(None) => continue,
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) => {
-                    claim.bury();
+                    claim.free();
                     // Foreign code may run here: nothing is held.
                     drop(waker);
                     continue;
@@ -356,6 +364,8 @@ impl Acquire {
     #[inline]
     fn locked(&mut self) -> Locked {
         self.set_starves(false);
+        // A select may go on with it.
+        (self.missed, self.is_old) = (0, false);
         Locked(self.raw)
     }
 }
@@ -366,8 +376,7 @@ impl Branch for Acquire {
     #[inline(always)]
     fn quick(&mut self) -> Option<Locked> {
         let word = self.raw().glance();
-        // A closure: a `Locked` that is dropped unlocks.
-        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| Locked(self.raw))
+        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| self.locked())
     }
 
     fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<Locked> {
@@ -425,7 +434,7 @@ impl Branch for Acquire {
             State::Look => return true,
             // It was granted.
             State::Done => self.raw().unlock(),
-            // Whoever grants, or tells, finds that it has left.
+            // Whoever grants, or tells, finds that it has left, and frees the node.
             _ => {}
         }
         false
@@ -435,10 +444,16 @@ impl Branch for Acquire {
         self.missed = self.missed.saturating_add(1);
     }
 
+    /// It may be behind one that was told and is dead.
+    #[inline]
+    fn is_worth_a_look(&self) -> bool {
+        is_open(self.raw().glance())
+    }
+
     /// Invariant 3.
     fn pass_on(&mut self) {
         if !cfg!(leno_bug = "told_passes_nothing_on") {
-            self.raw().tell();
+            self.raw().pass_on();
         }
     }
 

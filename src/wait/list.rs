@@ -31,7 +31,9 @@
 //!    leaves the list only by being unlinked, which changes `X.older`; when it comes back it is newer than X. So a
 //!    walker that reads a neighbour and then finds the link to it unchanged has read that neighbour's stay.
 //! 3. *Marked is gone.* The mark is set once in a stay, and nobody but who has set it has the node. It is handed on,
-//!    freed or entered again only after it has been unlinked, so no link leads to a node that is gone.
+//!    freed or entered again only after it has been unlinked, so no link leads to a node that is gone. Anybody may have
+//!    unlinked it, also before who has marked it comes to that: so who unlinks by what the node says of its neighbours
+//!    makes sure that the node's stay was still the same after that was read.
 //! 4. *Sequence numbers* grow from the oldest to the newest. A walk down from a live node that passes a number without
 //!    meeting its node has shown that the node is not linked any more, and it never will be again.
 //! 5. *No hint names an only one.* Hints name nodes that were appended above others, one above which something was
@@ -259,13 +261,17 @@ impl List {
         let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
-            if top.number() == gone.number && self.replace_top(top, older, guard) {
+            let is_top = top.number() == gone.number && top.same_generation(older);
+            if is_top && self.replace_top(top, older, guard) {
                 return;
             }
         } else if let Some(above) = cache::peek(newer.number(), guard) {
             let link = above.older();
             let leads_here = link.number() == gone.number && link.same_generation(newer);
-            if leads_here && !link.has(MARK) {
+            // Somebody else may have unlinked it since it was marked, and it may have entered again: what was read so far is of
+            // this stay only if that is the last one still.
+            let lasts = gone.hooks.older().same_generation(older);
+            if leads_here && lasts && !link.has(MARK) {
                 let past = link.to(older.number());
                 if above.change(link, past).is_ok() {
                     return self.hint(Live { number: newer.number(), hooks: above, older: past }, guard);

@@ -10,7 +10,7 @@
 //! | `DONE` | the peer | it happened; what was handed over is in the payload |
 //! | `REDIRECT` | who gives a node back | as `DONE`, but what was handed over is (or will be) in the node that the payload names |
 //! | `LOOK` | who closes, or unlocks | nothing happened; the node is the owner's again, who is to look for itself |
-//! | `GONE` | the owner of a send | the owner has left while a peer had the node |
+//! | `GONE` | the owner of a send or a lock | the owner has left while a peer had the node |
 //! | `PARTED` | the first of two | of a branch that has lost, and that a peer has popped: one of the two is through with it |
 //!
 //! # Who may touch what
@@ -23,8 +23,8 @@
 //! 3. The *parker* and the payload are whoever's the node is. The owner may compare the parker with another waker at any
 //!    time, and put another one *beside* it ([`Waiter::park_beside`]): a node that holds nothing but a waker, which is the
 //!    one that counts.
-//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; or, after
-//!    it was in limbo, by anybody.
+//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; by the
+//!    peer that finds it GONE, of a lock; or, of a send, after it was in limbo, by anybody.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
@@ -647,6 +647,12 @@ impl Claim {
     /// The owner has left, and the caller has its value: nothing is left to be done.
     pub(crate) fn bury(self) {
         self.0.finish(State::Done);
+    }
+
+    /// The owner has left a node that holds nothing, to be freed by whoever finds out.
+    pub(crate) fn free(self) {
+        // SAFETY: both are through with it: GONE was seen by an exchange that failed.
+        unsafe { self.0.free() };
     }
 
     #[inline]

@@ -94,6 +94,11 @@ pub(crate) trait Branch {
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
     fn abandon(&mut self, node: Waiter) -> bool;
 
+    /// Whether it had better look, although nobody has told it to: for one that is polled while it waits.
+    fn is_worth_a_look(&self) -> bool {
+        false
+    }
+
     /// Told to look for itself, it leaves without having looked.
     fn pass_on(&mut self) {}
 
@@ -107,21 +112,25 @@ pub(crate) trait Branch {
     fn discard(&mut self) {}
 }
 
-/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. LOOK: it is the owner's still. DONE: what
-/// was handed over is the caller's, and the node is gone.
+/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. OPEN: the peer has to ask whether the
+/// owner is there still, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is
+/// gone.
 pub(crate) fn abandon(node: Waiter) -> State {
     let state = node.as_ref().leave();
-    match state {
-        State::Open => cache::leave_in_limbo(node.as_ref()),
-        State::Look => {}
-        _ => node.free(),
+    if !matches!(state, State::Open | State::Look) {
+        node.free();
     }
     state
 }
 
-/// The same for a send. True: nothing happened.
+/// The same for a send, whose peer need not ask. True: nothing happened.
 pub(crate) fn abandon_send(node: Waiter) -> bool {
-    abandon(node) == State::Look
+    let number = node.as_ref();
+    let state = abandon(node);
+    if state == State::Open {
+        cache::leave_in_limbo(number);
+    }
+    state == State::Look
 }
 
 /// Has the task polled again once others have run.
@@ -264,6 +273,10 @@ impl<B: Branch> Operation<B> {
             let (node, redirected) = self.node();
             match node.as_ref().state() {
                 State::Open if redirected => look_again(cx),
+                State::Open if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
+                    self.take_back(node);
+                    return None;
+                }
                 State::Open => {
                     if !node.parked_by(cx.waker()) {
                         self.park(&node, cx);

@@ -168,6 +168,35 @@ fn ten_thousand_fibers() {
     });
 }
 
+/// M2: a lock that is held over a suspension goes round among many fibers of two workers: nobody is lost from the line,
+/// from which several unlocks take at a time, and which nodes enter again that have just left it.
+#[test]
+fn a_long_line_goes_round() {
+    within("M2: a long line", || {
+        for mutex in both(0) {
+            let runtime = Runtime::builder().workers(2).build().expect("a runtime starts");
+            let fibers = (0..100).map(|_| {
+                let mutex = Arc::clone(&mutex);
+                runtime.spawn(async move {
+                    for _ in 0..1000 {
+                        let mut guard = mutex.lock().await;
+                        *guard += 1;
+                        leno::yield_now().await;
+                    }
+                })
+            });
+            let fibers = fibers.collect::<Vec<_>>();
+            runtime.block_on(async {
+                for fiber in fibers {
+                    fiber.await.expect("no panic");
+                }
+            });
+            assert_eq!(*mutex.try_lock().expect("free"), 100_000, "M2: all had their turns");
+            mutex.assert_valid();
+        }
+    });
+}
+
 /// C25: a blocking lock that would wait inside a fiber of a cord panics, and names what to use instead.
 #[test]
 fn blocking_on_a_cord_panics_with_advice() {

@@ -189,6 +189,10 @@ impl<'a> Run<'a> {
                 self.holder = Holder::Script;
             }
             Poll::Pending => {
+                // Who was told in vain waits again at the back.
+                if last.was_woken() && !self.fair {
+                    self.queue.retain(|&other| other != i);
+                }
                 *last = counting;
                 self.told.retain(|&other| other != i);
                 self.decide(false);
