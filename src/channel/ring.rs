@@ -143,7 +143,7 @@ impl<T> Shared<T> {
 
     /// The word, as far as is known.
     #[inline(always)]
-    fn guess(&self) -> Word {
+    pub(super) fn guess(&self) -> Word {
         if prim::MODEL {
             return self.line.load();
         }
@@ -156,7 +156,7 @@ impl<T> Shared<T> {
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.guess();
         if !word.is_free() || word.has(CLOSED) || self.ring_len(word) >= self.bound.capacity {
-            return false;
+            return self.is_unbounded() && self.quick_put(value);
         }
         let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
@@ -177,7 +177,7 @@ impl<T> Shared<T> {
         let len = self.ring_len(word);
         // (No length is within a capacity of 0, whatever the rest of the word says.)
         if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
-            return None;
+            return if self.is_unbounded() { self.quick_take() } else { None };
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {

@@ -53,9 +53,12 @@ pub(super) struct Shared<T> {
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
     pub(super) capacity: u32,
-    /// The slots, less one.
+    /// The slots, less one; or [`UNBOUNDED`].
     pub(super) mask: u32,
 }
+
+/// Of a channel that has no bound, in the place of the mask.
+const UNBOUNDED: u32 = u32::MAX;
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,6 +213,7 @@ impl<T> Shared<T> {
             (Some(capacity), Some(slots)) => {
                 Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
             }
+            (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
             _ => Bound { capacity: 0, mask: 0 },
         };
         let (layout, at) = Self::layout(slots);
@@ -242,6 +246,11 @@ impl<T> Shared<T> {
     pub(super) fn linked(&self) -> Option<&Linked<T>> {
         // SAFETY: it lives as long as the channel.
         self.linked.map(|linked| unsafe { linked.as_ref() })
+    }
+
+    #[inline(always)]
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.bound.mask == UNBOUNDED
     }
 
     fn room(&self) -> Option<&Room> {

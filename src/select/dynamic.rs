@@ -98,6 +98,10 @@ impl Arms for Members<'_> {
         self.0.len()
     }
 
+    fn are_fresh(&mut self) -> bool {
+        self.0.iter_mut().all(|branch| branch.operation.arm().is_fresh())
+    }
+
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
         self.0[index].operation.arm()
     }

@@ -227,8 +227,7 @@ impl<B: Branch> Operation<B> {
             return Poll::Pending;
         }
         if self.at == FRESH {
-            if let Some(output) = self.branch.quick() {
-                self.at = OVER;
+            if let Some(output) = self.quick() {
                 return Poll::Ready(output);
             }
         }
@@ -332,6 +331,14 @@ impl<B: Branch> Operation<B> {
         self.branch.unstow(node.as_ref());
         self.at = FRESH;
         node.free();
+    }
+
+    /// One try, on the shortest way, for a fresh operation.
+    #[inline(always)]
+    pub(crate) fn quick(&mut self) -> Option<B::Output> {
+        let output = self.branch.quick()?;
+        self.at = OVER;
+        Some(output)
     }
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
@@ -475,11 +482,10 @@ impl<B: Branch> Operation<B> {
     /// Looks now; waits for those who are in the middle of something.
     #[inline]
     pub(crate) fn try_now(&mut self) -> Option<B::Output> {
-        if let Some(output) = self.branch.quick() {
-            self.at = OVER;
-            return Some(output);
+        match self.quick() {
+            None => self.try_now_slowly(),
+            output => output,
         }
-        self.try_now_slowly()
     }
 
     #[inline(never)]
@@ -525,7 +531,10 @@ impl<B: Branch> Operation<B> {
 impl<B: Branch> Drop for Operation<B> {
     #[inline]
     fn drop(&mut self) {
-        if self.at != OVER {
+        if self.at == FRESH {
+            self.at = OVER;
+            self.branch.discard();
+        } else if self.at != OVER {
             self.drop_slowly();
         }
     }
