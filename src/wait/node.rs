@@ -323,21 +323,32 @@ impl NodeRef {
     pub(super) unsafe fn free(self) {
         let node = self.node();
         let parker = node.parker.take();
-        let beside = self.beside();
-        if let Some(anchor) = self.anchor() {
-            // SAFETY: one of the nodes that the owner counted.
-            unsafe { anchor.release() };
-        }
-        if !node.link.load(Ordering::Relaxed).is_null() {
-            node.link.store(ptr::null_mut(), Ordering::Relaxed);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { cache::free(self.0) };
-        if let Some(beside) = beside {
-            // SAFETY: it was this node's.
-            unsafe { beside.free() };
+        if node.link.load(Ordering::Relaxed).is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { cache::free(self.0) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.free_linked() };
         }
         drop(parker);
+    }
+
+    /// # Safety
+    /// As for [`NodeRef::free`].
+    #[cold]
+    unsafe fn free_linked(self) {
+        let (anchor, beside) = (self.anchor(), self.beside());
+        self.node().link.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the caller's promise; the anchor has counted this node, and the other node was this one's.
+        unsafe {
+            cache::free(self.0);
+            if let Some(anchor) = anchor {
+                anchor.release();
+            }
+            if let Some(beside) = beside {
+                beside.free();
+            }
+        }
     }
 }
 

@@ -356,6 +356,8 @@ impl<B: Branch> Operation<B> {
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by);
         if !by.has_wakes() {
+            // (It holds nothing.)
+            std::mem::forget(by);
             return attempt;
         }
         match attempt {
