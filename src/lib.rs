@@ -83,7 +83,6 @@ pub mod model {
     pub use crate::fiber::model as run_queue;
     pub use crate::task::model as task;
 
-
     /// How many nodes and fibers there are.
     #[cfg(leno_shuttle)]
     pub fn lives() -> usize {

@@ -141,16 +141,12 @@ impl<T> Shared<T> {
             Taken::Yes => {}
         }
         loop {
-            match self.put(linked, self.line.load(), value, by) {
-                Step::Ready(sent) => {
-                    if sent.is_ok() && by.has_wakes() {
-                        // It was handed over, and needs no place.
-                        self.release(linked, by);
-                    }
-                    return Step::Ready(sent);
-                }
-                _ => {}
+            let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
+            if sent.is_ok() && by.has_wakes() {
+                // It was handed over, and needs no place.
+                self.release(linked, by);
             }
+            return Step::Ready(sent);
         }
     }
 

@@ -275,7 +275,9 @@ impl<T> Shared<T> {
         if behind.is_full() && !cfg!(leno_bug = "refill_unchecked") {
             return Step::Busy;
         }
-        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else { return Step::Lost };
+        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
+            return Step::Lost;
+        };
         // SAFETY: claimed, and full.
         let value = unsafe { slot.empty() };
         let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
@@ -339,4 +341,3 @@ fn wait_for(is_so: impl Fn() -> bool) {
         pauses += 1;
     }
 }
-

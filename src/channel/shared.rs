@@ -18,8 +18,8 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
 use super::linked::Linked;
-use super::room::Room;
 use super::ring::Slot;
+use super::room::Room;
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
@@ -218,7 +218,9 @@ impl<T> Shared<T> {
         };
         let (layout, at) = Self::layout(slots);
         // SAFETY: the layout has a size.
-        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else { handle_alloc_error(layout) };
+        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else {
+            handle_alloc_error(layout)
+        };
         // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
             let linked = shared.byte_add(at).cast::<Linked<T>>();
@@ -361,11 +363,18 @@ impl<T> Shared<T> {
 
     /// Sends, if that is possible now; the value is gone if it is `Ready`.
     #[inline(never)]
-    pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<Result<(), SendError<T>>> {
-        let attempt = self.attempts(|word, by| match self.linked() {
-            None => self.send_step(word, value, by),
-            Some(linked) => self.send_linked(linked, word, value, by),
-        }, by);
+    pub(super) fn try_send(
+        &self,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Attempt<Result<(), SendError<T>>> {
+        let attempt = self.attempts(
+            |word, by| match self.linked() {
+                None => self.send_step(word, value, by),
+                Some(linked) => self.send_linked(linked, word, value, by),
+            },
+            by,
+        );
         if let Attempt::Ready(Err(_)) = attempt {
             self.finish_close();
         }
@@ -374,15 +383,18 @@ impl<T> Shared<T> {
 
     #[inline(never)]
     pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
-        let attempt = self.attempts(|word, by| {
-            if word.has(RETURNED) {
-                return self.recv_returned();
-            }
-            match self.linked() {
-                None => self.recv_step(word, by),
-                Some(linked) => self.recv_linked(linked, word, by),
-            }
-        }, by);
+        let attempt = self.attempts(
+            |word, by| {
+                if word.has(RETURNED) {
+                    return self.recv_returned();
+                }
+                match self.linked() {
+                    None => self.recv_step(word, by),
+                    Some(linked) => self.recv_linked(linked, word, by),
+                }
+            },
+            by,
+        );
         if let Attempt::Ready(Err(_)) = attempt {
             self.finish_close();
         }
@@ -674,4 +686,3 @@ fn shut<P: Primitive>(primitive: &P) -> bool {
         }
     }
 }
-

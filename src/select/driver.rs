@@ -440,7 +440,8 @@ impl Driver {
         let waits = match partner {
             None => arms.arm(index).enter(&node, false),
             Some(partner) => {
-                let other = self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
+                let other =
+                    self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
                 arms.arm(partner).lend(&other);
                 node.pair(&other);
                 let waits = arms.arm(index).enter(&node, true);
@@ -519,7 +520,8 @@ impl Driver {
 
     /// The branch of the node by which a peer has claimed the select.
     fn claimed_branch(&self, number: usize) -> usize {
-        let is_claimed = |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
+        let is_claimed =
+            |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
         (0..self.branches.count).find(is_claimed).expect("it is claimed by a node of its own")
     }
 
@@ -555,7 +557,8 @@ impl Driver {
             }
             let Some(node) = node else { continue };
             // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
-            let is_in_line = stage == Stage::Waits && (partner.is_none() || partner.map(|partner| partner as usize) != winner);
+            let is_in_line = stage == Stage::Waits
+                && (partner.is_none() || partner.map(|partner| partner as usize) != winner);
             let is_out = !is_in_line || arms.arm(index).leave(&node);
             // Popped or not, nobody takes what is in the node any more.
             arms.arm(index).end_loan(&node);
@@ -598,13 +601,14 @@ impl Driver {
                 self.give_up_claimed(arms, number);
             }
         }
-        let mut pauses = 0;
-        while patience {
+        for pauses in 0.. {
+            if !patience {
+                break;
+            }
             if let Some(winner) = self.take_adopted(arms) {
                 return Some(winner);
             }
             thread::pause(pauses);
-            pauses += 1;
         }
         let adopted = self.adopted.take().expect("as above");
         arms.arm(adopted).let_go();

@@ -307,14 +307,14 @@ pub(crate) struct By<'a> {
     /// Whom to wake once what was taken is safe.
     wake: Option<Waker>,
     /// More of those: a send into a large channel may serve several, one after the other.
-    more: Option<Box<Vec<Waker>>>,
+    more: Vec<Waker>,
 }
 
 impl<'a> By<'a> {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By<'static> {
-        By { anchor: None, kept: 0, own: 0, own_two: false, wake: None, more: None }
+        By { anchor: None, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
@@ -355,13 +355,13 @@ impl<'a> By<'a> {
         match waker {
             None => {}
             Some(waker) if self.wake.is_none() => self.wake = Some(waker),
-            Some(waker) => self.more.get_or_insert_default().push(waker),
+            Some(waker) => self.more.push(waker),
         }
     }
 
     /// Wakes whoever `other` was to wake.
     pub(crate) fn adopt(&mut self, other: By<'_>) {
-        for waker in other.wake.into_iter().chain(other.more.into_iter().flat_map(|more| *more)) {
+        for waker in other.wake.into_iter().chain(other.more) {
             self.wakes(Some(waker));
         }
     }
@@ -375,9 +375,12 @@ impl<'a> By<'a> {
     /// Wakes whoever is to be woken.
     #[inline]
     pub(crate) fn wake(&mut self) {
-        match (self.wake.take(), self.more.take()) {
-            (Some(waker), None) => waker.wake(),
-            (first, more) => wake_all(first.into_iter().chain(more.into_iter().flat_map(|more| *more))),
+        if let Some(first) = self.wake.take() {
+            if self.more.is_empty() {
+                first.wake();
+            } else {
+                wake_all(std::iter::once(first).chain(self.more.drain(..)));
+            }
         }
     }
 
@@ -405,4 +408,3 @@ fn chain(node: NodeRef, first: &mut u32) {
     unsafe { node.set_next(*first) };
     *first = node.number() as u32;
 }
-

@@ -179,7 +179,9 @@ pub(super) unsafe fn named(number: usize) -> NonNull<Node> {
 pub(super) fn clear() {
     sweep();
     // SAFETY: free nodes are this thread's alone.
-    FREE.with(|free| free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) }));
+    FREE.with(|free| {
+        free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) })
+    });
 }
 
 /// A node from the pool.

@@ -36,7 +36,7 @@ use super::link::Hooks;
 use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::Word;
-use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
+use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
 const INLINE: usize = 3;
@@ -275,9 +275,7 @@ impl NodeRef {
     pub(crate) unsafe fn take<T>(self) -> T {
         self.node().payload.with(|payload| {
             // SAFETY: `put` has written it.
-            unsafe {
-                if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() }
-            }
+            unsafe { if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() } }
         })
     }
 
