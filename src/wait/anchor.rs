@@ -319,7 +319,7 @@ impl<'a> By<'a> {
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
-        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: None }
+        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
