@@ -44,7 +44,7 @@ static SETS: Counter = Counter::new();
 /// ```
 ///
 /// Dropping the set drops the values of the sends that have not happened. A value that was received and that nobody has
-/// taken goes to the next receiver of a rendezvous channel; of a buffered one it is dropped.
+/// taken is the next to be received, before all others.
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,

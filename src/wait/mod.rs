@@ -22,7 +22,7 @@
 //!
 //! | question | answer |
 //! |---|---|
-//! | Who waits? | the word: the first one in it, the others behind it in the [`line`] ([`few`], then the [`list`]) |
+//! | Who waits? | the word: the first one in it, the others behind it in the [line](mod@line) ([few], then the [list]) |
 //! | Who completes an operation? | whoever takes its node out of the word: popped is claimed. For a branch of a select, who then claims the [`anchor`] by it |
 //! | Who frees a node? | its owner; or whoever it was given back to, see [`node`] |
 //!
