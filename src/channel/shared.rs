@@ -437,7 +437,7 @@ impl<T> Shared<T> {
                 // SAFETY: REDIRECT: an address.
                 let to = unsafe { node.take::<NodeRef>() };
                 if !cfg!(leno_bug = "redirect_is_dropped") {
-                    self.give_back(to, RETURNED, true);
+                    self.give_back(to, RETURNED, false);
                 }
                 Step::Lost
             }

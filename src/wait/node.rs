@@ -525,23 +525,27 @@ impl Popped {
         let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
         let node = self.node;
         let chosen = match self.two {
-            // SAFETY: popped; the pair was named before TWO was raised, and both live as long as the select waits.
-            Some(own) if own != side => unsafe { NodeRef::named(node.next() as usize) },
-            _ => node,
+            // SAFETY: popped; the pair was named before TWO was raised. (A number: the other node itself is the peer's only
+            // once it has claimed the select by it.)
+            Some(own) if own != side => unsafe { node.next() as usize },
+            _ => node.number(),
         };
+        // Before the claim: if that is by the other one, this one is the select's again.
+        let stamp = (chosen != node.number()).then(|| node.stamp());
         if !by.may_claim(anchor, node, self.two.is_some()) {
             return None;
         }
-        match anchor.claim(node, chosen.number()) {
-            Claiming::Yes => {
-                if chosen != node {
-                    // It is handed over in the other one's place.
-                    chosen.place().begin(At::Word, node.stamp());
-                }
-                Some(Claim(chosen))
+        match (anchor.claim(node, chosen), stamp) {
+            (Claiming::Yes, None) => Some(Claim(node)),
+            (Claiming::Yes, Some(stamp)) => {
+                // SAFETY: claimed.
+                let other = unsafe { NodeRef::named(chosen) };
+                // It is handed over in this one's place.
+                other.place().begin(At::Word, stamp);
+                Some(Claim(other))
             }
-            Claiming::GivenBack => None,
-            Claiming::Over => {
+            (Claiming::GivenBack, _) => None,
+            (Claiming::Over, _) => {
                 self.part();
                 None
             }
