@@ -279,18 +279,20 @@ pub(crate) struct By<'a> {
     own_two: bool,
     /// Whom to wake once what was taken is safe.
     wakes: [Option<Waker>; 3],
+    /// The rest of them: as many as receivers waited while the place of a bounded channel was given on.
+    more: Vec<Waker>,
 }
 
 impl<'a> By<'a> {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By<'static> {
-        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
-        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
     }
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
@@ -320,18 +322,21 @@ impl<'a> By<'a> {
         (GivenBack(std::mem::take(&mut self.own)), std::mem::take(&mut self.own_two))
     }
 
-    /// Has somebody woken in the end: at most three.
+    /// Has somebody woken in the end.
     #[inline]
     pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
         if waker.is_some() {
-            let place = self.wakes.iter_mut().find(|place| place.is_none());
-            *place.expect("nobody serves more than three") = waker;
+            match self.wakes.iter_mut().find(|place| place.is_none()) {
+                Some(place) => *place = waker,
+                None => self.more.extend(waker),
+            }
         }
     }
 
     /// Wakes whoever `other` was to wake.
     pub(crate) fn adopt(&mut self, mut other: By<'_>) {
         other.wakes.iter_mut().for_each(|waker| self.wakes(waker.take()));
+        self.more.append(&mut other.more);
     }
 
     /// Whether somebody is to be woken.
@@ -342,7 +347,7 @@ impl<'a> By<'a> {
 
     /// Wakes whoever is to be woken.
     pub(crate) fn wake(&mut self) {
-        wake_all(self.wakes.iter_mut().filter_map(Option::take));
+        wake_all(self.wakes.iter_mut().filter_map(Option::take).chain(self.more.drain(..)));
     }
 
     /// Pokes the seniors whose nodes it has kept: it stands in their place, or has won, or is over.
