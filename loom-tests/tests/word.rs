@@ -14,6 +14,7 @@ table! {
     meet_in_one: Ring(1), [], [[S(1, 1), S(3, 2)], [R(2), R(4)]], any;
     a_sender_and_two_receivers: Ring(0), [], [[S(1, 1)], [R(2)], [R(3)]], any;
     two_senders_and_a_receiver: Ring(1), [S(1, 1)], [[S(2, 2)], [R(3)], [S(4, 3)]], any;
+    polled_while_handed_over: Ring(0), [R(1)], [[P(1), P(1)], [TS(1)]], any;
     order_in_one: Ring(1), [], [[S(1, 1), S(2, 2), S(3, 3)], [TR, TR, TR]], in_order;
     order_in_two: Ring(2), [], [[S(1, 1), S(2, 2), S(3, 3)], [TR, TR, TR]], in_order;
 }
