@@ -21,7 +21,7 @@ models! { blocks:
     handed_and_dropped
     room_for_one
     room_against_register
-    two_places
+    two_places - 1
     close_after_send
     close_at_a_boundary
     publish_against_discard
