@@ -34,7 +34,7 @@ use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
 use super::room::{Room, Taken};
-use super::shared::{CLOSED, RETURNED, Shared, Step};
+use super::shared::{CLOSED, End, RETURNED, Shared, Step};
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
@@ -128,7 +128,8 @@ impl<T> Shared<T> {
         by: &mut By<'_>,
     ) -> Step<Result<(), SendError<T>>> {
         let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
-        if word.serves(0) && !word.has(CLOSED) {
+        // (Senders that wait while a receiver does wait for a place that is being given to them.)
+        if word.serves(0) && !word.has(CLOSED) && room.line().load().is_free() {
             return self.hand_over(word, value, by);
         }
         match room.take() {
@@ -210,6 +211,21 @@ impl<T> Shared<T> {
             };
         }
         if linked.blocks.bring_value(head) { Step::Lost } else { Step::Busy }
+    }
+
+    /// Whether a bounded channel may be neither full nor empty, though it seemed to be: a place is taken before a value comes
+    /// and given back after it has gone, so that the two are apart for a few instructions.
+    #[cold]
+    pub(super) fn is_unsure(&self, end: End) -> bool {
+        let Some(linked) = self.linked() else { return false };
+        let Some(room) = &linked.room else { return false };
+        match end {
+            End::Receiver => !room.is_whole(),
+            End::Sender => {
+                let word = self.line.load();
+                linked.len(word) < room.capacity || self.line.load() != word
+            }
+        }
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.

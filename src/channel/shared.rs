@@ -524,10 +524,11 @@ impl<T> Shared<T> {
 
     /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        if let Some(room) = self.room() {
-            shut(room);
-        }
-        let first = shut(self);
+        // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
+        let first = match self.room() {
+            Some(room) => shut(room),
+            None => shut(self),
+        };
         self.finish_close();
         first
     }
@@ -551,6 +552,7 @@ impl<T> Shared<T> {
     #[inline(never)]
     fn finish_close_slowly(&self) {
         let mut told = Told::<T> { wakers: Vec::new(), values: Vec::new() };
+        shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
         if let Some(room) = self.room() {

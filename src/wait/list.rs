@@ -405,7 +405,8 @@ impl List {
                 return Some(at);
             }
             let next = cache::peek(at.older.number(), guard);
-            let read = next.map(|next| (next, next.older(), next.sequence()));
+            let read =
+                next.map(|next| (next, next.older(), next.sequence(), cache::is_over(at.older.number())));
             let now = at.hooks.older();
             if now != at.older {
                 if !now.same_generation(at.older) || now.has(MARK) {
@@ -414,8 +415,8 @@ impl List {
                 at.older = now;
                 continue;
             }
-            let (next, older, number) = read.expect("the table has what is linked");
-            cache::assert_alive(at.older.number(), "a node was freed while it was linked");
+            let (next, older, number, is_over) = read.expect("the table has what is linked");
+            assert!(!is_over, "a node was freed while it was linked");
             let is_goal = goal == Some(at.older.number());
             if number < sequence || (number == sequence && !is_goal) {
                 return Some(at);
@@ -458,7 +459,7 @@ impl List {
             let older = hooks.older();
             assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
             assert!(!older.has(MARK), "a node that has left must not be linked");
-            cache::assert_alive(next, "a node that is linked must not be free");
+            assert!(!cache::is_over(next), "a node that is linked must not be free");
             assert!(hooks.sequence() < above, "numbers must grow towards the top");
             (next, above, len) = (older.number(), hooks.sequence(), len + 1);
         }

@@ -75,6 +75,12 @@ pub(crate) trait Branch {
     /// Moves it back.
     fn unstow(&mut self, _node: NodeRef) {}
 
+    /// Whether it may have found nothing only because somebody is not through with what it has taken. Asked where nothing
+    /// is found and that is going to be told.
+    fn is_unsure(&self) -> bool {
+        false
+    }
+
     /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
     /// to look at first; the node stands nowhere.
     fn register(&mut self, node: &Waiter, pair: bool) -> bool;
@@ -496,8 +502,8 @@ impl<B: Branch> Operation<B> {
         loop {
             match self.attempt() {
                 Attempt::Ready(output) => return Some(output),
-                Attempt::Wait => return None,
-                Attempt::Again => {
+                Attempt::Wait if !self.branch.is_unsure() => return None,
+                Attempt::Wait | Attempt::Again => {
                     thread::pause(pauses);
                     pauses += 1;
                 }
