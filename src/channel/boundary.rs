@@ -33,6 +33,7 @@ use std::ptr::{self, NonNull};
 use super::block::{Block, block_of, index_of, parity_after, parity_of, with_parity, without_parity};
 use super::blocks::{Blocks, FLAGS, Front, distance};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
+use crate::wait::Word;
 
 impl<T> Blocks<T> {
     /// A new block.
@@ -206,9 +207,12 @@ impl<'a, T> Visit<'a, T> {
     pub(super) fn bring_room(&self, tail: u64, word: &AtomicU64) {
         let block = &self.store.back.block;
         let back = block.load(Ordering::Acquire);
-        let moved =
-            distance(tail, word.load(Ordering::Acquire)) != 0 && !cfg!(leno_bug = "back_moves_unchecked");
-        if moved || block_of(back, parity_of::<T>(tail)).is_some() {
+        // (While somebody waits the word says something else than the tail.)
+        let now = Word(word.load(Ordering::Acquire));
+        let moved = !now.is_free() || distance(tail, now.0) != 0;
+        if (moved && !cfg!(leno_bug = "back_moves_unchecked"))
+            || block_of(back, parity_of::<T>(tail)).is_some()
+        {
             return;
         }
         if let Some(block) = NonNull::new(without_parity(back)) {

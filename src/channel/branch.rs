@@ -100,6 +100,10 @@ impl<T> Branch for Send<T> {
         self.value.write(unsafe { node.take() });
     }
 
+    fn meets(&self) -> bool {
+        self.shared().is_rendezvous()
+    }
+
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         self.shared().register(End::Sender, node, pair)
     }
@@ -142,6 +146,10 @@ impl<T> Branch for Recv<T> {
 
     fn is_unsure(&self) -> bool {
         self.shared().is_unsure(End::Receiver)
+    }
+
+    fn meets(&self) -> bool {
+        self.shared().is_rendezvous()
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {

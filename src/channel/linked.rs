@@ -46,6 +46,12 @@ pub(super) struct Linked<T> {
     stays: AtomicU64,
 }
 
+/// What became of a value.
+enum Put {
+    InItsPlace,
+    HandedOver,
+}
+
 /// Bits of the version that count within one wait.
 pub(super) const STEP_BITS: u32 = 12;
 
@@ -127,7 +133,9 @@ impl<T> Shared<T> {
         value: &mut MaybeUninit<T>,
         by: &mut By<'_>,
     ) -> Step<Result<(), SendError<T>>> {
-        let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
+        let Some(room) = &linked.room else {
+            return self.put(linked, word, value, by).map(|sent| sent.map(drop));
+        };
         // (Senders that wait while a receiver does wait for a place that is being given to them.)
         if word.serves(0) && !word.has(CLOSED) && room.line().load().is_free() {
             return self.hand_over(word, value, by);
@@ -143,15 +151,15 @@ impl<T> Shared<T> {
         }
         loop {
             let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
-            if sent.is_ok() && by.has_wakes() {
-                // It was handed over, and needs no place.
+            if let Ok(Put::HandedOver) = sent {
+                // It needs no place.
                 self.release(linked, by);
             }
-            return Step::Ready(sent);
+            return Step::Ready(sent.map(drop));
         }
     }
 
-    /// Puts a value where there is a place for it.
+    /// Puts a value where there is a place for it, or hands it over.
     #[inline]
     fn put(
         &self,
@@ -159,13 +167,13 @@ impl<T> Shared<T> {
         word: Word,
         value: &mut MaybeUninit<T>,
         by: &mut By<'_>,
-    ) -> Step<Result<(), SendError<T>>> {
+    ) -> Step<Result<Put, SendError<T>>> {
         if word.has(CLOSED) {
             // SAFETY: a send has a value until it is done.
             return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
         }
         if !word.is_free() {
-            return self.hand_over(word, value, by);
+            return self.hand_over(word, value, by).map(|sent| sent.map(|()| Put::HandedOver));
         }
         let Some(block) = linked.blocks.room(word.0) else {
             linked.blocks.bring_room(word.0, self.line.word());
@@ -176,7 +184,7 @@ impl<T> Shared<T> {
         }
         // SAFETY: claimed; a send has a value until it is done.
         unsafe { linked.blocks.put(word.0, block, value.assume_init_read(), self.line.word()) };
-        Step::Ready(Ok(()))
+        Step::Ready(Ok(Put::InItsPlace))
     }
 
     pub(super) fn recv_linked(
@@ -246,15 +254,14 @@ impl<T> Shared<T> {
             let sent = loop {
                 let mut handing = By::plain();
                 if let Step::Ready(sent) = self.put(linked, self.line.load(), &mut value, &mut handing) {
-                    let handed = handing.has_wakes();
                     by.adopt(handing);
-                    break sent.map(|()| handed);
+                    break sent;
                 }
             };
             match sent {
-                Ok(handed) => {
+                Ok(put) => {
                     by.wakes(claim.done());
-                    if handed {
+                    if let Put::HandedOver = put {
                         continue;
                     }
                 }

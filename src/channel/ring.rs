@@ -91,7 +91,10 @@ impl<T> Slot<T> {
 
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
     pub(super) fn ring(capacity: usize) -> Option<usize> {
-        let slots = if capacity == 0 { 0 } else { (capacity + 1).checked_next_power_of_two()? };
+        if capacity > RING_SLOTS {
+            return None;
+        }
+        let slots = if capacity == 0 { 0 } else { (capacity + 1).next_power_of_two() };
         let is_small = capacity <= RING_SLOTS && (slots * size_of::<Self>() <= RING_BYTES || slots == 0);
         is_small.then_some(slots)
     }

@@ -4,7 +4,7 @@
 //!   handles │ word, line │ hint │ watchers │ bound │ linked? │ slot slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
+//! One allocation, of natural alignment: 80 bytes, and the slots of a [ring](super::ring). What a channel does is told
 //! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
 //! closes, what a receive does that is dropped; and which of the two it is.
 //!
@@ -14,7 +14,7 @@
 //! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::mem::{MaybeUninit, offset_of};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use super::linked::Linked;
@@ -45,7 +45,8 @@ pub(super) struct Shared<T> {
     pub(super) bound: Bound,
     /// Behind it, in the same allocation.
     linked: Option<NonNull<Linked<T>>>,
-    slots: [Slot<T>; 0],
+    /// The same.
+    slots: NonNull<Slot<T>>,
 }
 
 /// The size of a ring.
@@ -99,6 +100,17 @@ pub(super) enum Step<R> {
     Busy,
     /// The word has changed.
     Lost,
+}
+
+impl<R> Step<R> {
+    pub(super) fn map<S>(self, f: impl FnOnce(R) -> S) -> Step<S> {
+        match self {
+            Step::Ready(output) => Step::Ready(f(output)),
+            Step::Wait => Step::Wait,
+            Step::Busy => Step::Busy,
+            Step::Lost => Step::Lost,
+        }
+    }
 }
 
 /// Those who wait for a channel to close.
@@ -196,14 +208,13 @@ impl<T> Primitive for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// With so many slots behind it; or, if there are none to be, where the linked part lies.
+    /// With so many slots behind it, or the linked part; and where that lies.
     fn layout(slots: Option<usize>) -> (Layout, usize) {
         let layout = Layout::new::<Self>();
         let Some(slots) = slots else {
             return layout.extend(Layout::new::<Linked<T>>()).expect("both are small");
         };
-        let end = offset_of!(Self, slots) + slots * size_of::<Slot<T>>();
-        (Layout::from_size_align(end.max(layout.size()), layout.align()).expect("a ring is small"), 0)
+        layout.extend(Layout::array::<Slot<T>>(slots).expect("a ring is small")).expect("both are small")
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
@@ -224,6 +235,7 @@ impl<T> Shared<T> {
         // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
             let linked = shared.byte_add(at).cast::<Linked<T>>();
+            let first = shared.byte_add(at).cast::<Slot<T>>();
             if slots.is_none() {
                 linked.write(Linked::new(capacity));
             }
@@ -234,10 +246,10 @@ impl<T> Shared<T> {
                 watchers: Watchers { line: Line::new(0) },
                 bound,
                 linked: slots.is_none().then_some(linked),
-                slots: [],
+                slots: first,
             });
             for index in 0..slots.unwrap_or(0) {
-                Self::slot_at(shared, index).write(Slot::new());
+                first.add(index).write(Slot::new());
             }
         }
         shared
@@ -255,27 +267,20 @@ impl<T> Shared<T> {
         self.bound.mask == UNBOUNDED
     }
 
-    fn room(&self) -> Option<&Room> {
-        self.linked()?.room.as_ref()
+    pub(super) fn is_rendezvous(&self) -> bool {
+        self.bound.capacity == 0 && self.linked.is_none()
     }
 
-    /// # Safety
-    /// The channel has that slot.
-    #[inline(always)]
-    unsafe fn slot_at(shared: SharedRef<T>, index: usize) -> *mut Slot<T> {
-        // SAFETY: the slots lie behind the channel, in one allocation.
-        unsafe { (&raw mut (*shared.as_ptr()).slots).cast::<Slot<T>>().add(index) }
+    fn room(&self) -> Option<&Room> {
+        self.linked()?.room.as_ref()
     }
 
     /// The slot of a position.
     #[inline(always)]
     pub(super) fn slot(&self, position: u32) -> &Slot<T> {
         debug_assert!(self.bound.capacity > 0);
-        // SAFETY: the mask keeps it within the ring, and the pointer is that of the whole allocation, as in all handles.
-        unsafe {
-            let slots = ptr::from_ref(&self.slots).cast::<Slot<T>>();
-            &*slots.add((position & self.bound.mask) as usize)
-        }
+        // SAFETY: the mask keeps it within the ring, which lives as long as the channel.
+        unsafe { self.slots.add((position & self.bound.mask) as usize).as_ref() }
     }
 
     /// # Safety
@@ -294,7 +299,7 @@ impl<T> Shared<T> {
                 None => Some(this.bound.mask as usize + 1),
             };
             for index in 0..slots.unwrap_or(0) {
-                ptr::drop_in_place(Self::slot_at(shared, index));
+                this.slots.add(index).drop_in_place();
             }
             ptr::drop_in_place(shared.as_ptr());
             dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
@@ -375,10 +380,12 @@ impl<T> Shared<T> {
             },
             by,
         );
-        if let Attempt::Ready(Err(_)) = attempt {
-            self.finish_close();
-        }
-        attempt
+        let Attempt::Ready(Err(SendError(back))) = attempt else { return attempt };
+        // Foreign code may run there: the value is where it was if that panics.
+        value.write(back);
+        self.finish_close();
+        // SAFETY: just written.
+        Attempt::Ready(Err(SendError(unsafe { value.assume_init_read() })))
     }
 
     #[inline(never)]
@@ -469,6 +476,7 @@ impl<T> Shared<T> {
 
     /// Enters the line of its side, if one has to wait.
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair || self.is_rendezvous(), "elsewhere one side is ready");
         let side = end.side();
         let mut lost = 0;
         loop {

@@ -48,6 +48,9 @@ pub trait Arm {
     /// Takes what is to be sent out of the node again, if it is there: nothing has happened.
     fn end_loan(&mut self, node: &Waiter);
 
+    /// Whether both sides of one thing can wait where it does: a rendezvous.
+    fn meets(&mut self) -> bool;
+
     /// Leaves the line. False: a peer has the node.
     fn leave(&mut self, node: &Waiter) -> bool;
 
@@ -157,11 +160,20 @@ impl<O: Operated> Arm for Claimed<O> {
         assert!(!operation.is_over(), "a leno operation was selected after it had completed");
         if let Cancelled::Done(output) = operation.cancel(true) {
             self.output = Some(output);
+            return true;
         }
-        self.output.is_some()
+        assert!(
+            operation.is_fresh(),
+            "a leno operation was selected that another select has borrowed, and was forgotten"
+        );
+        false
     }
 
     fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
+        if self.output.is_some() {
+            // It had completed, and somebody's waker has panicked then.
+            return Attempt::Ready(());
+        }
         let operation = self.future.operation();
         if let Some(output) = operation.quick() {
             self.output = Some(output);
@@ -187,6 +199,10 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().end_loan(node);
     }
 
+    fn meets(&mut self) -> bool {
+        self.future.operation().branch().meets()
+    }
+
     fn leave(&mut self, node: &Waiter) -> bool {
         self.future.operation().branch().leave(node)
     }
@@ -200,9 +216,11 @@ impl<O: Operated> Arm for Claimed<O> {
         self.output = operation.adopted();
         if self.output.is_none() && operation.is_fresh() {
             // It was told to look: a send, of a close.
-            if let Attempt::Ready(output) = operation.attempt_by(&mut By::plain()) {
+            let mut by = By::plain();
+            if let Attempt::Ready(output) = operation.attempt_by(&mut by) {
                 self.output = Some(output);
             }
+            by.wake();
         }
         self.output.is_some()
     }
@@ -270,6 +288,10 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     fn lend(&mut self, _node: &Waiter) {}
 
     fn end_loan(&mut self, _node: &Waiter) {}
+
+    fn meets(&mut self) -> bool {
+        false
+    }
 
     fn leave(&mut self, _node: &Waiter) -> bool {
         unreachable!("a foreign future enters no line")

@@ -32,8 +32,8 @@
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
 //!
-//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring).
-//! One poll makes a bounded number of rounds.
+//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring). One
+//! poll goes round a bounded number of times for what is given back to it meanwhile.
 
 use std::ops::{Index, IndexMut};
 use std::ptr;
@@ -265,18 +265,18 @@ impl Driver {
         if let Some(number) = anchor.claimed() {
             return Looked::Claimed(number);
         }
-        let parked = anchor.parked_by(cx.waker());
-        if parked && !self.foreign && !anchor.is_poked() && !self.is_anything_to_do() {
+        let is_quiet = !self.foreign && !anchor.is_poked() && !self.is_anything_to_do();
+        if is_quiet && anchor.parked_by(cx.waker()) {
             return Looked::Nothing;
         }
         let order = Order::new(biased, arms.count());
-        let waker = (!parked).then(|| cx.waker().clone());
         let given_back = match anchor.busy() {
             Busied::Yes(given_back) => given_back,
             Busied::Claimed(number) => return Looked::Claimed(number),
             Busied::Later => return Looked::Again,
         };
-        let before = waker.and_then(|waker| anchor.park(waker));
+        // Now, not before: who poked it has taken the waker.
+        let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
         self.take_back(arms, given_back);
         let looked = self.go_on(arms, order, cx, true, self.foreign);
         drop(before);
@@ -422,6 +422,10 @@ impl Driver {
         }
         let (own, stood_for_both) = by.take_own();
         if let Some(other) = self.take_back_own(arms, own, stood_for_both) {
+            if !arms.arm(index).meets() {
+                // Where there is a buffer one of the two sides is ready: look again, now that it is not in the way.
+                return Looked::Nothing;
+            }
             // Its own node on the other side: from now on that stands for both.
             if !stood_for_both {
                 self.branches[other].partner = Some(index as u32);
@@ -548,6 +552,9 @@ impl Driver {
     /// Takes all branches out of their lines, and gives the operations back. `others`: who will look at the anchor once more.
     fn retire(&mut self, arms: &mut dyn Arms, winner: Option<usize>, mut others: usize) {
         let Some(anchor) = self.anchor.take() else { return };
+        // Who frees the anchor may be a peer in the middle of its work: the waker, foreign code, is not left to it. (Unless
+        // it has that in its hands anyway.)
+        let parker = if others == 0 { anchor.take_parker() } else { None };
         let mut popped = Vec::new();
         let mut told = Vec::new();
         for index in 0..self.branches.count {
@@ -575,6 +582,7 @@ impl Driver {
         for index in told {
             arms.arm(index).pass_on();
         }
+        drop(parker);
     }
 
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;

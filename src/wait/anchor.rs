@@ -126,6 +126,7 @@ impl Anchor {
             })
         });
         anchor.word.store(OPEN, Ordering::Relaxed);
+        anchor.left.store(0, Ordering::Relaxed);
         anchor.parker.set(waker);
         anchor
     }
@@ -171,7 +172,7 @@ impl Anchor {
                     let waker = self.parker.take();
                     // ORDERING: Release: the owner, who puts another one there, comes after this.
                     if self.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
-                        // SAFETY: the owner has counted this visit.
+                        // SAFETY: the owner has seen POKING as it ended, and counts this visit.
                         unsafe { self.release() };
                     }
                     return Ok(waker);
@@ -182,8 +183,8 @@ impl Anchor {
         }
     }
 
-    /// The waker; for whoever has claimed it.
-    pub(super) fn take_parker(&self) -> Option<Waker> {
+    /// The waker; for whoever has claimed it, or has ended it.
+    pub(crate) fn take_parker(&self) -> Option<Waker> {
         self.parker.take()
     }
 
@@ -263,15 +264,20 @@ impl Anchor {
             self.free();
             return;
         }
-        // ORDERING: Relaxed: whoever frees one of them comes after its own part.
-        self.left.store(others, Ordering::Relaxed);
-        let _ = Box::into_raw(self);
+        let anchor = Box::into_raw(self);
+        // SAFETY: it is freed by whoever brings the count to zero: one that was through early has taken its share already.
+        // ORDERING: AcqRel: the last one sees all that the others did.
+        let early = unsafe { &*anchor }.left.fetch_add(others, Ordering::AcqRel);
+        if early.wrapping_add(others) == 0 {
+            // SAFETY: just leaked; nobody else is left.
+            unsafe { Box::from_raw(anchor) }.free();
+        }
     }
 
     /// One of the nodes in other hands was freed.
     ///
     /// # Safety
-    /// The owner has counted it.
+    /// The owner counts it, now or later.
     pub(super) unsafe fn release(&self) {
         // ORDERING: AcqRel: the last one sees all that the others did.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {

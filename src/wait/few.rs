@@ -63,13 +63,16 @@ impl Few {
         })
     }
 
-    /// Frees the cell of an entry, if it has one.
-    pub(super) fn remove(&self, entry: Entry) {
+    /// Frees the cell of an entry, if it has one. Several may do so at a time: `goes_on` says whether its stay lasts, so that
+    /// what was found is not of a later one.
+    pub(super) fn remove(&self, entry: Entry, goes_on: impl Fn() -> bool) {
         for cell in &self.cells {
-            let found = cell.load(Ordering::Relaxed);
+            let found = cell.load(Ordering::Acquire);
             if found & WHO == entry.0 {
-                // Fails if somebody else has freed it.
-                let _ = cell.compare_exchange(found, 0, Ordering::AcqRel, Ordering::Relaxed);
+                if goes_on() {
+                    // Fails if somebody else has freed it.
+                    let _ = cell.compare_exchange(found, 0, Ordering::AcqRel, Ordering::Relaxed);
+                }
                 return;
             }
         }

@@ -46,7 +46,7 @@
 //! # Progress, cost
 //!
 //! Lock-free: an exchange fails only because another one has succeeded. Locked instructions: enter, pop and leave 1 each in
-//! *one*; join 2 and pop 3 in *few*, 2 and 4 (and two pins) in *many*.
+//! *one*; join 2 and pop 4 in *few*, 2 and 5 (and two pins) in *many*.
 //!
 //! # Orderings
 //!
@@ -302,8 +302,6 @@ pub(crate) trait Primitive {
     /// was `word`. False: look again.
     fn settle(&self, word: Word, stay: Stay) -> bool {
         let (number, place) = (word.first(), cache::place(word.first()));
-        let behind = || self.line().behind();
-        let stamp = self.stamp(word);
         match stay.at() {
             At::Word => true,
             At::Left if cfg!(leno_bug = "ghosts_are_served") => true,
@@ -313,24 +311,31 @@ pub(crate) trait Primitive {
                 }
                 false
             }
-            At::Few => {
-                let is_settled = place.change(stay, stay.stamped(At::Word, stamp));
-                if is_settled {
-                    behind().few.remove(Entry::new(number, stay, word.side()));
+            At::Few | At::Many => {
+                let at = if stay.at() == At::Few { At::FewSettling } else { At::ManySettling };
+                let settling = stay.stamped(at, self.stamp(word));
+                place.change(stay, settling) && {
+                    self.finish_settling(number, settling, word.side());
+                    true
                 }
-                is_settled
             }
-            At::Many => {
-                let settling = stay.stamped(At::Settling, stamp);
-                place.change(stay, settling) && self.settle(word, settling)
-            }
-            At::Settling => {
-                behind().many.take_out(number, || place.stay() == stay);
-                // Fails if somebody else was quicker.
-                place.change(stay, stay.moved(At::Word));
+            At::FewSettling | At::ManySettling => {
+                self.finish_settling(number, stay, word.side());
                 true
             }
         }
+    }
+
+    /// Takes a node out of where it stood in line; then the word alone says whether it waits. Anybody may help.
+    fn finish_settling(&self, number: usize, stay: Stay, side: u64) {
+        let (place, behind) = (cache::place(number), self.line().behind());
+        if stay.at() == At::FewSettling {
+            behind.few.remove(Entry::new(number, stay, side), || place.stay() == stay);
+        } else {
+            behind.many.take_out(number, || place.stay() == stay);
+        }
+        // Fails if somebody else was quicker.
+        place.change(stay, stay.moved(At::Word));
     }
 
     /// Takes a node of its owner out. False: a peer has it.
@@ -353,10 +358,9 @@ pub(crate) trait Primitive {
             }
             match stay.at() {
                 At::Word => return false,
-                At::Settling => {
-                    // It was brought up, and perhaps popped; in any case it has to be out of the list.
-                    self.line().behind().many.take_out(number, || place.stay() == stay);
-                    place.change(stay, stay.moved(At::Word));
+                At::FewSettling | At::ManySettling => {
+                    // It was brought up, and perhaps popped; in any case it has to be out of the line.
+                    self.finish_settling(number, stay, side);
                     continue;
                 }
                 At::Few | At::Many | At::Left => {}
@@ -366,7 +370,7 @@ pub(crate) trait Primitive {
                 continue;
             }
             if stay.at() == At::Few {
-                self.line().behind().few.remove(Entry::new(number, stay, side));
+                self.line().behind().few.remove(Entry::new(number, stay, side), || true);
             } else {
                 self.line().behind().many.take_out(number, || place.stay() == left);
             }
@@ -394,7 +398,11 @@ pub(crate) trait Primitive {
             let stay = place.stay();
             let waits = word.first() == number || matches!(stay.at(), At::Few | At::Many);
             if !waits {
-                return false;
+                if self.line().load() == word {
+                    return false;
+                }
+                // It may have come up meanwhile.
+                continue;
             }
             if self.cas(word, self.bump(word)) {
                 return true;

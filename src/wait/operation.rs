@@ -81,6 +81,11 @@ pub(crate) trait Branch {
         false
     }
 
+    /// Whether both sides can wait where it does.
+    fn meets(&self) -> bool {
+        false
+    }
+
     /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
     /// to look at first; the node stands nowhere.
     fn register(&mut self, node: &Waiter, pair: bool) -> bool;
@@ -178,7 +183,7 @@ const FRESH: *const () = ptr::null();
 const OVER: *const () = ptr::without_provenance(1);
 /// A select drives it: what is to be sent is in a node of that.
 const LENT: *const () = ptr::without_provenance(2);
-/// Beside a node's address: it is not this operation's own, which was redirected to it.
+/// Beside a node's address: a peer has it, or it is another's, to which this operation was redirected. It is in no line.
 const REDIRECTED: usize = 4;
 
 impl<B: Branch> Operation<B> {
@@ -243,6 +248,7 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn poll_slowly(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
         assert!(self.at != OVER, "a leno operation was polled after it had completed");
+        assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
         if self.at != FRESH {
             match self.look(cx) {
                 Some(polled) => return polled,
@@ -305,13 +311,14 @@ impl<B: Branch> Operation<B> {
 
     /// The future has moved to another task, as far as the waker tells.
     #[cold]
-    fn park(&self, node: &Waiter, cx: &mut Context<'_>) {
+    fn park(&mut self, node: &Waiter, cx: &mut Context<'_>) {
         let before = node.park_beside(cx.waker().clone());
         if self.branch.touch(node) {
             node.let_go(before);
         } else {
-            // A peer has it, and may have either waker.
+            // A peer has it, and may have either waker: from now on it looks again until that is through.
             node.keep_beside(before);
+            self.wait_as(node.as_ref(), true);
             look_again(cx);
         }
     }
@@ -350,6 +357,7 @@ impl<B: Branch> Operation<B> {
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<B::Output> {
+        assert!(self.at == FRESH, "an operation that is over, or waits, is not attempted");
         let attempt = self.branch.attempt(by);
         if let Attempt::Ready(_) = attempt {
             self.at = OVER;
@@ -426,14 +434,15 @@ impl<B: Branch> Operation<B> {
         !B::ONCE
     }
 
-    /// A select was claimed by the branch of this node, and has not got the outcome: the operation goes on with the node.
+    /// A select was claimed by the branch of this node, and has not got the outcome: the operation goes on with the node, which
+    /// is in a peer's hands, and in no line.
     pub(crate) fn adopt(&mut self, node: Waiter) {
-        self.wait_as(node.as_ref(), false);
+        self.wait_as(node.as_ref(), true);
     }
 
     /// The outcome of an operation that has adopted a node, if that is there. `None`: not yet, or it is fresh again.
     pub(crate) fn adopted(&mut self) -> Option<B::Output> {
-        loop {
+        while self.waits() {
             let (node, _) = self.node();
             match node.as_ref().state() {
                 State::Done => return Some(self.take_outcome(node)),
@@ -445,6 +454,7 @@ impl<B: Branch> Operation<B> {
                 _ => return None,
             }
         }
+        None
     }
 
     /// Leaves. With `patience`, a peer that is in the middle of its work is waited for: a few instructions, unless its

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `IN_WORD` | the owner who enters the word; who settles it there | the word alone says whether it still waits |
 //! | `IN_FEW`, `IN_MANY` | the owner who joins | it stands in the line, and may have been brought into the word |
-//! | `SETTLING` | who settles one from the list | it cannot leave through the list any more; anybody helps to unlink it |
+//! | `FEW_SETTLING`, `MANY_SETTLING` | who settles one | it cannot leave through the line any more; anybody helps to take it out of there |
 //! | `LEFT` | the owner who leaves | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay. The stamp is the version at which the node entered the word or was settled there:
@@ -34,8 +34,9 @@ pub(super) enum At {
     Word = 0,
     Few = 1,
     Many = 2,
-    Settling = 3,
-    Left = 4,
+    FewSettling = 3,
+    ManySettling = 4,
+    Left = 5,
 }
 
 impl Stay {
@@ -44,7 +45,8 @@ impl Stay {
             0 => At::Word,
             1 => At::Few,
             2 => At::Many,
-            3 => At::Settling,
+            3 => At::FewSettling,
+            4 => At::ManySettling,
             _ => At::Left,
         }
     }
