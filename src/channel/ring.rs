@@ -60,6 +60,7 @@
 //! everything else.
 
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 use super::shared::{CLOSED, RETURNED, Shared, Step};
 use super::{RecvError, SendError};
@@ -85,8 +86,17 @@ const PUBLISH: Ordering =
     if cfg!(leno_bug = "publish_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 
 impl<T> Slot<T> {
-    pub(super) fn new() -> Self {
-        Slot { full: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    /// Makes a ring's slots. (A function of its own: a slot may be too large for the stack of who has no use for it.)
+    ///
+    /// # Safety
+    /// There is room for so many.
+    #[inline(never)]
+    pub(super) unsafe fn create(first: NonNull<Self>, count: usize) {
+        for index in 0..count {
+            let slot = Slot { full: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) };
+            // SAFETY: the caller's promise.
+            unsafe { first.add(index).write(slot) };
+        }
     }
 
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.

@@ -248,9 +248,7 @@ impl<T> Shared<T> {
                 linked: slots.is_none().then_some(linked),
                 slots: first,
             });
-            for index in 0..slots.unwrap_or(0) {
-                first.add(index).write(Slot::new());
-            }
+            Slot::create(first, slots.unwrap_or(0));
         }
         shared
     }
