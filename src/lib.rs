@@ -83,6 +83,21 @@ pub mod model {
     pub use crate::fiber::model as run_queue;
     pub use crate::task::model as task;
 
+    /// Whether nodes are recycled, as in real builds, in this scenario from now on.
+    pub fn recycle_nodes(recycle: bool) {
+        crate::prim::set_reuse(recycle);
+    }
+
+    /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked.
+    pub fn end_nodes() {
+        crate::prim::set_reuse(false);
+        crate::wait::clear();
+    }
+
+    /// Whether this scenario's younger selects are senior to the older ones.
+    pub fn youngest_first(youngest: bool) {
+        crate::prim::reverse_ranks(youngest);
+    }
 
     /// How many nodes and fibers there are.
     #[cfg(leno_shuttle)]

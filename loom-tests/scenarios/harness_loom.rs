@@ -27,6 +27,7 @@ pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync 
         assert!(started.elapsed() < limit, "the model is too large for its time");
         counted.fetch_add(1, Relaxed);
         scenario();
+        leno::model::end_nodes();
     });
     let executions = executions.load(Relaxed);
     println!("{name}: {executions} executions in {:?}, preemptions: {bound}", started.elapsed());

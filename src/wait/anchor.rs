@@ -39,7 +39,7 @@ use std::task::Waker;
 
 use super::batch::wake_all;
 use super::node::{NodeRef, Waiter};
-use crate::prim::{self, AtomicUsize, Life, Ordering, WakerSlot};
+use crate::prim::{self, AtomicUsize, Life, Ordering, Rank, WakerSlot};
 
 const STATE: usize = 0b11;
 const OPEN: usize = 0;
@@ -55,6 +55,7 @@ pub(crate) struct Anchor {
     parker: WakerSlot,
     /// Nodes in other hands, once the owner has ended.
     left: AtomicUsize,
+    rank: Rank,
     life: Life,
 }
 
@@ -122,6 +123,7 @@ impl Anchor {
                 word: AtomicUsize::new(OPEN),
                 parker: WakerSlot::new(),
                 left: AtomicUsize::new(0),
+                rank: Rank::new(),
                 life: Life::new(),
             })
         });
@@ -328,7 +330,7 @@ impl<'a> By<'a> {
             chain(node, &mut self.own);
             return false;
         }
-        let is_junior = std::ptr::from_ref(other).addr() < std::ptr::from_ref(anchor).addr();
+        let is_junior = other.rank.of(other) < anchor.rank.of(anchor);
         if is_junior && !cfg!(leno_bug = "everybody_acts") {
             chain(node, &mut self.kept);
             return false;

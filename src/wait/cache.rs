@@ -176,7 +176,7 @@ pub(super) unsafe fn named(number: usize) -> NonNull<Node> {
 
 /// Gives back what this thread has kept.
 #[cfg(any(leno_loom, leno_shuttle))]
-pub(super) fn clear() {
+pub(crate) fn clear() {
     sweep();
     // SAFETY: free nodes are this thread's alone.
     FREE.with(|free| free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) }));
