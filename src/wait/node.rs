@@ -36,7 +36,7 @@ use super::link::Hooks;
 use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::Word;
-use crate::prim::{AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
+use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
 const INLINE: usize = 3;
@@ -230,8 +230,14 @@ impl NodeRef {
     #[inline]
     fn finish(self, state: State) {
         let release = if cfg!(leno_bug = "done_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+        let word = &self.node().state;
+        if prim::MODEL {
+            // loom would let this store and the owner's swap each miss the other.
+            word.swap(state as u32, release);
+            return;
+        }
         // ORDERING: Release pairs with `state`.
-        self.node().state.store(state as u32, release);
+        word.store(state as u32, release);
     }
 
     /// The same, unless the owner has left.
