@@ -139,12 +139,13 @@ impl Anchor {
         loop {
             let next = match word & STATE {
                 OPEN => CLAIMED | chosen << NUMBER_SHIFT,
+                BUSY if cfg!(leno_bug = "claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
                 BUSY => self.chain(word, node),
                 _ => return Claiming::Over,
             };
             // ORDERING: AcqRel: see the header.
             match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if word & STATE == OPEN => return Claiming::Yes,
+                Ok(_) if next & STATE == CLAIMED => return Claiming::Yes,
                 Ok(_) => return Claiming::GivenBack,
                 Err(now) => word = now,
             }
@@ -171,6 +172,7 @@ impl Anchor {
             match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == OPEN => {
                     let waker = self.parker.take();
+                    self.life.touch();
                     // ORDERING: Release: the owner, who puts another one there, comes after this.
                     if self.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
                         // SAFETY: the owner has counted this visit.
@@ -186,6 +188,7 @@ impl Anchor {
 
     /// The waker; for whoever has claimed it.
     pub(super) fn take_parker(&self) -> Option<Waker> {
+        self.life.touch();
         self.parker.take()
     }
 
@@ -195,7 +198,7 @@ impl Anchor {
         match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Busied::Yes(GivenBack(0)),
             Err(word) if word & STATE == CLAIMED => Busied::Claimed(word >> NUMBER_SHIFT),
-            Err(word) if word & POKING != 0 => Busied::Later,
+            Err(word) if word & POKING != 0 && !cfg!(leno_bug = "busy_ignores_poking") => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
                 // ORDERING: as in `open`.
@@ -219,7 +222,7 @@ impl Anchor {
     /// Lets peers claim it again; gives what was given back meanwhile. For the owner, in BUSY.
     pub(crate) fn open(&self) -> GivenBack {
         let word = self.word.swap(OPEN, Ordering::AcqRel);
-        debug_assert_eq!(word & (STATE | POKING), BUSY);
+        debug_assert_eq!(word & (STATE | POKING), BUSY, "nobody claims it, or pokes it, in BUSY");
         if cfg!(leno_bug = "open_forgets_list") {
             return GivenBack(0);
         }
@@ -239,7 +242,7 @@ impl Anchor {
             let poking = word & POKING;
             match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == BUSY => {
-                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0)));
+                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted"))));
                 }
                 Ok(_) => return Ok((GivenBack(0), 0)),
                 Err(now) => word = now,
@@ -308,18 +311,20 @@ pub(crate) struct By<'a> {
     own_two: bool,
     /// Whom to wake once what was taken is safe.
     wakes: [Option<Waker>; 3],
+    /// The same, for a place that goes through many hands.
+    more: Vec<Waker>,
 }
 
 impl<'a> By<'a> {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By<'static> {
-        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
-        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None] }
+        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
     }
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
@@ -330,8 +335,7 @@ impl<'a> By<'a> {
             chain(node, &mut self.own);
             return false;
         }
-        let is_junior = other.rank.of(other) < anchor.rank.of(anchor);
-        if is_junior && !cfg!(leno_bug = "everybody_acts") {
+        if other.rank.of(other) < anchor.rank.of(anchor) {
             chain(node, &mut self.kept);
             return false;
         }
@@ -349,18 +353,21 @@ impl<'a> By<'a> {
         (GivenBack(std::mem::take(&mut self.own)), std::mem::take(&mut self.own_two))
     }
 
-    /// Has somebody woken in the end: at most three.
+    /// Has somebody woken in the end.
     #[inline]
     pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
         if waker.is_some() {
-            let place = self.wakes.iter_mut().find(|place| place.is_none());
-            *place.expect("nobody serves more than three") = waker;
+            match self.wakes.iter_mut().find(|place| place.is_none()) {
+                Some(place) => *place = waker,
+                None => self.more.extend(waker),
+            }
         }
     }
 
     /// Wakes whoever `other` was to wake.
     pub(crate) fn adopt(&mut self, mut other: By<'_>) {
         other.wakes.iter_mut().for_each(|waker| self.wakes(waker.take()));
+        self.more.append(&mut other.more);
     }
 
     /// Whether somebody is to be woken.
@@ -371,7 +378,7 @@ impl<'a> By<'a> {
 
     /// Wakes whoever is to be woken.
     pub(crate) fn wake(&mut self) {
-        wake_all(self.wakes.iter_mut().filter_map(Option::take));
+        wake_all(self.wakes.iter_mut().filter_map(Option::take).chain(std::mem::take(&mut self.more)));
     }
 
     /// Pokes the seniors whose nodes it has kept: it stands in their place, or has won, or is over.
