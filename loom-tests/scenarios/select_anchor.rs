@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::sync::Arc as StdArc;
 use std::task::Poll;
 
+use futures_core::future::FusedFuture as _;
 use leno::select::{Selected2, Selected3, foreign, select_biased as select};
-use leno::{Receiver, Sender, bounded, rendezvous};
+use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
 
 use super::scenarios::harness::thread;
 use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
@@ -211,10 +212,10 @@ fn two_pokes(drops: bool) {
     let closing = [a, b].map(|tx| thread::spawn(move || drop(tx)));
     if drops {
         drop(selecting);
-        closing.map(|closing| closing.join().unwrap());
+        closing.into_iter().for_each(|closing| closing.join().unwrap());
     } else {
         let early = poll(&mut selecting);
-        closing.map(|closing| closing.join().unwrap());
+        closing.into_iter().for_each(|closing| closing.join().unwrap());
         assert!(early.is_ready() || settle(&mut selecting).is_ready());
         drop(selecting);
     }
@@ -243,7 +244,7 @@ pub(crate) fn two_pokes_against_wait() {
         Selected2::First(closed) => assert!(closed.is_err()),
         Selected2::Second(received) => assert_eq!(received, Ok(2)),
     }
-    drop(sender.join().unwrap());
+    let _ = sender.join().unwrap();
 }
 
 /// Both sides of one channel in one select; what it did.
@@ -330,28 +331,49 @@ pub(crate) fn both_sides_dropped_against_recv() {
     both_sides_dropped(false);
 }
 
-/// Three selects on two channels, one of them on both sides: two meet, and the third learns of the end.
+/// Three selects on two channels: two of them meet, or the third one leaves too early.
 fn three_on_two() {
     let (a, a_rx) = rendezvous::<usize>();
     let (b, b_rx) = rendezvous::<usize>();
-    let parties = [
-        (a.clone(), 1, b_rx.clone()),
-        (b.clone(), 2, a_rx.clone()),
-        (a.clone(), 3, b_rx.clone()),
-    ];
+    let parties = [(a.clone(), 1, b_rx.clone()), (b.clone(), 2, a_rx.clone())];
     let parties = parties.map(|(tx, value, rx)| {
         thread::spawn(move || {
-            let done = match select((tx.send(value), rx.recv())).wait() {
-                Selected2::First(sent) => sent.map_or(9, |()| 0),
-                Selected2::Second(received) => received.unwrap_or(9),
-            };
-            tx.close();
-            rx.close();
-            done
+            let mut selecting = select((tx.send(value), rx.recv()));
+            match settle(&mut selecting) {
+                Poll::Ready(Selected2::First(sent)) => sent.map(|()| 0).ok(),
+                Poll::Ready(Selected2::Second(received)) => received.ok(),
+                Poll::Pending => {
+                    drop(selecting);
+                    // It was handed over all the same.
+                    rx.try_recv().ok().or(Some(8))
+                }
+            }
         })
     });
-    let done = parties.map(|party| party.join().unwrap());
-    assert!(matches!(done, [0, 1, 9] | [2, 0, 9] | [9, 0, 2] | [9, 3, 0]), "{done:?}");
+    let mut selecting = select((a.send(3), b_rx.recv()));
+    let here = match settle(&mut selecting) {
+        Poll::Ready(Selected2::First(sent)) => sent.map(|()| 0).ok(),
+        Poll::Ready(Selected2::Second(received)) => received.ok(),
+        Poll::Pending => Some(9),
+    };
+    let [one, two] = parties.map(|party| party.join().unwrap().unwrap());
+    let here = if here == Some(9) {
+        match settle(&mut selecting) {
+            Poll::Ready(Selected2::First(sent)) => sent.map_or(9, |()| 0),
+            Poll::Ready(Selected2::Second(received)) => received.unwrap(),
+            Poll::Pending => 9,
+        }
+    } else {
+        here.unwrap()
+    };
+    // Whoever has received has done so from one that has sent, or has left while it was sending.
+    let done = [one, two, here];
+    let received: Vec<usize> = done.into_iter().filter(|done| (1..4).contains(done)).collect();
+    assert!(received.len() <= 1, "each of them takes part once, and two of them are on one side: {done:?}");
+    for value in received {
+        assert!(matches!(done[value - 1], 0 | 8), "{done:?}");
+    }
+    drop(selecting);
     a.assert_valid();
     b.assert_valid();
 }
@@ -421,10 +443,14 @@ pub(crate) fn places_against_close() {
     }
     // It is closed and empty: so it stays.
     let before = got;
-    got += receiver.join().unwrap();
+    let first = receiver.join().unwrap();
+    got += first;
     assert!(rx.try_recv().is_err(), "a value came after the end ({before})");
     match settle(&mut selecting) {
-        Poll::Ready(Selected2::First(sent)) => assert_eq!(got, if sent.is_ok() { 3 } else { 1 }),
+        Poll::Ready(Selected2::First(sent)) => {
+            assert_eq!(got, if sent.is_ok() { 3 } else { 1 });
+            assert!(sent.is_err() || first == 1, "it had no room before the end");
+        }
         _ => panic!("the channel is closed"),
     }
     drop(selecting);
@@ -485,8 +511,12 @@ fn in_line(select_is: usize, drops: bool) {
             assert!(poll(plain.next().unwrap()).is_pending());
         }
     }
-    let given = [values.make(1), values.make(2)];
-    let sender = thread::spawn(move || (given.map(|value| tx.try_send(value).is_ok()), tx));
+    // To a select that is polled the third one goes, in many.
+    let given: Vec<_> = (0..if drops { 2 } else { 3 }).map(|number| values.make(number)).collect();
+    let sender = thread::spawn(move || {
+        let sent: Vec<bool> = given.into_iter().map(|value| tx.try_send(value).is_ok()).collect();
+        (sent, tx)
+    });
     if drops {
         drop(selecting);
         let (sent, tx) = sender.join().unwrap();
@@ -500,7 +530,7 @@ fn in_line(select_is: usize, drops: bool) {
         let (sent, tx) = sender.join().unwrap();
         early = early || settle(&mut selecting).is_ready();
         let got = receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
-        assert_eq!(usize::from(early) + got, sent.into_iter().filter(|sent| *sent).count());
+        assert_eq!(usize::from(early) + got, sent.iter().filter(|sent| **sent).count());
         assert!(sent[0] || sent[1], "somebody waits");
         drop((selecting, receiving));
         tx.assert_valid();
@@ -661,4 +691,113 @@ pub(crate) fn watching_against_close() {
     }
     drop(selecting);
     b_rx.assert_valid();
+}
+
+/// A channel of capacity 4, which is no ring in models, and is full.
+fn full_channel() -> (Sender<usize>, Receiver<usize>) {
+    let (tx, rx) = bounded(4);
+    (0..4).for_each(|value| tx.try_send(value).unwrap());
+    (tx, rx)
+}
+
+/// A select waits for room in a channel that is no ring, and another send behind it: it is polled while two receive.
+pub(crate) fn room_against_poll() {
+    let (tx, rx) = full_channel();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((tx.send(4), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let mut sending = tx.send(5);
+    assert!(poll(&mut sending).is_pending());
+    let receiver = thread::spawn(move || ((rx.try_recv(), rx.try_recv()), rx));
+    let early = poll(&mut selecting);
+    let (received, rx) = receiver.join().unwrap();
+    assert_eq!(received, (Ok(0), Ok(1)));
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    assert_eq!(outcome, Poll::Ready(Selected2::First(Ok(()))));
+    assert_eq!(settle(&mut sending), Poll::Ready(Ok(())));
+    drop((selecting, sending));
+    assert_eq!(rx.len(), 4);
+    rx.assert_valid();
+}
+
+/// The same while the select is dropped: the room is the next one's.
+pub(crate) fn room_against_drop() {
+    let (tx, rx) = full_channel();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((tx.send(4), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let mut sending = tx.send(5);
+    let woken = Woken::new();
+    assert!(poll_with(&mut sending, &woken).is_pending());
+    let receiver = thread::spawn(move || (rx.try_recv(), rx));
+    drop(selecting);
+    let (received, rx) = receiver.join().unwrap();
+    assert_eq!(received, Ok(0));
+    let sent = settle(&mut sending).is_ready();
+    drop(sending);
+    assert_eq!(rx.len(), 4, "the room was used");
+    assert_eq!(woken.count() > 0, sent);
+    (1..4).for_each(|value| assert_eq!(rx.try_recv(), Ok(value)));
+    assert_eq!(rx.try_recv(), Ok(if sent { 5 } else { 4 }));
+    rx.assert_valid();
+}
+
+/// A select receives from a channel without a bound, first in line, and is dropped while values come: those behind it get
+/// them.
+pub(crate) fn unbounded_against_drop() {
+    let (tx, rx) = unbounded();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let mut selecting = select((rx.recv(), b_rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let mut receiving = rx.recv();
+    let woken = Woken::new();
+    assert!(poll_with(&mut receiving, &woken).is_pending());
+    let sender = thread::spawn(move || (tx.try_send(1), tx));
+    drop(selecting);
+    let (sent, _tx) = sender.join().unwrap();
+    sent.unwrap();
+    assert!(woken.count() > 0, "there is a value");
+    assert_eq!(settle(&mut receiving), Poll::Ready(Ok(1)));
+    drop(receiving);
+    rx.assert_valid();
+}
+
+/// A receiver that is about to give a place away finds senders and receivers that wait: it serves them all.
+pub(crate) fn a_place_for_many() {
+    let (tx, rx) = bounded(1);
+    let large = |number: u8| [number; 1000];
+    tx.try_send(large(0)).unwrap();
+    let mut sending = [tx.send(large(1)), tx.send(large(2))];
+    for sending in &mut sending {
+        assert!(poll(sending).is_pending());
+    }
+    let own = rx.clone();
+    let receiver = thread::spawn(move || own.try_recv().ok().map(|value| value[0]));
+    let mut receiving = [rx.recv(), rx.recv()];
+    let mut got: Vec<u8> = receiving
+        .iter_mut()
+        .filter_map(|receiving| match poll(receiving) {
+            Poll::Ready(received) => Some(received.unwrap()[0]),
+            Poll::Pending => None,
+        })
+        .collect();
+    got.extend(receiver.join().unwrap());
+    for receiving in &mut receiving {
+        if !receiving.is_terminated() {
+            if let Poll::Ready(received) = settle(receiving) {
+                got.push(received.unwrap()[0]);
+            }
+        }
+    }
+    drop(receiving);
+    while let Ok(value) = rx.try_recv() {
+        got.push(value[0]);
+    }
+    for sending in &mut sending {
+        assert!(settle(sending).is_ready());
+    }
+    got.sort_unstable();
+    assert_eq!(got, [0, 1, 2]);
+    drop(sending);
+    rx.assert_valid();
 }

@@ -19,14 +19,14 @@ models! { select_anchor:
     close_against_claim_and_drop
     two_pokes_against_poll
     two_pokes_against_drop
-    two_pokes_against_wait
+    two_pokes_against_wait - 1
     both_sides_against_receiver
     both_sides_against_both
     both_sides_against_close
     both_sides_dropped_against_send
     both_sides_dropped_against_recv
-    three_selects_on_two_channels
-    three_selects_on_two_channels_the_younger
+    three_selects_on_two_channels - 2
+    three_selects_on_two_channels_the_younger - 1
     places_against_receivers
     places_against_sender
     places_against_close
@@ -46,4 +46,8 @@ models! { select_anchor:
     unlock_against_claim
     fair_unlock_against_claim
     watching_against_close
+    room_against_poll
+    room_against_drop
+    unbounded_against_drop
+    a_place_for_many
 }

@@ -63,7 +63,7 @@ use std::mem::MaybeUninit;
 
 use super::shared::{CLOSED, RETURNED, Shared, Step};
 use super::{RecvError, SendError};
-use crate::prim::{self, AtomicU32, Ordering, RING_SLOTS, UnsafeCell};
+use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
 use crate::wait::{By, Claim, Primitive, REST_SHIFT, SENDERS, Word};
 
@@ -81,9 +81,6 @@ pub(super) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// The most memory that a ring takes.
-const MAX_BYTES: usize = 256 << 10;
-
 const PUBLISH: Ordering =
     if cfg!(leno_bug = "publish_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 
@@ -95,7 +92,7 @@ impl<T> Slot<T> {
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
     pub(super) fn ring(capacity: usize) -> Option<usize> {
         let slots = if capacity == 0 { 0 } else { (capacity + 1).checked_next_power_of_two()? };
-        let is_small = capacity <= RING_SLOTS && (slots * size_of::<Self>() <= MAX_BYTES || slots == 0);
+        let is_small = capacity <= RING_SLOTS && (slots * size_of::<Self>() <= RING_BYTES || slots == 0);
         is_small.then_some(slots)
     }
 

@@ -86,6 +86,7 @@ pub(crate) fn named<T>(_: usize) -> *mut T {
 
 pub(crate) const BLOCK_SLOTS: usize = 32;
 pub(crate) const RING_SLOTS: usize = 255;
+pub(crate) const RING_BYTES: usize = 256 << 10;
 pub(crate) const FEW_CELLS: usize = 8;
 
 /// `std::sync::Mutex` that ignores poisoning.

@@ -246,7 +246,7 @@ impl Driver {
             return Looked::Claimed(number);
         }
         let foreign = order.indices().any(|index| !arms.is_off(index) && arms.arm(index).is_foreign());
-        let parked = anchor.parked_by(cx.waker());
+        let parked = anchor.parked_by(cx.waker()) || cfg!(leno_bug = "select_keeps_its_waker");
         let to_do = order.indices().any(|index| self.is_to_do(arms, index));
         if parked && !foreign && !to_do && !anchor.is_poked() {
             return Looked::Nothing;
@@ -590,7 +590,7 @@ impl Driver {
         let index = self.claimed_branch(number);
         let node = self.branches[index].node.take().expect("it was found by its node");
         // A peer that is not through may still look at the anchor.
-        let others = usize::from(node.as_ref().state() == State::Open);
+        let others = usize::from(node.as_ref().state() == State::Open && !cfg!(leno_bug = "adopted_is_not_counted"));
         if others == 0 {
             node.detach();
         }

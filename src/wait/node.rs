@@ -475,7 +475,7 @@ impl Waiter {
 
     /// Gives up the node of a branch that has lost and that a peer has popped.
     pub(crate) fn part(self) {
-        if self.0.part() {
+        if self.0.part() || cfg!(leno_bug = "owner_does_not_part") {
             self.free();
         }
     }
@@ -523,7 +523,7 @@ impl Popped {
         let node = self.node;
         let chosen = match self.two {
             // SAFETY: popped; the pair was named before TWO was raised, and both live as long as the select waits.
-            Some(own) if own != side => unsafe { NodeRef::named(node.next() as usize) },
+            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe { NodeRef::named(node.next() as usize) },
             _ => node,
         };
         if !by.may_claim(anchor, node, self.two.is_some()) {
