@@ -27,7 +27,9 @@
 //! | `WakerSlot` | a place for one waker, whose owner may compare it while somebody else takes it |
 //! | `MODEL` | whether this is a model |
 //! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |
-//! | `BLOCK_SLOTS`, `RING_SLOTS`, `FEW_CELLS` | slots of a block, the largest capacity of a ring, cells of the small array; few in models, whose values are few |
+//! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
+//! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
+//! | `FEW_CELLS` | cells of the small array behind the first waiter; one in models, so that the third waits in the list |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]

@@ -19,7 +19,7 @@ pub(crate) fn publish_against_register((tx, rx): (Sender<usize>, Receiver<usize>
 }
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.
-pub(crate) fn notified_and_dropped((tx, rx): (Sender<usize>, Receiver<usize>)) {
+pub(crate) fn handed_and_dropped((tx, rx): (Sender<usize>, Receiver<usize>)) {
     let mut first = rx.recv();
     assert!(poll(&mut first).is_pending());
     let other = rx.clone();

@@ -1,6 +1,6 @@
 //! Runs a scenario under shuttle's random and PCT schedulers.
 
-use leno::model::lives;
+use leno::model::{end_nodes, lives};
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::Mutex;
 pub(crate) use shuttle::sync::atomic;
@@ -13,6 +13,7 @@ pub(crate) fn check(name: &str, _fewer: usize, scenario: impl Fn() + Send + Sync
     let checked = move || {
         let before = lives();
         scenario();
+        end_nodes();
         assert_eq!(lives(), before, "nodes have leaked");
     };
     let checked = std::sync::Arc::new(checked);

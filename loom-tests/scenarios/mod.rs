@@ -13,6 +13,7 @@ pub(crate) mod harness;
 
 pub(crate) mod buffered;
 pub(crate) mod support;
+pub(crate) mod table;
 
 /// A test for each scenario of a module. `scenario - 1`: a large one, which loom explores with one preemption fewer
 /// than it is asked for.

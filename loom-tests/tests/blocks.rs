@@ -18,10 +18,10 @@ models! { blocks:
     a_sender_behind_two_receivers
     two_receivers_in_a_block
     two_receivers_and_a_sender_at_a_boundary
-    notified_and_dropped
+    handed_and_dropped
     room_for_one
     room_against_register
-    two_movers
+    two_places - 1
     close_after_send
     close_at_a_boundary
     publish_against_discard

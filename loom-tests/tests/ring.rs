@@ -9,21 +9,13 @@ models! { ring:
     publish_against_register
     room_against_register
     two_values_through_one_place
-    notified_and_dropped
-    notified_in_vain
+    handed_and_dropped
     cancelled_sender_against_room
-    two_movers
-    register_against_lifted_gate - 1
-    join_against_lowered_bell
-    publish_against_lowered_bell - 1
+    two_refills
+    handed_to_two
+    handed_to_two_of_three
     close_after_send
     close_against_waiting_sender
-    close_against_mover
+    close_against_refill
     publish_against_discard
-    overtaking_at_the_gate
-    waiting_at_a_lifted_gate - 1
-    leaving_a_lifted_gate_unlooked - 1
-    leaving_a_lifted_gate_after_a_look - 1
-    notified_twice
-    notified_twice_and_dropped
 }

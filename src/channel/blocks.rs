@@ -47,10 +47,9 @@
 //!
 //! # Wrapping
 //!
-//! Positions wrap. A channel holds [`LIMIT`] values at most, whatever its capacity, so that what is before and what
-//! is behind can be told apart. On 64-bit machines no position ever comes back; on 32-bit machines one does, after
-//! 2^27 operations, and an operation that is suspended for as long, to within a channel's capacity, between a look
-//! and its compare-exchange, or between a look and noting what it has seen, would take the one for the other.
+//! Positions have 36 bits, and wrap. A channel holds less than 2^35 values, so that what is before and what is behind can
+//! be told apart. An operation that is suspended for 2^36 others exactly, between a look and its compare-exchange, would
+//! take the one position for the other.
 //!
 //! # Orderings
 //!

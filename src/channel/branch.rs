@@ -86,6 +86,10 @@ impl<T> Branch for Send<T> {
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, by)
     }
 
+    fn is_unsure(&self) -> bool {
+        self.shared().is_unsure(End::Sender)
+    }
+
     fn stow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
         unsafe { node.put(self.value.assume_init_read()) };
@@ -134,6 +138,10 @@ impl<T> Branch for Recv<T> {
 
     fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
         self.shared().try_recv(by)
+    }
+
+    fn is_unsure(&self) -> bool {
+        self.shared().is_unsure(End::Receiver)
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {

@@ -34,7 +34,7 @@ use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
 use super::room::{Room, Taken};
-use super::shared::{CLOSED, Shared, Step};
+use super::shared::{CLOSED, End, RETURNED, Shared, Step};
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
@@ -63,6 +63,14 @@ impl<T> Linked<T> {
         self.blocks.front.head.load(Ordering::Acquire) >> REST_SHIFT
     }
 
+    /// Claims the slot at `head`.
+    #[inline(always)]
+    fn move_head(&self, head: u64) -> bool {
+        let next = head.wrapping_add(1 << REST_SHIFT);
+        // ORDERING: AcqRel orders receivers with each other.
+        self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     /// A version.
     pub(super) fn new_stay(&self) -> u64 {
         (self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS) & ((1 << REST_BITS) - 1)
@@ -78,6 +86,40 @@ impl<T> Linked<T> {
 }
 
 impl<T> Shared<T> {
+    /// As `quick_send`, of an unbounded channel.
+    #[inline]
+    pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
+        let Some(linked) = self.linked() else { return false };
+        let word = self.guess();
+        if !word.is_free() || word.has(CLOSED) {
+            return false;
+        }
+        let Some(block) = linked.blocks.room(word.0) else { return false };
+        if !self.cas(word, word.plus(1)) {
+            return false;
+        }
+        // SAFETY: claimed; the caller gives the value up.
+        unsafe { linked.blocks.put(word.0, block, value.assume_init_read(), self.line.word()) };
+        true
+    }
+
+    /// As `quick_recv`, of an unbounded channel.
+    #[inline]
+    pub(super) fn quick_take(&self) -> Option<T> {
+        let linked = self.linked()?;
+        // The word itself, not a guess: the exchange is that of the head.
+        if self.line.load().has(RETURNED) {
+            return None;
+        }
+        let head = linked.blocks.front.head.load(Ordering::Acquire);
+        let block = linked.blocks.value(head)?;
+        if !linked.move_head(head) {
+            return None;
+        }
+        // SAFETY: claimed, and published.
+        Some(unsafe { linked.blocks.take(head, block) })
+    }
+
     pub(super) fn send_linked(
         &self,
         linked: &Linked<T>,
@@ -86,7 +128,8 @@ impl<T> Shared<T> {
         by: &mut By<'_>,
     ) -> Step<Result<(), SendError<T>>> {
         let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
-        if word.serves(0) && !word.has(CLOSED) {
+        // (Senders that wait while a receiver does wait for a place that is being given to them.)
+        if word.serves(0) && !word.has(CLOSED) && room.line().load().is_free() {
             return self.hand_over(word, value, by);
         }
         match room.take() {
@@ -99,16 +142,12 @@ impl<T> Shared<T> {
             Taken::Yes => {}
         }
         loop {
-            match self.put(linked, self.line.load(), value, by) {
-                Step::Ready(sent) => {
-                    if sent.is_ok() && by.has_wakes() {
-                        // It was handed over, and needs no place.
-                        self.release(linked, by);
-                    }
-                    return Step::Ready(sent);
-                }
-                _ => {}
+            let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
+            if sent.is_ok() && by.has_wakes() {
+                // It was handed over, and needs no place.
+                self.release(linked, by);
             }
+            return Step::Ready(sent);
         }
     }
 
@@ -149,9 +188,7 @@ impl<T> Shared<T> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
-            let next = head.wrapping_add(1 << REST_SHIFT);
-            // ORDERING: AcqRel orders receivers with each other.
-            if heads.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            if !linked.move_head(head) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.
@@ -174,6 +211,21 @@ impl<T> Shared<T> {
             };
         }
         if linked.blocks.bring_value(head) { Step::Lost } else { Step::Busy }
+    }
+
+    /// Whether a bounded channel may be neither full nor empty, though it seemed to be: a place is taken before a value comes
+    /// and given back after it has gone, so that the two are apart for a few instructions.
+    #[cold]
+    pub(super) fn is_unsure(&self, end: End) -> bool {
+        let Some(linked) = self.linked() else { return false };
+        let Some(room) = &linked.room else { return false };
+        match end {
+            End::Receiver => !room.is_whole(),
+            End::Sender => {
+                let word = self.line.load();
+                linked.len(word) < room.capacity || self.line.load() != word
+            }
+        }
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.

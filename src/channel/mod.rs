@@ -30,7 +30,8 @@
 //! # Order
 //!
 //! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
-//! served in the order in which they began to wait.
+//! served in the order in which they began to wait: what is sent while a receiver waits is handed to the first of them, and
+//! what is received while a sender waits lets the value of the first of those in, at that moment.
 //!
 //! # Closing
 //!

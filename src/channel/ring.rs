@@ -140,7 +140,7 @@ impl<T> Shared<T> {
 
     /// The word, as far as is known.
     #[inline(always)]
-    fn guess(&self) -> Word {
+    pub(super) fn guess(&self) -> Word {
         if prim::MODEL {
             return self.line.load();
         }
@@ -153,7 +153,7 @@ impl<T> Shared<T> {
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.guess();
         if !word.is_free() || word.has(CLOSED) || self.ring_len(word) >= self.bound.capacity {
-            return false;
+            return self.is_unbounded() && self.quick_put(value);
         }
         let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
@@ -174,7 +174,7 @@ impl<T> Shared<T> {
         let len = self.ring_len(word);
         // (No length is within a capacity of 0, whatever the rest of the word says.)
         if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
-            return None;
+            return if self.is_unbounded() { self.quick_take() } else { None };
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
@@ -272,7 +272,9 @@ impl<T> Shared<T> {
         if behind.is_full() && !cfg!(leno_bug = "refill_unchecked") {
             return Step::Busy;
         }
-        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else { return Step::Lost };
+        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
+            return Step::Lost;
+        };
         // SAFETY: claimed, and full.
         let value = unsafe { slot.empty() };
         let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
@@ -336,4 +338,3 @@ fn wait_for(is_so: impl Fn() -> bool) {
         pauses += 1;
     }
 }
-

@@ -30,8 +30,17 @@ const MOST: u64 = (1 << (REST_BITS - 1)) - 1;
 
 impl Room {
     pub(super) fn new(capacity: usize) -> Room {
-        let places = (capacity as u64).min(MOST);
-        Room { line: Line::new(places << REST_SHIFT), capacity, stays: AtomicU64::new(0) }
+        Room {
+            line: Line::new((capacity as u64).min(MOST) << REST_SHIFT),
+            capacity,
+            stays: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether all places are left.
+    pub(super) fn is_whole(&self) -> bool {
+        let word = self.line.load();
+        word.is_free() && word.rest() == (self.capacity as u64).min(MOST)
     }
 
     pub(super) fn take(&self) -> Taken {

@@ -18,8 +18,8 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
 use super::linked::Linked;
-use super::room::Room;
 use super::ring::Slot;
+use super::room::Room;
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
@@ -53,9 +53,12 @@ pub(super) struct Shared<T> {
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
     pub(super) capacity: u32,
-    /// The slots, less one.
+    /// The slots, less one; or [`UNBOUNDED`].
     pub(super) mask: u32,
 }
+
+/// Of a channel that has no bound, in the place of the mask.
+const UNBOUNDED: u32 = u32::MAX;
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,11 +213,14 @@ impl<T> Shared<T> {
             (Some(capacity), Some(slots)) => {
                 Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
             }
+            (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
             _ => Bound { capacity: 0, mask: 0 },
         };
         let (layout, at) = Self::layout(slots);
         // SAFETY: the layout has a size.
-        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else { handle_alloc_error(layout) };
+        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else {
+            handle_alloc_error(layout)
+        };
         // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
             let linked = shared.byte_add(at).cast::<Linked<T>>();
@@ -242,6 +248,11 @@ impl<T> Shared<T> {
     pub(super) fn linked(&self) -> Option<&Linked<T>> {
         // SAFETY: it lives as long as the channel.
         self.linked.map(|linked| unsafe { linked.as_ref() })
+    }
+
+    #[inline(always)]
+    pub(super) fn is_unbounded(&self) -> bool {
+        self.bound.mask == UNBOUNDED
     }
 
     fn room(&self) -> Option<&Room> {
@@ -352,11 +363,18 @@ impl<T> Shared<T> {
 
     /// Sends, if that is possible now; the value is gone if it is `Ready`.
     #[inline(never)]
-    pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<Result<(), SendError<T>>> {
-        let attempt = self.attempts(|word, by| match self.linked() {
-            None => self.send_step(word, value, by),
-            Some(linked) => self.send_linked(linked, word, value, by),
-        }, by);
+    pub(super) fn try_send(
+        &self,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Attempt<Result<(), SendError<T>>> {
+        let attempt = self.attempts(
+            |word, by| match self.linked() {
+                None => self.send_step(word, value, by),
+                Some(linked) => self.send_linked(linked, word, value, by),
+            },
+            by,
+        );
         if let Attempt::Ready(Err(_)) = attempt {
             self.finish_close();
         }
@@ -365,15 +383,18 @@ impl<T> Shared<T> {
 
     #[inline(never)]
     pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
-        let attempt = self.attempts(|word, by| {
-            if word.has(RETURNED) {
-                return self.recv_returned();
-            }
-            match self.linked() {
-                None => self.recv_step(word, by),
-                Some(linked) => self.recv_linked(linked, word, by),
-            }
-        }, by);
+        let attempt = self.attempts(
+            |word, by| {
+                if word.has(RETURNED) {
+                    return self.recv_returned();
+                }
+                match self.linked() {
+                    None => self.recv_step(word, by),
+                    Some(linked) => self.recv_linked(linked, word, by),
+                }
+            },
+            by,
+        );
         if let Attempt::Ready(Err(_)) = attempt {
             self.finish_close();
         }
@@ -416,7 +437,7 @@ impl<T> Shared<T> {
                 // SAFETY: REDIRECT: an address.
                 let to = unsafe { node.take::<NodeRef>() };
                 if !cfg!(leno_bug = "redirect_is_dropped") {
-                    self.give_back(to, RETURNED, true);
+                    self.give_back(to, RETURNED, false);
                 }
                 Step::Lost
             }
@@ -503,10 +524,11 @@ impl<T> Shared<T> {
 
     /// Whether this call closed the channel.
     pub(super) fn close(&self) -> bool {
-        if let Some(room) = self.room() {
-            shut(room);
-        }
-        let first = shut(self);
+        // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
+        let first = match self.room() {
+            Some(room) => shut(room),
+            None => shut(self),
+        };
         self.finish_close();
         first
     }
@@ -530,6 +552,7 @@ impl<T> Shared<T> {
     #[inline(never)]
     fn finish_close_slowly(&self) {
         let mut told = Told::<T> { wakers: Vec::new(), values: Vec::new() };
+        shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
         if let Some(room) = self.room() {
@@ -665,4 +688,3 @@ fn shut<P: Primitive>(primitive: &P) -> bool {
         }
     }
 }
-

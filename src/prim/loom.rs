@@ -6,20 +6,20 @@ mod counter;
 mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
-#[path = "waker_slot_model.rs"]
-mod waker_slot;
 #[cfg(not(leno_epoch))]
 #[path = "stub.rs"]
 mod stub;
+#[path = "waker_slot_model.rs"]
+mod waker_slot;
 
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
-pub(crate) use waker_slot::WakerSlot;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 pub(crate) use quarantine::{free, keep};
+pub(crate) use waker_slot::WakerSlot;
 
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;

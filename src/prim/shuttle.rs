@@ -8,19 +8,19 @@ mod counter;
 mod handle;
 #[path = "quarantine.rs"]
 mod quarantine;
-#[path = "waker_slot_model.rs"]
-mod waker_slot;
 #[path = "stub.rs"]
 mod stub;
+#[path = "waker_slot_model.rs"]
+mod waker_slot;
 
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
-pub(crate) use waker_slot::WakerSlot;
 pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use waker_slot::WakerSlot;
 
 use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.

@@ -29,6 +29,9 @@ pub trait Arm {
     /// Whether it can only be polled.
     fn is_foreign(&self) -> bool;
 
+    /// Whether nothing was begun with the operation.
+    fn is_fresh(&mut self) -> bool;
+
     /// Ends a wait that the operation began as a future of its own. True: it had completed, then or in a select before,
     /// which was left or panicked before it could say so.
     fn start(&mut self) -> bool;
@@ -61,6 +64,10 @@ pub trait Arm {
     /// be polled again. What was sent stays sent, and its outcome here.
     fn discard(&mut self);
 
+    /// It was told to look, and does so.
+    fn told(&mut self);
+
+    /// It was told to look, and leaves.
     fn pass_on(&mut self);
 }
 
@@ -76,6 +83,9 @@ pub trait Arms {
     fn count(&self) -> usize;
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
+
+    /// Whether nothing was begun with any of the operations.
+    fn are_fresh(&mut self) -> bool;
 
     /// Whether it takes no part.
     fn is_off(&self, _index: usize) -> bool {
@@ -134,6 +144,11 @@ impl<O: Operated> Arm for Claimed<O> {
         false
     }
 
+    #[inline]
+    fn is_fresh(&mut self) -> bool {
+        self.output.is_none() && self.future.operation().is_fresh()
+    }
+
     fn start(&mut self) -> bool {
         if self.output.is_some() {
             return true;
@@ -147,7 +162,12 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
-        let attempt = self.future.operation().attempt_by(by).map(|output| self.output = Some(output));
+        let operation = self.future.operation();
+        if let Some(output) = operation.quick() {
+            self.output = Some(output);
+            return Attempt::Ready(());
+        }
+        let attempt = operation.attempt_by(by).map(|output| self.output = Some(output));
         // The outcome is in its place, should a waker panic.
         if by.has_wakes() {
             by.wake();
@@ -211,6 +231,10 @@ impl<O: Operated> Arm for Claimed<O> {
         }
     }
 
+    fn told(&mut self) {
+        self.future.operation().branch_mut().told();
+    }
+
     fn pass_on(&mut self) {
         self.future.operation().branch_mut().pass_on();
     }
@@ -218,6 +242,10 @@ impl<O: Operated> Arm for Claimed<O> {
 
 impl<F: Future + Unpin> Arm for Polled<F> {
     fn is_foreign(&self) -> bool {
+        true
+    }
+
+    fn is_fresh(&mut self) -> bool {
         true
     }
 
@@ -259,6 +287,8 @@ impl<F: Future + Unpin> Arm for Polled<F> {
 
     fn discard(&mut self) {}
 
+    fn told(&mut self) {}
+
     fn pass_on(&mut self) {}
 }
 
@@ -299,6 +329,11 @@ macro_rules! tuples {
                     $($index => &mut self.$index,)+
                     _ => unreachable!("a select has no branch {index}"),
                 }
+            }
+
+            #[inline]
+            fn are_fresh(&mut self) -> bool {
+                $(self.$index.is_fresh())&&+
             }
         }
     )+};

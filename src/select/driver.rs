@@ -56,6 +56,8 @@ pub(super) struct Driver {
     branches: Registrations,
     /// Whether the operations were borrowed from the futures that they are of.
     started: bool,
+    /// Whether there are foreign futures among them.
+    foreign: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
     adopted: Option<usize>,
 }
@@ -66,6 +68,7 @@ pub(super) struct Driver {
 struct Registrations {
     first: Option<[Registration; INLINE]>,
     more: Vec<Registration>,
+    count: usize,
 }
 
 /// How one branch stands.
@@ -75,34 +78,33 @@ struct Registration {
     node: Option<Waiter>,
     stage: Stage,
     /// The branch on the other side for which its node stands, too.
-    partner: Option<usize>,
+    partner: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// To be looked at, or to be registered.
+    /// It is off, or a foreign future.
     #[default]
+    Never,
+    /// To be looked at, or to be registered.
     ToDo,
     /// The same; a peer has told it to look.
     Told,
     /// In its line, or in a peer's hands.
     Waits,
     /// The node of this branch stands for it, as one of its two sides or beside those.
-    Covered(usize),
+    Covered(u32),
 }
 
 impl Registrations {
     fn make_room(&mut self, count: usize) {
         self.first.get_or_insert_default();
         self.more.resize_with(count.saturating_sub(INLINE), Registration::default);
+        self.count = count;
     }
 
     fn iter_mut(&mut self) -> impl Iterator<Item = &mut Registration> {
-        self.first.iter_mut().flatten().chain(&mut self.more)
-    }
-
-    fn len(&self) -> usize {
-        self.first.as_ref().map_or(0, |first| first.len() + self.more.len())
+        self.first.iter_mut().flatten().chain(&mut self.more).take(self.count)
     }
 }
 
@@ -142,11 +144,12 @@ enum Looked {
 #[inline]
 fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
+    let mut by = By::plain();
     for index in order.indices() {
         if arms.is_off(index) {
             continue;
         }
-        match arms.arm(index).attempt(&mut By::plain(), cx) {
+        match arms.arm(index).attempt(&mut by, cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Wait => {}
             Attempt::Again => looked = Looked::Again,
@@ -162,11 +165,10 @@ impl Driver {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let order = Order::new(biased, arms.count());
         let looked = match self.adopted {
             Some(_) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
-            None if self.anchor.is_some() => self.look_again(arms, order, cx),
-            None => self.look_first(arms, order, cx),
+            None if self.anchor.is_some() => self.look_again(arms, biased, cx),
+            None => self.look_first(arms, biased, cx),
         };
         match looked {
             Looked::Won(winner) => return Poll::Ready(winner),
@@ -218,39 +220,56 @@ impl Driver {
     }
 
     /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed.
+    #[inline]
     fn start(&mut self, arms: &mut dyn Arms, order: Order) -> Option<usize> {
-        self.started = true;
+        if std::mem::replace(&mut self.started, true) || arms.are_fresh() {
+            return None;
+        }
         order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start())
     }
 
-    fn look_first(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
-        if !self.started {
-            if let Some(winner) = self.start(arms, order) {
-                return Looked::Won(winner);
-            }
-        }
-        if let Looked::Won(winner) = look_at_all(arms, order, cx) {
+    #[inline]
+    fn look_first(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
+        let order = Order::new(biased, arms.count());
+        if let Some(winner) = self.start(arms, order) {
             return Looked::Won(winner);
         }
+        match look_at_all(arms, order, cx) {
+            Looked::Won(winner) => Looked::Won(winner),
+            _ => self.begin_to_wait(arms, order, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_to_wait(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
         self.branches.make_room(arms.count());
-        if order.indices().all(|index| arms.is_off(index) || arms.arm(index).is_foreign()) {
+        let mut waits = false;
+        self.foreign = false;
+        for index in 0..arms.count() {
+            let is_off = arms.is_off(index);
+            let is_foreign = !is_off && arms.arm(index).is_foreign();
+            self.foreign |= is_foreign;
+            let to_do = !is_off && !is_foreign;
+            waits |= to_do;
+            self.branches[index].stage = if to_do { Stage::ToDo } else { Stage::Never };
+        }
+        if !waits {
             return Looked::Nothing;
         }
         self.anchor = Some(Anchor::new(cx.waker().clone()));
         self.go_on(arms, order, cx, false, false)
     }
 
-    fn look_again(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+    fn look_again(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
         let anchor = self.anchor.as_ref().expect("it waits");
         if let Some(number) = anchor.claimed() {
             return Looked::Claimed(number);
         }
-        let foreign = order.indices().any(|index| !arms.is_off(index) && arms.arm(index).is_foreign());
         let parked = anchor.parked_by(cx.waker()) || cfg!(leno_bug = "select_keeps_its_waker");
-        let to_do = order.indices().any(|index| self.is_to_do(arms, index));
-        if parked && !foreign && !to_do && !anchor.is_poked() {
+        if parked && !self.foreign && !anchor.is_poked() && !self.is_anything_to_do() {
             return Looked::Nothing;
         }
+        let order = Order::new(biased, arms.count());
         let waker = (!parked).then(|| cx.waker().clone());
         let given_back = match anchor.busy() {
             Busied::Yes(given_back) => given_back,
@@ -259,14 +278,17 @@ impl Driver {
         };
         let before = waker.and_then(|waker| anchor.park(waker));
         self.take_back(arms, given_back);
-        let looked = self.go_on(arms, order, cx, true, foreign);
+        let looked = self.go_on(arms, order, cx, true, self.foreign);
         drop(before);
         looked
     }
 
-    fn is_to_do(&self, arms: &mut dyn Arms, index: usize) -> bool {
-        let is_in_line = matches!(self.branches[index].stage, Stage::Waits | Stage::Covered(_));
-        !is_in_line && !arms.is_off(index) && !arms.arm(index).is_foreign()
+    fn is_to_do(&self, index: usize) -> bool {
+        matches!(self.branches[index].stage, Stage::ToDo | Stage::Told)
+    }
+
+    fn is_anything_to_do(&self) -> bool {
+        (0..self.branches.count).any(|index| self.is_to_do(index))
     }
 
     /// Sees to what is to do. A panic of foreign code from here on leaves the anchor BUSY, which `leave` copes with.
@@ -295,7 +317,7 @@ impl Driver {
                 looked
             }
             // Something was given back at the very end.
-            Looked::Nothing if (0..arms.count()).any(|index| self.is_to_do(arms, index)) => Looked::Again,
+            Looked::Nothing if self.is_anything_to_do() => Looked::Again,
             looked => looked,
         }
     }
@@ -315,7 +337,7 @@ impl Driver {
             let mut again = false;
             let mut settled = true;
             for index in order.indices() {
-                while self.is_to_do(arms, index) {
+                while self.is_to_do(index) {
                     match self.see_to(arms, index, cx, anchor, by, busy) {
                         Looked::Nothing => {}
                         Looked::Again => {
@@ -353,7 +375,7 @@ impl Driver {
             if std::mem::take(busy) {
                 settled = !self.take_back(arms, anchor.open());
             }
-            settled &= order.indices().all(|index| !self.is_to_do(arms, index));
+            settled &= !self.is_anything_to_do();
             if again {
                 return Looked::Again;
             }
@@ -389,21 +411,22 @@ impl Driver {
                 Busied::Later => return Looked::Again,
             }
         }
+        if self.branches[index].stage == Stage::Told {
+            arms.arm(index).told();
+            self.branches[index].stage = Stage::ToDo;
+        }
         match arms.arm(index).attempt(by, cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Again => return Looked::Again,
             Attempt::Wait => {}
         }
-        if self.branches[index].stage == Stage::Told {
-            self.branches[index].stage = Stage::ToDo;
-        }
         let (own, stood_for_both) = by.take_own();
         if let Some(other) = self.take_back_own(arms, own, stood_for_both) {
             // Its own node on the other side: from now on that stands for both.
             if !stood_for_both {
-                self.branches[other].partner = Some(index);
+                self.branches[other].partner = Some(index as u32);
             }
-            self.branches[index].stage = Stage::Covered(other);
+            self.branches[index].stage = Stage::Covered(other as u32);
         }
         *busy = false;
         self.take_back(arms, anchor.open());
@@ -413,11 +436,12 @@ impl Driver {
     /// Puts a branch into its line. False: there is something to look at.
     fn register(&mut self, arms: &mut dyn Arms, index: usize, anchor: &Anchor) -> bool {
         let node = self.branches[index].node.take().unwrap_or_else(|| Waiter::branch(anchor, index));
-        let partner = self.branches[index].partner;
+        let partner = self.branches[index].partner.map(|partner| partner as usize);
         let waits = match partner {
             None => arms.arm(index).enter(&node, false),
             Some(partner) => {
-                let other = self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
+                let other =
+                    self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
                 arms.arm(partner).lend(&other);
                 node.pair(&other);
                 let waits = arms.arm(index).enter(&node, true);
@@ -438,9 +462,11 @@ impl Driver {
 
     /// A branch stands for no others any more.
     fn uncover(&mut self, index: usize) {
-        self.branches[index].partner = None;
+        if self.branches[index].partner.take().is_none() {
+            return;
+        }
         for branch in self.branches.iter_mut() {
-            if branch.stage == Stage::Covered(index) {
+            if branch.stage == Stage::Covered(index as u32) {
                 branch.stage = Stage::ToDo;
             }
         }
@@ -477,7 +503,8 @@ impl Driver {
 
     /// What is to be sent by a branch, or by its partner, is with the operation again.
     fn end_loans(&mut self, arms: &mut dyn Arms, index: usize) {
-        for index in [Some(index), self.branches[index].partner].into_iter().flatten() {
+        let partner = self.branches[index].partner.map(|partner| partner as usize);
+        for index in [Some(index), partner].into_iter().flatten() {
             let node = self.branches[index].node.as_ref().expect("it has waited");
             arms.arm(index).end_loan(node);
         }
@@ -493,8 +520,9 @@ impl Driver {
 
     /// The branch of the node by which a peer has claimed the select.
     fn claimed_branch(&self, number: usize) -> usize {
-        let is_claimed = |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
-        (0..self.branches.len()).find(is_claimed).expect("it is claimed by a node of its own")
+        let is_claimed =
+            |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
+        (0..self.branches.count).find(is_claimed).expect("it is claimed by a node of its own")
     }
 
     /// A peer has claimed the select: the winner, if that peer is through.
@@ -522,14 +550,15 @@ impl Driver {
         let Some(anchor) = self.anchor.take() else { return };
         let mut popped = Vec::new();
         let mut told = Vec::new();
-        for index in 0..self.branches.len() {
+        for index in 0..self.branches.count {
             let Registration { node, stage, partner } = std::mem::take(&mut self.branches[index]);
             if stage == Stage::Told && winner != Some(index) {
                 told.push(index);
             }
             let Some(node) = node else { continue };
             // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
-            let is_in_line = stage == Stage::Waits && (partner.is_none() || partner != winner);
+            let is_in_line = stage == Stage::Waits
+                && (partner.is_none() || partner.map(|partner| partner as usize) != winner);
             let is_out = !is_in_line || arms.arm(index).leave(&node);
             // Popped or not, nobody takes what is in the node any more.
             arms.arm(index).end_loan(&node);
@@ -572,13 +601,14 @@ impl Driver {
                 self.give_up_claimed(arms, number);
             }
         }
-        let mut pauses = 0;
-        while patience {
+        for pauses in 0.. {
+            if !patience {
+                break;
+            }
             if let Some(winner) = self.take_adopted(arms) {
                 return Some(winner);
             }
             thread::pause(pauses);
-            pauses += 1;
         }
         let adopted = self.adopted.take().expect("as above");
         arms.arm(adopted).let_go();

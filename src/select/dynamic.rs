@@ -44,7 +44,7 @@ static SETS: Counter = Counter::new();
 /// ```
 ///
 /// Dropping the set drops the values of the sends that have not happened. A value that was received and that nobody has
-/// taken goes to the next receiver of a rendezvous channel; of a buffered one it is dropped.
+/// taken is the next to be received, before all others.
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,
@@ -96,6 +96,10 @@ impl<O: Operated> Registered for Claimed<O> {
 impl Arms for Members<'_> {
     fn count(&self) -> usize {
         self.0.len()
+    }
+
+    fn are_fresh(&mut self) -> bool {
+        self.0.iter_mut().all(|branch| branch.operation.arm().is_fresh())
     }
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm {

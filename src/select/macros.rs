@@ -131,6 +131,10 @@ impl<G: Arms> Arms for Open<G> {
         self.group.arm(index)
     }
 
+    fn are_fresh(&mut self) -> bool {
+        self.group.are_fresh()
+    }
+
     fn is_off(&self, index: usize) -> bool {
         self.off & (1 << index) != 0
     }

@@ -68,8 +68,9 @@
 //! branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
 //! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
 //!
-//! A select that waits has a place in the queue of each of its operations, like every other waiter. One that is not
-//! chosen and selects again begins again at the back.
+//! A select that waits has a place in the line of each of its operations, like every other waiter, and completes the first
+//! of them that a peer comes for. One that selects again begins again at the back. (Where a select waits to send into a
+//! full channel with a buffer, a sender that comes at the moment at which a receiver makes room can get in between.)
 //!
 //! # Cancelling
 //!

@@ -310,8 +310,8 @@ pub(crate) struct By<'a> {
     /// Whether one of these stood for both sides.
     own_two: bool,
     /// Whom to wake once what was taken is safe.
-    wakes: [Option<Waker>; 3],
-    /// The same, for a place that goes through many hands.
+    wake: Option<Waker>,
+    /// More of those: a send into a large channel may serve several, one after the other.
     more: Vec<Waker>,
 }
 
@@ -319,12 +319,12 @@ impl<'a> By<'a> {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By<'static> {
-        By { anchor: None, kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
+        By { anchor: None, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
-        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wakes: [None, None, None], more: Vec::new() }
+        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
@@ -356,33 +356,48 @@ impl<'a> By<'a> {
     /// Has somebody woken in the end.
     #[inline]
     pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
-        if waker.is_some() {
-            match self.wakes.iter_mut().find(|place| place.is_none()) {
-                Some(place) => *place = waker,
-                None => self.more.extend(waker),
-            }
+        match waker {
+            None => {}
+            Some(waker) if self.wake.is_none() => self.wake = Some(waker),
+            Some(waker) => self.more.push(waker),
         }
     }
 
     /// Wakes whoever `other` was to wake.
-    pub(crate) fn adopt(&mut self, mut other: By<'_>) {
-        other.wakes.iter_mut().for_each(|waker| self.wakes(waker.take()));
-        self.more.append(&mut other.more);
+    pub(crate) fn adopt(&mut self, other: By<'_>) {
+        for waker in other.wake.into_iter().chain(other.more) {
+            self.wakes(Some(waker));
+        }
     }
 
     /// Whether somebody is to be woken.
     #[inline]
     pub(crate) fn has_wakes(&self) -> bool {
-        self.wakes[0].is_some()
+        self.wake.is_some()
     }
 
     /// Wakes whoever is to be woken.
+    #[inline]
     pub(crate) fn wake(&mut self) {
-        wake_all(self.wakes.iter_mut().filter_map(Option::take).chain(std::mem::take(&mut self.more)));
+        if let Some(first) = self.wake.take() {
+            if self.more.is_empty() {
+                first.wake();
+            } else {
+                wake_all(std::iter::once(first).chain(self.more.drain(..)));
+            }
+        }
     }
 
     /// Pokes the seniors whose nodes it has kept: it stands in their place, or has won, or is over.
+    #[inline]
     pub(crate) fn poke(&mut self) {
+        if self.kept != 0 {
+            self.poke_kept();
+        }
+    }
+
+    #[cold]
+    fn poke_kept(&mut self) {
         let kept = GivenBack(std::mem::take(&mut self.kept));
         if cfg!(leno_bug = "junior_pokes_not") {
             return;
@@ -396,12 +411,4 @@ fn chain(node: NodeRef, first: &mut u32) {
     // SAFETY: the caller has popped it.
     unsafe { node.set_next(*first) };
     *first = node.number() as u32;
-}
-
-impl Drop for By<'_> {
-    fn drop(&mut self) {
-        if self.kept != 0 {
-            self.poke();
-        }
-    }
 }

@@ -133,12 +133,11 @@ fn furnish(number: usize) {
     }
 }
 
-/// Panics in a model if the node is free.
-pub(super) fn assert_alive(number: usize, why: &str) {
-    if prim::MODEL {
-        // SAFETY: a model's nodes stay readable.
-        assert!(!unsafe { &(*prim::named::<Alone>(number >> 1)).node }.is_over(), "{why}");
-    }
+/// In a model: whether the life of the node is over.
+#[inline(always)]
+pub(super) fn is_over(number: usize) -> bool {
+    // SAFETY: a model's nodes stay readable.
+    prim::MODEL && unsafe { &(*prim::named::<Alone>(number >> 1)).node }.is_over()
 }
 
 /// Leaves a node whose owner is gone to the peer that has it.
@@ -179,7 +178,9 @@ pub(super) unsafe fn named(number: usize) -> NonNull<Node> {
 pub(crate) fn clear() {
     sweep();
     // SAFETY: free nodes are this thread's alone.
-    FREE.with(|free| free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) }));
+    FREE.with(|free| {
+        free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) })
+    });
 }
 
 /// A node from the pool.

@@ -114,7 +114,8 @@ impl Line {
 
     #[cold]
     fn make_behind(&self) -> &Behind {
-        let new = Box::into_raw(Box::new(Behind { few: Few::new(), many: List::new(), returned: Returned::new() }));
+        let new =
+            Box::into_raw(Box::new(Behind { few: Few::new(), many: List::new(), returned: Returned::new() }));
         // ORDERING: Release publishes it, Acquire sees that of somebody else.
         match self.behind.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: it is freed with the line.
@@ -421,7 +422,11 @@ pub(crate) trait Primitive {
             // Under the lock nobody clears the flag. While it is set no receiver waits.
             let word = self.line().load();
             if word.has(flag) || !word.serves(0) && self.cas(word, word.with(flag)) {
-                if first { returned.insert_first(node) } else { returned.insert(node) }
+                if first {
+                    returned.insert_first(node)
+                } else {
+                    returned.insert(node)
+                }
                 return;
             }
         }

@@ -6,21 +6,21 @@
 //! ```
 //!
 //! After Sundell and Tsigas, turned round: the exact links lead from the newest node to the oldest, and the end at
-//! which nodes enter is one word, the *top*. That word carries the queue's flags too, among them the side on which the
-//! nodes wait. So joining a side, finding the other side waiting, and finding the queue closed exclude each other by
-//! a single compare-exchange. Hints lead the other way; a wrong or missing hint costs time, never truth.
+//! which nodes enter is one word, the *top*. Hints lead the other way; a wrong or missing hint costs time, never truth.
+//! Who waits, and who is next, is not decided here but in the word ([`line`](super::line)): the list has to keep whoever
+//! was pushed until he is taken out, in order.
 //!
 //! # Operations
 //!
-//! * **append**: `older` is set to the top's node, then the top moves from that to the new node. Linearized there.
-//!   An empty list becomes `ONLY`: its one node is taken out by moving the top to nil and by nothing else. What is
-//!   appended next ends that for good (the top is not `ONLY` any more).
-//! * **pop**: the oldest node is one whose `older` is nil. It is *marked*, by a compare-exchange of that same word;
-//!   linearized there. Nothing ever enters below a node, so a node that is the oldest stays it until it leaves.
-//! * **remove**: its owner marks it, wherever it stands. Linearized there.
-//! * Whoever has marked a node *unlinks* it before it does anything else with it: the first live (unmarked) node
-//!   above it, or the top, is moved on to what the marked node's `older` says, past marked nodes in between, one
-//!   at a time. A walk unlinks every marked node that it meets, so nobody waits for somebody who was preempted.
+//! * **push**: `older` is set to the top's node, then the top moves from that to the new node. An empty list becomes
+//!   `ONLY`: its one node is taken out by moving the top to nil and by nothing else. What is pushed next ends that for
+//!   good (the top is not `ONLY` any more).
+//! * **take out**: a node is *marked*, by a compare-exchange of its own `older`, wherever it stands; then it is *unlinked*:
+//!   the first live (unmarked) node above it, or the top, is moved on to what the marked node's `older` says, past marked
+//!   nodes in between, one at a time. Several may take out one node, each until it is linked no more. A walk unlinks
+//!   every marked node that it meets, so nobody waits for somebody who was preempted.
+//! * **oldest**: the node whose `older` is nil, by a hint, else by a walk from the top; one that is not eligible (it is on
+//!   its way out, or its owner on the way in) is passed by a walk from the top.
 //!
 //! Claims:
 //! 1. *Live nodes are linked.* A node is unlinked by replacing the link to it with its own `older`, which is frozen by
@@ -64,13 +64,12 @@
 //!
 //! # Progress and cost
 //!
-//! Lock-free: an attempt fails only because another one has succeeded. Pop and remove are O(1) with good hints. A hint
-//! is missing while an appender is between its two stores, and may be outdated where neighbours leave at the same
-//! moment; then a walk from the top finds the place, in as many steps as there are nodes above it.
+//! Lock-free: an attempt fails only because another one has succeeded. To find the oldest and to take out any are O(1)
+//! with good hints. A hint is missing while a pusher is between its two stores, and may be outdated where neighbours leave
+//! at the same moment; then a walk from the top finds the place, in as many steps as there are nodes above it.
 //!
-//! Locked instructions: append 1, plus 1 for the pin unless the list is empty; take the only one 1, pop and remove 2
-//! plus 1 for the pin. Orderings: acquire and release; each argument above is about one word, or about what was read
-//! before that word was found unchanged.
+//! Locked instructions: push 1, take the only one out 1, any other 2; plus 1 for the pin of each. Orderings: acquire and
+//! release; each argument above is about one word, or about what was read before that word was found unchanged.
 
 use super::cache;
 use super::link::{Hooks, Link, MARK, MOVE, ONLY, ROOT};
@@ -407,7 +406,7 @@ impl List {
             }
             let next = cache::peek(at.older.number(), guard);
             let read =
-                next.map(|next| (next, next.older(), next.sequence()));
+                next.map(|next| (next, next.older(), next.sequence(), cache::is_over(at.older.number())));
             let now = at.hooks.older();
             if now != at.older {
                 if !now.same_generation(at.older) || now.has(MARK) {
@@ -416,8 +415,8 @@ impl List {
                 at.older = now;
                 continue;
             }
-            let (next, older, number) = read.expect("the table has what is linked");
-            cache::assert_alive(at.older.number(), "a node was freed while it was linked");
+            let (next, older, number, is_over) = read.expect("the table has what is linked");
+            assert!(!is_over, "a node was freed while it was linked");
             let is_goal = goal == Some(at.older.number());
             if number < sequence || (number == sequence && !is_goal) {
                 return Some(at);
@@ -460,7 +459,7 @@ impl List {
             let older = hooks.older();
             assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
             assert!(!older.has(MARK), "a node that has left must not be linked");
-            cache::assert_alive(next, "a node that is linked must not be free");
+            assert!(!cache::is_over(next), "a node that is linked must not be free");
             assert!(hooks.sequence() < above, "numbers must grow towards the top");
             (next, above, len) = (older.number(), hooks.sequence(), len + 1);
         }

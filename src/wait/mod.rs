@@ -1,4 +1,63 @@
-//! L1: how operations wait for each other. (The page is written below.)
+//! L1: how operations wait for each other. This page is the protocol; each file beside it is one part of it.
+//!
+//! An operation (a send, a receive, a lock, a branch of a select) that cannot complete at once leaves a *node* where its
+//! *peer*, an operation that can complete it, finds it; and suspends its fiber, task or thread. The peer takes the node
+//! out, hands something over or takes something, says so in the node, and wakes the owner.
+//!
+//! ```text
+//!   owner                                the primitive's word            peer
+//!   ─────                                ────────────────────            ────
+//!   look: one has to wait
+//!   Primitive::enter, join ────────────▶ [ state | A | flags ]
+//!        │                                               └───────────▶ Primitive::pop       (one exchange)
+//!     Pending                                                           Popped::claim        (selects only)
+//!        │                                                              Claim::put, take     (the value moves)
+//!        ◀───────────────────── wake ────────────────────────────────── Claim::done
+//!   DONE: take the outcome, free the node
+//! ```
+//!
+//! Everything rests on one idea: the first waiter stands in the primitive's own [word], beside the state it waits for. So
+//! "it is empty, and I wait" is one compare-exchange, and so is "here is a receiver, it is mine". What costs time are
+//! locked instructions; each header counts those of its ways.
+//!
+//! | question | answer |
+//! |---|---|
+//! | Who waits? | the word: the first one in it, the others behind it in the [line](mod@line) ([few], then the [list]) |
+//! | Who completes an operation? | whoever takes its node out of the word: popped is claimed. For a branch of a select, who then claims the [`anchor`] by it |
+//! | Who frees a node? | its owner; or whoever it was given back to, see [`node`] |
+//!
+//! # Outcomes
+//!
+//! A waiter is *handed* what it waits for (DONE), told where that is or will be (REDIRECT), or told to look for itself
+//! (LOOK): because of a close, or because a lock is free. Nobody is told in vain of a value that somebody else may take.
+//!
+//! # Leaving
+//!
+//! An owner that leaves (its future is dropped, or times out) takes its node out. If a peer has it: a send counts as sent,
+//! and its node waits in limbo until the peer is through with it; a receive gives its *node* back, finished or not: to
+//! a receiver that waits, which is redirected to it, or to those who come, who find it in [`returned`]. A lock that was
+//! granted goes to the next. Nobody waits for a peer there, in drops or in polls, but for: `try_` forms, deadlines and
+//! `into_inner`, which have to say now what happened; a receiver that [places](crate::channel) the value of a select in a
+//! full ring; and the last receiver, which drains what is just being published.
+//!
+//! # Foreign code
+//!
+//! Wakers and values are foreign code: `wake`, `clone` and `drop` of a waker and `drop` of a value may re-enter the same
+//! primitive or panic. None is called in the middle of a transition or with a lock held; whom an operation has to wake it
+//! wakes when its own outcome is safe ([`By`]).
+//!
+//! # Progress
+//!
+//! Lock-free: an exchange fails only because another one has succeeded. What was given back is kept under a lock, which
+//! is taken only while there is any: that needs a receive that was dropped between its hand-over and its next poll.
+//!
+//! # Sources
+//!
+//! Values, waiters and their representations in one place ("add sender or poll receiver"), and the select in two phases: N.
+//! Koval, "Algorithms in Kotlin coroutines". Waiters that can be aborted: N. Koval, D. Khanchandani, D. Alistarh, "CQS: A
+//! Formally-Verified Framework for Fair and Abortable Synchronization", PLDI 2023. The list: H. Sundell, P. Tsigas,
+//! "Lock-free and practical doubly linked list-based deques using single-word compare-and-swap", OPODIS 2004.
+
 mod anchor;
 mod batch;
 mod cache;

@@ -36,7 +36,7 @@ use super::link::Hooks;
 use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::Word;
-use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, WakerSlot, UnsafeCell};
+use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
 
 /// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
 const INLINE: usize = 3;
@@ -281,9 +281,7 @@ impl NodeRef {
     pub(crate) unsafe fn take<T>(self) -> T {
         self.node().payload.with(|payload| {
             // SAFETY: `put` has written it.
-            unsafe {
-                if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() }
-            }
+            unsafe { if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() } }
         })
     }
 
@@ -329,21 +327,32 @@ impl NodeRef {
     pub(super) unsafe fn free(self) {
         let node = self.node();
         let parker = node.parker.take();
-        let beside = self.beside();
-        if let Some(anchor) = self.anchor() {
-            // SAFETY: one of the nodes that the owner counted.
-            unsafe { anchor.release() };
-        }
-        if !node.link.load(Ordering::Relaxed).is_null() {
-            node.link.store(ptr::null_mut(), Ordering::Relaxed);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { cache::free(self.0) };
-        if let Some(beside) = beside {
-            // SAFETY: it was this node's.
-            unsafe { beside.free() };
+        if node.link.load(Ordering::Relaxed).is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { cache::free(self.0) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.free_linked() };
         }
         drop(parker);
+    }
+
+    /// # Safety
+    /// As for [`NodeRef::free`].
+    #[cold]
+    unsafe fn free_linked(self) {
+        let (anchor, beside) = (self.anchor(), self.beside());
+        self.node().link.store(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: the caller's promise; the anchor has counted this node, and the other node was this one's.
+        unsafe {
+            cache::free(self.0);
+            if let Some(anchor) = anchor {
+                anchor.release();
+            }
+            if let Some(beside) = beside {
+                beside.free();
+            }
+        }
     }
 }
 
@@ -522,23 +531,27 @@ impl Popped {
         let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
         let node = self.node;
         let chosen = match self.two {
-            // SAFETY: popped; the pair was named before TWO was raised, and both live as long as the select waits.
-            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe { NodeRef::named(node.next() as usize) },
-            _ => node,
+            // SAFETY: popped; the pair was named before TWO was raised. (A number: the other node itself is the peer's only
+            // once it has claimed the select by it.)
+            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe { node.next() as usize },
+            _ => node.number(),
         };
+        // Before the claim: if that is by the other one, this one is the select's again.
+        let stamp = (chosen != node.number()).then(|| node.stamp());
         if !by.may_claim(anchor, node, self.two.is_some()) {
             return None;
         }
-        match anchor.claim(node, chosen.number()) {
-            Claiming::Yes => {
-                if chosen != node {
-                    // It is handed over in the other one's place.
-                    chosen.place().begin(At::Word, node.stamp());
-                }
-                Some(Claim(chosen))
+        match (anchor.claim(node, chosen), stamp) {
+            (Claiming::Yes, None) => Some(Claim(node)),
+            (Claiming::Yes, Some(stamp)) => {
+                // SAFETY: claimed.
+                let other = unsafe { NodeRef::named(chosen) };
+                // It is handed over in this one's place.
+                other.place().begin(At::Word, stamp);
+                Some(Claim(other))
             }
-            Claiming::GivenBack => None,
-            Claiming::Over => {
+            (Claiming::GivenBack, _) => None,
+            (Claiming::Over, _) => {
                 self.part();
                 None
             }

@@ -75,6 +75,12 @@ pub(crate) trait Branch {
     /// Moves it back.
     fn unstow(&mut self, _node: NodeRef) {}
 
+    /// Whether it may have found nothing only because somebody is not through with what it has taken. Asked where nothing
+    /// is found and that is going to be told.
+    fn is_unsure(&self) -> bool {
+        false
+    }
+
     /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
     /// to look at first; the node stands nowhere.
     fn register(&mut self, node: &Waiter, pair: bool) -> bool;
@@ -227,8 +233,7 @@ impl<B: Branch> Operation<B> {
             return Poll::Pending;
         }
         if self.at == FRESH {
-            if let Some(output) = self.branch.quick() {
-                self.at = OVER;
+            if let Some(output) = self.quick() {
                 return Poll::Ready(output);
             }
         }
@@ -334,6 +339,14 @@ impl<B: Branch> Operation<B> {
         node.free();
     }
 
+    /// One try, on the shortest way, for a fresh operation.
+    #[inline(always)]
+    pub(crate) fn quick(&mut self) -> Option<B::Output> {
+        let output = self.branch.quick()?;
+        self.at = OVER;
+        Some(output)
+    }
+
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<B::Output> {
@@ -349,6 +362,8 @@ impl<B: Branch> Operation<B> {
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by);
         if !by.has_wakes() {
+            // (It holds nothing.)
+            std::mem::forget(by);
             return attempt;
         }
         match attempt {
@@ -475,11 +490,10 @@ impl<B: Branch> Operation<B> {
     /// Looks now; waits for those who are in the middle of something.
     #[inline]
     pub(crate) fn try_now(&mut self) -> Option<B::Output> {
-        if let Some(output) = self.branch.quick() {
-            self.at = OVER;
-            return Some(output);
+        match self.quick() {
+            None => self.try_now_slowly(),
+            output => output,
         }
-        self.try_now_slowly()
     }
 
     #[inline(never)]
@@ -488,8 +502,8 @@ impl<B: Branch> Operation<B> {
         loop {
             match self.attempt() {
                 Attempt::Ready(output) => return Some(output),
-                Attempt::Wait => return None,
-                Attempt::Again => {
+                Attempt::Wait if !self.branch.is_unsure() => return None,
+                Attempt::Wait | Attempt::Again => {
                     thread::pause(pauses);
                     pauses += 1;
                 }
@@ -525,7 +539,10 @@ impl<B: Branch> Operation<B> {
 impl<B: Branch> Drop for Operation<B> {
     #[inline]
     fn drop(&mut self) {
-        if self.at != OVER {
+        if self.at == FRESH {
+            self.at = OVER;
+            self.branch.discard();
+        } else if self.at != OVER {
             self.drop_slowly();
         }
     }

@@ -130,7 +130,8 @@ mod tests {
     /// Each part changes alone.
     #[test]
     fn parts_are_apart() {
-        let word = Word(0).with_rest((1 << REST_BITS) - 1).with_first(4_000_000).with(SENDERS | MORE | OWN[1]);
+        let word =
+            Word(0).with_rest((1 << REST_BITS) - 1).with_first(4_000_000).with(SENDERS | MORE | OWN[1]);
         assert_eq!((word.first(), word.rest()), (4_000_000, (1 << REST_BITS) - 1));
         assert_eq!(word.plus(2).rest(), 1, "the rest wraps");
         assert_eq!(word.plus(2).with_rest(word.rest()), word, "and touches nothing else");

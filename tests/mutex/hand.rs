@@ -251,7 +251,10 @@ fn unlock_fair_after_waiters_were_passed_over() {
     let (mut first, mut second, mut third) = (mutex.lock(), mutex.lock(), mutex.lock());
     let woken = [first.must_wait("held"), second.must_wait("held"), third.must_wait("held")];
     drop(guard);
-    assert!(woken.iter().all(|waker| waker.was_woken()), "M3: none of them has ever answered, so all are told");
+    assert!(
+        woken.iter().all(|waker| waker.was_woken()),
+        "M3: none of them has ever answered, so all are told"
+    );
     let barged = mutex.try_lock().expect("M3: barges");
     third.must_wait("M3: passed over, and in line again");
     MutexGuard::unlock_fair(barged);

@@ -173,9 +173,8 @@ impl Model {
             assert_eq!(actual, decided, "operation {op} was completed by a peer");
             return;
         }
-        let ready = (0..self.ops[op].branches.len())
-            .map(|branch| self.readiness(op, branch))
-            .collect::<Vec<_>>();
+        let ready =
+            (0..self.ops[op].branches.len()).map(|branch| self.readiness(op, branch)).collect::<Vec<_>>();
         let first = ready.iter().position(|ready| *ready == Ready::Yes);
         let Some((winner, got)) = actual else {
             assert_eq!(first, None, "operation {op} waits, and a branch is ready: {ready:?}");

@@ -1,0 +1,376 @@
+//! Scenarios as tables: what is there before, and what each thread does, in commands. In the end everybody is at rest, and
+//! then nobody sleeps beside what it waits for, whoever is through was woken, and each value is somewhere once.
+//!
+//! Operations have numbers, as places of a table; an operation begins in one thread and may be polled, or dropped, in
+//! another one. No two threads use a place at one time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc as StdArc;
+use std::sync::Mutex as StdMutex;
+use std::task::Poll;
+
+use leno::channel::{RecvFuture, SendFuture, TryRecvError, TrySendError};
+use leno::{Receiver, Sender, bounded, unbounded};
+
+use super::harness::{Arc, thread};
+use super::support::{Value, Values, Woken, poll_with};
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Do {
+    /// Begins to send this value, as this operation.
+    S(usize, usize),
+    /// Begins to receive.
+    R(usize),
+    /// Drops an operation that waits.
+    D(usize),
+    /// Takes the value of a send back.
+    Inner(usize),
+    /// Polls once more, with the same waker.
+    P(usize),
+    /// Polls once more, with another one.
+    Repark(usize),
+    /// Tries to send.
+    TS(usize),
+    /// Tries to receive.
+    TR,
+    /// Tries to send, and is not told that the channel is full.
+    TSok(usize),
+    /// Tries to receive, and is not told that it is empty.
+    TRok,
+    /// Tries to receive; unless this comes, the thread is through.
+    TRif(usize),
+    Close,
+    /// Closes, and drops what is in the channel, as the last receiver does.
+    CloseNow,
+    /// From now on nodes are recycled.
+    Recycle,
+}
+
+/// What values are sent as.
+pub(crate) trait Item: Send + Sized + 'static {
+    fn of(value: Value) -> Self;
+    fn number(&self) -> usize;
+}
+
+impl Item for Value {
+    fn of(value: Value) -> Self {
+        value
+    }
+
+    fn number(&self) -> usize {
+        self.number
+    }
+}
+
+/// Large: waits in a box, and no ring has room for two.
+pub(crate) struct Fat(Value, [usize; 80]);
+
+impl Item for Fat {
+    fn of(value: Value) -> Self {
+        Fat(value, [7; 80])
+    }
+
+    fn number(&self) -> usize {
+        assert!(self.1 == [7; 80], "it has come whole");
+        self.0.number
+    }
+}
+
+/// The kinds of channels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// A word and perhaps a ring.
+    Ring(usize),
+    /// Blocks, and a count of places.
+    Linked(usize),
+    Unbounded,
+}
+
+enum Op<T: 'static> {
+    Send(usize, SendFuture<'static, T>),
+    Recv(RecvFuture<'static, T>),
+}
+
+/// An operation that waits, and the waker it is parked with.
+struct Waiting<T: 'static> {
+    op: Op<T>,
+    woken: StdArc<Woken>,
+}
+
+/// What has happened.
+#[derive(Default)]
+pub(crate) struct Log {
+    /// Who has received what; 0: nobody in particular.
+    pub(crate) got: Vec<(usize, usize)>,
+    back: Vec<usize>,
+    offered: BTreeSet<usize>,
+    /// May have been sent or not.
+    dropped: BTreeSet<usize>,
+    /// Whether what is in the channel may have been dropped.
+    discarded: bool,
+    closed: bool,
+}
+
+struct World<T: 'static> {
+    // Before the handles, which they borrow.
+    places: Vec<StdMutex<Option<Waiting<T>>>>,
+    log: StdMutex<Log>,
+    values: Values,
+    tx: Sender<T>,
+    rx: Receiver<T>,
+}
+
+const PLACES: usize = 12;
+
+impl<T: Item> World<T> {
+    fn new((tx, rx): (Sender<T>, Receiver<T>)) -> Self {
+        let places = (0..PLACES).map(|_| StdMutex::new(None)).collect();
+        World { places, log: StdMutex::default(), values: Values::default(), tx, rx }
+    }
+
+    fn log<R>(&self, f: impl FnOnce(&mut Log) -> R) -> R {
+        f(&mut self.log.lock().unwrap())
+    }
+
+    fn take(&self, at: usize) -> Option<Waiting<T>> {
+        self.places[at].lock().unwrap().take()
+    }
+
+    fn value(&self, number: usize) -> T {
+        self.log(|log| assert!(log.offered.insert(number), "a value is offered once"));
+        T::of(self.values.make(number))
+    }
+
+    /// Polls, until nobody is in the middle of anything, and notes what came.
+    fn poll(&self, at: usize, mut waiting: Waiting<T>) -> bool {
+        loop {
+            let before = waiting.woken.count();
+            let polled = match &mut waiting.op {
+                Op::Send(_, future) => poll_with(future, &waiting.woken).map(|sent| match sent {
+                    Ok(()) => {}
+                    Err(error) => self.log(|log| log.back.push(error.into_inner().number())),
+                }),
+                Op::Recv(future) => poll_with(future, &waiting.woken).map(|received| match received {
+                    Ok(value) => self.log(|log| log.got.push((at, value.number()))),
+                    Err(_) => self.log(|log| assert!(log.closed, "it is open")),
+                }),
+            };
+            if polled.is_ready() {
+                return true;
+            }
+            if waiting.woken.count() != before {
+                thread::yield_now();
+                continue;
+            }
+            *self.places[at].lock().unwrap() = Some(waiting);
+            return false;
+        }
+    }
+
+    fn begin(&self, at: usize, op: Op<T>) {
+        assert!(self.places[at].lock().unwrap().is_none(), "a place has one operation");
+        self.poll(at, Waiting { op, woken: Woken::new() });
+    }
+
+    fn tried(&self, tried: Result<(), TrySendError<T>>) -> bool {
+        tried.map_err(|error| self.log(|log| log.back.push(error.into_inner().number()))).is_ok()
+    }
+
+    fn got(&self, tried: Result<T, TryRecvError>) -> Option<usize> {
+        let number = tried.ok()?.number();
+        self.log(|log| log.got.push((0, number)));
+        Some(number)
+    }
+
+    /// Does it; false: the thread is through.
+    fn act(&self, todo: Do) -> bool {
+        match todo {
+            Do::S(at, value) if self.is_idle(at) => {
+                let future = self.tx.send(self.value(value));
+                // SAFETY: the operation ends before the handle, see `World`.
+                let future =
+                    unsafe { std::mem::transmute::<SendFuture<'_, T>, SendFuture<'static, T>>(future) };
+                self.begin(at, Op::Send(value, future));
+            }
+            Do::R(at) if self.is_idle(at) => {
+                let future = self.rx.recv();
+                // SAFETY: as above.
+                let future =
+                    unsafe { std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future) };
+                self.begin(at, Op::Recv(future));
+            }
+            Do::S(..) | Do::R(_) => {}
+            Do::D(at) => match self.take(at) {
+                Some(Waiting { op: Op::Send(value, future), .. }) => {
+                    self.log(|log| log.dropped.insert(value));
+                    drop(future);
+                }
+                waiting => drop(waiting),
+            },
+            Do::Inner(at) => {
+                if let Some(Waiting { op: Op::Send(_, future), .. }) = self.take(at) {
+                    if let Some(value) = future.into_inner() {
+                        self.log(|log| log.back.push(value.number()));
+                    }
+                }
+            }
+            Do::P(at) => {
+                if let Some(waiting) = self.take(at) {
+                    self.poll(at, waiting);
+                }
+            }
+            Do::Repark(at) => {
+                if let Some(mut waiting) = self.take(at) {
+                    waiting.woken = Woken::new();
+                    self.poll(at, waiting);
+                }
+            }
+            Do::TS(value) => _ = self.tried(self.tx.try_send(self.value(value))),
+            Do::TR => _ = self.got(self.rx.try_recv()),
+            Do::TSok(value) => {
+                assert!(self.tried(self.tx.try_send(self.value(value))), "Full, and it never was");
+            }
+            Do::TRok => assert!(self.got(self.rx.try_recv()).is_some(), "Empty, and it never was"),
+            Do::TRif(value) => return self.got(self.rx.try_recv()) == Some(value),
+            Do::Close => {
+                self.log(|log| log.closed = true);
+                self.tx.close();
+            }
+            Do::CloseNow => {
+                self.log(|log| (log.closed, log.discarded) = (true, true));
+                self.rx.close_now();
+                assert_eq!(self.rx.len(), 0, "left behind when the last receiver went");
+            }
+            Do::Recycle => leno::model::recycle_nodes(true),
+        }
+        true
+    }
+
+    fn act_all(&self, program: &[Do]) {
+        let _ = program.iter().all(|todo| self.act(*todo));
+    }
+
+    fn is_idle(&self, at: usize) -> bool {
+        self.places[at].lock().unwrap().is_none()
+    }
+
+    /// Polls all that wait, at rest: who is through was woken. Gives who receives and who sends still.
+    fn look(&self) -> (Vec<usize>, Vec<usize>) {
+        let (mut receive, mut send) = (vec![], vec![]);
+        for at in 0..PLACES {
+            let Some(waiting) = self.take(at) else { continue };
+            // At any time: a poll after the wake may have seen what was there before, as a count is no synchronization.
+            let was_woken = waiting.woken.count() > 0;
+            let sends = matches!(waiting.op, Op::Send(..));
+            if self.poll(at, waiting) {
+                assert!(was_woken, "operation {at} is through, and was not woken");
+            } else if sends {
+                send.push(at);
+            } else {
+                receive.push(at);
+            }
+        }
+        (receive, send)
+    }
+
+    fn end(&self, capacity: Option<usize>, check: fn(&Log)) {
+        let (receive, send) = self.look();
+        self.rx.assert_valid();
+        let (len, closed) = (self.rx.len(), self.rx.is_closed());
+        let say = format!("receive {receive:?}, send {send:?}, {len} values, closed {closed}");
+        assert!(receive.is_empty() || send.is_empty(), "both sides sleep: {say}");
+        assert!(receive.is_empty() || len == 0 && !closed, "a receiver sleeps beside a value: {say}");
+        assert!(
+            send.is_empty() || capacity.is_some_and(|capacity| len >= capacity),
+            "a sender sleeps beside room: {say}"
+        );
+        assert!(send.is_empty() || !closed, "a sender sleeps: {say}");
+        assert!(!self.log(|log| log.discarded) || len == 0, "left behind: {say}");
+        while self.got(self.rx.try_recv()).is_some() {}
+        for number in 0..receive.len() {
+            assert!(self.tried(self.tx.try_send(self.value(900 + number))), "somebody waits for it");
+        }
+        assert_eq!(self.look(), (vec![], vec![]), "somebody sleeps for ever");
+        self.rx.assert_valid();
+        self.log(|log| {
+            let mut there = BTreeSet::new();
+            for number in log.got.iter().map(|(_, number)| number).chain(&log.back) {
+                assert!(log.offered.contains(number) && there.insert(*number), "{number} is there twice");
+            }
+            for number in log.offered.difference(&there) {
+                assert!(log.discarded || log.dropped.contains(number), "{number} is lost");
+            }
+            check(log);
+        });
+        assert_eq!(self.values.alive(), 0, "a value was leaked");
+    }
+}
+
+/// Runs a scenario: the first thread is the caller's.
+pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static [Do]], check: fn(&Log)) {
+    match kind {
+        Kind::Ring(capacity) => run_in::<Value>(bounded(capacity), setup, threads, check),
+        Kind::Linked(capacity) => run_in::<Fat>(bounded(capacity), setup, threads, check),
+        Kind::Unbounded => run_in::<Value>(unbounded(), setup, threads, check),
+    }
+}
+
+fn run_in<T: Item>(
+    channel: (Sender<T>, Receiver<T>),
+    setup: &'static [Do],
+    threads: &'static [&'static [Do]],
+    check: fn(&Log),
+) {
+    let capacity = channel.1.capacity();
+    let world = Arc::new(World::new(channel));
+    world.act_all(setup);
+    let others = threads[1..].iter().map(|program| {
+        let world = Arc::clone(&world);
+        thread::spawn(move || world.act_all(program))
+    });
+    let others = others.collect::<Vec<_>>();
+    world.act_all(threads[0]);
+    for other in others {
+        other.join().unwrap();
+    }
+    world.end(capacity, check);
+}
+
+/// Anything goes.
+pub(crate) fn any(_: &Log) {}
+
+impl Log {
+    /// What an operation received.
+    pub(crate) fn of(&self, at: usize) -> Option<usize> {
+        self.got.iter().find(|(by, _)| *by == at).map(|(_, number)| *number)
+    }
+}
+
+/// Who began to wait first is served first.
+pub(crate) fn first_before_second(log: &Log) {
+    if let (Some(first), Some(second)) = (log.of(1), log.of(2)) {
+        assert!(first < second, "waited first, served second: {:?}", log.got);
+    }
+}
+
+/// What is received by nobody in particular comes in the order of its numbers.
+pub(crate) fn in_order(log: &Log) {
+    let numbers = log.got.iter().filter(|(by, _)| *by == 0).map(|(_, number)| *number);
+    assert!(numbers.is_sorted(), "order: {:?}", log.got);
+}
+
+/// A test for each row of a table. `name - 1`: see `models!`.
+#[macro_export]
+macro_rules! table {
+    ($($(#[$doc:meta])* $name:ident $(- $fewer:literal)?: $kind:expr, [$($setup:expr),*], [$([$($todo:expr),*]),*], $check:expr;)+) => {$(
+        $(#[$doc])*
+        #[test]
+        fn $name() {
+            let fewer = 0 $(+ $fewer)?;
+            $crate::scenarios::harness::check(stringify!($name), fewer, || {
+                $crate::scenarios::table::run($kind, &[$($setup),*], &[$(&[$($todo),*]),*], $check);
+            });
+        }
+    )+};
+}
