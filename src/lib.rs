@@ -94,6 +94,11 @@ pub mod model {
         crate::wait::clear();
     }
 
+    /// Whether this scenario's younger selects are senior to the older ones.
+    pub fn youngest_first(youngest: bool) {
+        crate::prim::reverse_ranks(youngest);
+    }
+
     /// How many nodes and fibers there are.
     #[cfg(leno_shuttle)]
     pub fn lives() -> usize {

@@ -23,6 +23,7 @@
 //! | `global!` | process-wide statics; in models they are made anew in each execution |
 //! | `null_table` | an array of null pointers, constant except in models |
 //! | `name`, `named`, `keep` | in models: numbers for addresses, as the pool of nodes gives them in real builds; memory that stays readable |
+//! | `Rank` | which of two comes first: by address; in models by age, or by youth where a scenario asks for it |
 //! | `WakerSlot` | a place for one waker, whose owner may compare it while somebody else takes it |
 //! | `MODEL` | whether this is a model |
 //! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |

@@ -7,6 +7,9 @@ mod select;
 
 models! { select:
     opposing
+    opposing_the_younger
+    opposing_on_one
+    opposing_on_one_the_younger
     against_two_senders
     cancelled_against_send
     cancelled_against_recv
@@ -18,12 +21,13 @@ models! { select:
     polled_against_send
     polled_against_recv
     polled_against_unlock
-    both_sides_in_two_selects
-    given_back_against_bystander
+    both_sides_in_two_selects - 1
+    both_sides_in_two_selects_the_younger - 1
+    both_sides_in_order - 2
+    given_back_against_both_sides
     lent_send_against_recv
     lent_send_against_close
     timed_out_against_recv
-    notified_and_won_elsewhere
     looks_against_publish
     looks_against_room
 }

@@ -26,7 +26,7 @@ pub(crate) use std::sync::OnceLock;
 
 pub(crate) const MODEL: bool = true;
 
-pub(crate) use quarantine::{name, named, reuse, set_reuse};
+pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
 
 #[cfg(leno_epoch)]
 pub(crate) use crossbeam_epoch::{Guard, pin};

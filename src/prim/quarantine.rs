@@ -94,3 +94,28 @@ pub(crate) fn reuse() -> bool {
 pub(crate) fn set_reuse(reuse: bool) {
     REUSE.set(reuse);
 }
+
+static RANKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
+
+std::thread_local! {
+    static REVERSED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Who is before whom: by age, as addresses differ from one execution to the next.
+#[derive(Debug)]
+pub(crate) struct Rank(usize);
+
+impl Rank {
+    pub(crate) fn new() -> Rank {
+        Rank(RANKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+
+    pub(crate) fn of<T>(&self, _: &T) -> usize {
+        if REVERSED.get() { usize::MAX - self.0 } else { self.0 }
+    }
+}
+
+/// Has the youngest one be the first, in this scenario.
+pub(crate) fn reverse_ranks(reversed: bool) {
+    REVERSED.set(reversed);
+}

@@ -29,6 +29,21 @@ pub(crate) const fn reuse() -> bool {
     true
 }
 
+/// Who is before whom: by address.
+#[derive(Debug)]
+pub(crate) struct Rank;
+
+impl Rank {
+    pub(crate) const fn new() -> Rank {
+        Rank
+    }
+
+    #[inline(always)]
+    pub(crate) fn of<T>(&self, at: &T) -> usize {
+        std::ptr::from_ref(at).addr()
+    }
+}
+
 pub(crate) use crossbeam_epoch::Guard;
 
 /// leno's own, and nobody else's: crossbeam's default one runs the deferred destructors of other crates whenever

@@ -28,7 +28,7 @@ pub(crate) use std::sync::OnceLock;
 
 pub(crate) const MODEL: bool = true;
 
-pub(crate) use quarantine::{name, named, reuse, set_reuse};
+pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
 pub(crate) use stub::{Guard, pin, retire};
 
 pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {

@@ -41,7 +41,7 @@ impl WakerSlot {
         Some(unsafe { Waker::new(data, &*vtable) })
     }
 
-    /// Whether this waker, or one like it, was put here last: for the owner, who put it there.
+    /// Whether this waker, or one like it, is here, or about to be taken: for the owner, who put it there.
     #[inline]
     pub(crate) fn is(&self, waker: &Waker) -> bool {
         self.data.load(Ordering::Relaxed).cast_const() == waker.data()

@@ -1,6 +1,7 @@
 //! A place for one waker, in cells that a model can see.
 
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{RawWakerVTable, Waker};
 
 use super::UnsafeCell;
@@ -10,31 +11,36 @@ pub(crate) struct WakerSlot {
     waker: UnsafeCell<Option<Waker>>,
     /// For the owner's eyes only.
     identity: UnsafeCell<(*const (), *const RawWakerVTable)>,
+    /// For both: std's, as it adds no switch points.
+    is_there: AtomicBool,
 }
 
 impl WakerSlot {
     pub(crate) fn new() -> WakerSlot {
-        WakerSlot { waker: UnsafeCell::new(None), identity: UnsafeCell::new((ptr::null(), ptr::null())) }
+        WakerSlot { waker: UnsafeCell::new(None), identity: UnsafeCell::new((ptr::null(), ptr::null())), is_there: AtomicBool::new(false) }
     }
 
     /// Puts a waker where none is.
     pub(crate) fn set(&self, waker: Waker) {
         // SAFETY: the caller's place.
         self.identity.with_mut(|identity| unsafe { *identity = identify(&waker) });
+        self.is_there.store(true, Ordering::Relaxed);
         // SAFETY: as above.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
     }
 
     /// Takes the waker, for whoever it belongs to.
     pub(crate) fn take(&self) -> Option<Waker> {
+        self.is_there.store(false, Ordering::Relaxed);
         // SAFETY: the caller's waker.
         self.waker.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Whether this waker, or one like it, was put here last: for the owner, who put it there.
+    /// Whether this waker, or one like it, is here, or about to be taken: for the owner, who put it there.
     pub(crate) fn is(&self, waker: &Waker) -> bool {
         // SAFETY: the owner's.
-        self.identity.with(|identity| unsafe { *identity == identify(waker) })
+        self.is_there.load(Ordering::Relaxed)
+            && self.identity.with(|identity| unsafe { *identity == identify(waker) })
     }
 }
 

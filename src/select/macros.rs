@@ -187,7 +187,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// The time is up; but a branch may have happened all the same, or can happen now: the last poll need not have
     /// looked at them.
     fn time_out(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
-        let winner = self.driver.leave(&mut self.open, !cfg!(leno_bug = "default_leaves_at_once"));
+        let winner = self.driver.leave(&mut self.open, true);
         self.driver.reset();
         if let Some(chosen) = winner.and_then(|winner| self.fitting(winner)) {
             return chosen;

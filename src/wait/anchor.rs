@@ -39,7 +39,7 @@ use std::task::Waker;
 
 use super::batch::wake_all;
 use super::node::{NodeRef, Waiter};
-use crate::prim::{self, AtomicUsize, Life, Ordering, WakerSlot};
+use crate::prim::{self, AtomicUsize, Life, Ordering, Rank, WakerSlot};
 
 const STATE: usize = 0b11;
 const OPEN: usize = 0;
@@ -55,6 +55,7 @@ pub(crate) struct Anchor {
     parker: WakerSlot,
     /// Nodes in other hands, once the owner has ended.
     left: AtomicUsize,
+    rank: Rank,
     life: Life,
 }
 
@@ -122,6 +123,7 @@ impl Anchor {
                 word: AtomicUsize::new(OPEN),
                 parker: WakerSlot::new(),
                 left: AtomicUsize::new(0),
+                rank: Rank::new(),
                 life: Life::new(),
             })
         });
@@ -138,12 +140,13 @@ impl Anchor {
         loop {
             let next = match word & STATE {
                 OPEN => CLAIMED | chosen << NUMBER_SHIFT,
+                BUSY if cfg!(leno_bug = "claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
                 BUSY => self.chain(word, node),
                 _ => return Claiming::Over,
             };
             // ORDERING: AcqRel: see the header.
             match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if word & STATE == OPEN => return Claiming::Yes,
+                Ok(_) if next & STATE == CLAIMED => return Claiming::Yes,
                 Ok(_) => return Claiming::GivenBack,
                 Err(now) => word = now,
             }
@@ -170,6 +173,7 @@ impl Anchor {
             match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == OPEN => {
                     let waker = self.parker.take();
+                    self.life.touch();
                     // ORDERING: Release: the owner, who puts another one there, comes after this.
                     if self.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
                         // SAFETY: the owner has seen POKING as it ended, and counts this visit.
@@ -185,6 +189,7 @@ impl Anchor {
 
     /// The waker; for whoever has claimed it, or has ended it.
     pub(crate) fn take_parker(&self) -> Option<Waker> {
+        self.life.touch();
         self.parker.take()
     }
 
@@ -194,7 +199,7 @@ impl Anchor {
         match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Busied::Yes(GivenBack(0)),
             Err(word) if word & STATE == CLAIMED => Busied::Claimed(word >> NUMBER_SHIFT),
-            Err(word) if word & POKING != 0 => Busied::Later,
+            Err(word) if word & POKING != 0 && !cfg!(leno_bug = "busy_ignores_poking") => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
                 // ORDERING: as in `open`.
@@ -218,7 +223,7 @@ impl Anchor {
     /// Lets peers claim it again; gives what was given back meanwhile. For the owner, in BUSY.
     pub(crate) fn open(&self) -> GivenBack {
         let word = self.word.swap(OPEN, Ordering::AcqRel);
-        debug_assert_eq!(word & (STATE | POKING), BUSY);
+        debug_assert_eq!(word & (STATE | POKING), BUSY, "nobody claims it, or pokes it, in BUSY");
         if cfg!(leno_bug = "open_forgets_list") {
             return GivenBack(0);
         }
@@ -238,7 +243,7 @@ impl Anchor {
             let poking = word & POKING;
             match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == BUSY => {
-                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0)));
+                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted"))));
                 }
                 Ok(_) => return Ok((GivenBack(0), 0)),
                 Err(now) => word = now,
@@ -336,8 +341,7 @@ impl<'a> By<'a> {
             chain(node, &mut self.own);
             return false;
         }
-        let is_junior = std::ptr::from_ref(other).addr() < std::ptr::from_ref(anchor).addr();
-        if is_junior && !cfg!(leno_bug = "everybody_acts") {
+        if other.rank.of(other) < anchor.rank.of(anchor) {
             chain(node, &mut self.kept);
             return false;
         }
