@@ -82,6 +82,8 @@ struct Readme;
 pub mod model {
     pub use crate::fiber::model as run_queue;
     pub use crate::task::model as task;
+    #[cfg(leno_epoch)]
+    pub use crate::wait::model as pool;
 
     /// Whether nodes are recycled, as in real builds, in this scenario from now on.
     pub fn recycle_nodes(recycle: bool) {

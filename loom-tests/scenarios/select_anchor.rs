@@ -19,7 +19,11 @@ fn by_youth(scenario: impl FnOnce()) {
     leno::model::youngest_first(false);
 }
 
-fn number(outcome: Poll<Selected2<Result<usize, leno::channel::RecvError>, Result<usize, leno::channel::RecvError>>>) -> Option<usize> {
+fn number(
+    outcome: Poll<
+        Selected2<Result<usize, leno::channel::RecvError>, Result<usize, leno::channel::RecvError>>,
+    >,
+) -> Option<usize> {
     match outcome {
         Poll::Ready(Selected2::First(received) | Selected2::Second(received)) => Some(received.unwrap()),
         Poll::Pending => None,
@@ -312,7 +316,12 @@ fn both_sides_dropped(sends: bool) {
     assert!(poll(&mut selecting).is_pending());
     let (peer, peer_rx, value) = (tx.clone(), rx.clone(), values.make(2));
     let other = thread::spawn(move || {
-        if sends { peer.try_send(value).is_ok() } else { drop(value); peer_rx.try_recv().is_ok() }
+        if sends {
+            peer.try_send(value).is_ok()
+        } else {
+            drop(value);
+            peer_rx.try_recv().is_ok()
+        }
     });
     drop(selecting);
     let met = other.join().unwrap();
@@ -521,7 +530,8 @@ fn in_line(select_is: usize, drops: bool) {
         drop(selecting);
         let (sent, tx) = sender.join().unwrap();
         assert_eq!(sent, [true, true], "somebody waits");
-        let got = receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
+        let got =
+            receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
         assert_eq!(got, 2);
         drop(receiving);
         tx.assert_valid();
@@ -529,7 +539,8 @@ fn in_line(select_is: usize, drops: bool) {
         let mut early = poll(&mut selecting).is_ready();
         let (sent, tx) = sender.join().unwrap();
         early = early || settle(&mut selecting).is_ready();
-        let got = receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
+        let got =
+            receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
         assert_eq!(usize::from(early) + got, sent.iter().filter(|sent| **sent).count());
         assert!(sent[0] || sent[1], "somebody waits");
         drop((selecting, receiving));

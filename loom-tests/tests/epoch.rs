@@ -16,7 +16,7 @@ mod scenarios;
 mod epoch {
     use std::sync::Arc;
 
-    use leno::model::wait::pool::Pool;
+    use leno::model::pool::Pool;
 
     use crate::scenarios::harness::thread;
 

@@ -17,7 +17,11 @@ pub(crate) struct WakerSlot {
 
 impl WakerSlot {
     pub(crate) fn new() -> WakerSlot {
-        WakerSlot { waker: UnsafeCell::new(None), identity: UnsafeCell::new((ptr::null(), ptr::null())), is_there: AtomicBool::new(false) }
+        WakerSlot {
+            waker: UnsafeCell::new(None),
+            identity: UnsafeCell::new((ptr::null(), ptr::null())),
+            is_there: AtomicBool::new(false),
+        }
     }
 
     /// Puts a waker where none is.

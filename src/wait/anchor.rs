@@ -243,7 +243,10 @@ impl Anchor {
             let poking = word & POKING;
             match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == BUSY => {
-                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted"))));
+                    return Ok((
+                        GivenBack((word >> NUMBER_SHIFT) as u32),
+                        usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted")),
+                    ));
                 }
                 Ok(_) => return Ok((GivenBack(0), 0)),
                 Err(now) => word = now,

@@ -65,6 +65,8 @@ mod few;
 mod line;
 mod link;
 mod list;
+#[cfg(leno_epoch)]
+pub mod model;
 mod node;
 mod operation;
 mod place;

@@ -533,7 +533,9 @@ impl Popped {
         let chosen = match self.two {
             // SAFETY: popped; the pair was named before TWO was raised. (A number: the other node itself is the peer's only
             // once it has claimed the select by it.)
-            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe { node.next() as usize },
+            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe {
+                node.next() as usize
+            },
             _ => node.number(),
         };
         // Before the claim: if that is by the other one, this one is the select's again.
