@@ -12,6 +12,8 @@ mod place;
 mod pool;
 mod returned;
 mod steps;
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests;
 mod word;
 
 pub(crate) use anchor::{Anchor, Busied, By, GivenBack};
