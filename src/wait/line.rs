@@ -67,6 +67,7 @@ use super::list::List;
 use super::node::{Claim, NodeRef, Popped, Waiter};
 use super::place::{At, Stay};
 use super::returned::Returned;
+use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 
@@ -215,6 +216,7 @@ pub(crate) trait Primitive {
             behind.many.push(number);
             flags |= MANY;
         }
+        interrupt();
         if cfg!(leno_bug = "no_confirm") {
             loop {
                 let word = self.line().load();
@@ -262,6 +264,7 @@ pub(crate) trait Primitive {
             return None;
         }
         let to = self.without_first(word)?;
+        interrupt();
         // SAFETY: taken out by this very exchange.
         self.cas(word, change(to)).then(|| unsafe { Popped::new(word) })
     }
@@ -315,6 +318,7 @@ pub(crate) trait Primitive {
             At::Few => {
                 let is_settled = place.change(stay, stay.stamped(At::Word, stamp));
                 if is_settled {
+                    interrupt();
                     behind().few.remove(Entry::new(number, stay, word.side()));
                 }
                 is_settled
@@ -364,6 +368,7 @@ pub(crate) trait Primitive {
             if !place.change(stay, left) {
                 continue;
             }
+            interrupt();
             if stay.at() == At::Few {
                 self.line().behind().few.remove(Entry::new(number, stay, side));
             } else {

@@ -7,6 +7,7 @@ use std::thread;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::super::steps::interrupt_once_in;
 use super::{Bare, Primitive, SIDES, Waiting, scale};
 
 /// Those that a thread leaves standing at most, and those that it does most of the time.
@@ -42,6 +43,15 @@ struct Ledger {
     serving: Tally,
 }
 
+impl Ledger {
+    fn merge(&mut self, other: Ledger) {
+        self.waited.merge(other.waited);
+        self.left.merge(other.left);
+        self.served.merge(other.served);
+        self.serving.merge(other.serving);
+    }
+}
+
 struct Hall {
     lines: Vec<Bare>,
     /// Some on their way to another thread.
@@ -54,7 +64,7 @@ enum Role {
     Anything,
     /// Serves, and nothing else.
     Serves,
-    /// Waits again as soon as it is served, and leaves now and then.
+    /// Waits again as soon as it is served, and never leaves.
     Waits,
 }
 
@@ -75,7 +85,9 @@ impl Worker<'_> {
             Role::Anything => self.do_anything(standing),
             Role::Serves => {
                 let at = self.rng.random_range(0..self.hall.lines.len());
-                self.serve(at, 0);
+                if !self.serve(at, 0) {
+                    thread::yield_now();
+                }
             }
             Role::Waits => {
                 while let Some(place) = self.standing.iter().position(|(_, waiting)| waiting.is_served()) {
@@ -85,8 +97,8 @@ impl Worker<'_> {
                 if self.standing.len() < standing {
                     let at = self.rng.random_range(0..self.hall.lines.len());
                     self.wait(at, 0);
-                } else if self.rng.random_range(0..16) == 0 {
-                    self.leave_one();
+                } else {
+                    thread::yield_now();
                 }
             }
         }
@@ -97,7 +109,7 @@ impl Worker<'_> {
         let side = self.rng.random_range(0..2);
         match self.rng.random_range(0..100) {
             0..50 => self.wait(at, SIDES[side]),
-            50..70 => self.serve(at, side),
+            50..70 => _ = self.serve(at, side),
             70..93 => self.leave_one(),
             93..98 => {
                 if let Some((at, waiting)) = self.standing.first() {
@@ -130,12 +142,13 @@ impl Worker<'_> {
         }
     }
 
-    fn serve(&mut self, at: usize, side: usize) {
-        let Some(number) = self.hall.lines[at].serve(SIDES[side]) else { return };
+    fn serve(&mut self, at: usize, side: usize) -> bool {
+        let Some(number) = self.hall.lines[at].serve(SIDES[side]) else { return false };
         self.ledger.serving.add(number);
         let last = &mut self.last[at][side][number >> COUNT_BITS];
         assert!(*last < number, "the first one is served first: {number} after {last}");
         *last = number;
+        true
     }
 
     fn leave_one(&mut self) {
@@ -177,11 +190,10 @@ fn run(few: bool, roles: &[Role], lines: usize, steps: usize, standing: usize, s
                     next: me << COUNT_BITS,
                     last: vec![[[0; 8]; 2]; lines],
                 };
+                interrupt_once_in(100, seed + me as u64);
                 barrier.wait();
                 (0..steps).for_each(|_| worker.step(standing));
-                let standing = std::mem::take(&mut worker.standing);
-                standing.into_iter().for_each(|(at, waiting)| worker.leave(at, waiting));
-                worker.ledger
+                (worker.ledger, worker.standing)
             })
         });
         let workers = workers.collect::<Vec<_>>();
@@ -190,21 +202,27 @@ fn run(few: bool, roles: &[Role], lines: usize, steps: usize, standing: usize, s
     let mut rest = Worker {
         hall: &hall,
         role: Role::Anything,
-        standing: Vec::new(),
+        standing: std::mem::take(&mut *hall.passing.lock().expect("nobody panics")),
         ledger: Ledger::default(),
         rng: StdRng::seed_from_u64(0),
         next: 0,
-        last: Vec::new(),
+        last: vec![[[0; 8]; 2]; lines],
     };
-    let passing = std::mem::take(&mut *hall.passing.lock().expect("nobody panics"));
-    passing.into_iter().for_each(|(at, waiting)| rest.leave(at, waiting));
-    let mut all = rest.ledger;
-    for ledger in ledgers {
-        all.waited.merge(ledger.waited);
-        all.left.merge(ledger.left);
-        all.served.merge(ledger.served);
-        all.serving.merge(ledger.serving);
+    let mut all = Ledger::default();
+    for (ledger, standing) in ledgers {
+        all.merge(ledger);
+        rest.standing.extend(standing);
     }
+    // Who stands there still can be reached.
+    for (at, line) in hall.lines.iter().enumerate() {
+        let standing = rest.standing.iter().filter(|(its, waiting)| *its == at && !waiting.is_served());
+        assert_eq!(line.assert_valid(), standing.count(), "nobody is lost");
+        (0..8).for_each(|number| _ = rest.serve(at, number % 2));
+    }
+    while !rest.standing.is_empty() {
+        rest.leave_one();
+    }
+    all.merge(rest.ledger);
     assert_eq!(all.served, all.serving, "who is served knows it, once");
     all.left.merge(all.served);
     assert_eq!(all.waited, all.left, "who waits leaves or is served");
@@ -214,11 +232,11 @@ fn run(few: bool, roles: &[Role], lines: usize, steps: usize, standing: usize, s
     }
 }
 
-fn rounds(roles: &[Role], lines: usize) {
+fn rounds(roles: &[Role], lines: usize, steps: usize) {
     for seed in 0..4 * scale() as u64 {
         for few in [true, false] {
             for standing in [1, 3, STANDING] {
-                run(few, roles, lines, 20_000, standing, seed);
+                run(few, roles, lines, steps, standing, seed);
             }
         }
     }
@@ -226,29 +244,29 @@ fn rounds(roles: &[Role], lines: usize) {
 
 #[test]
 fn two_threads_at_one_line() {
-    rounds(&[Role::Anything; 2], 1);
+    rounds(&[Role::Anything; 2], 1, 20_000);
 }
 
 #[test]
 fn four_threads_at_one_line() {
-    rounds(&[Role::Anything; 4], 1);
+    rounds(&[Role::Anything; 4], 1, 20_000);
 }
 
 #[test]
 fn two_threads_at_three_lines() {
-    rounds(&[Role::Anything; 2], 3);
+    rounds(&[Role::Anything; 2], 3, 20_000);
 }
 
 #[test]
 fn four_threads_at_three_lines() {
-    rounds(&[Role::Anything; 4], 3);
+    rounds(&[Role::Anything; 4], 3, 20_000);
 }
 
 /// Many take the same ones out, who come again at once.
 #[test]
 fn some_serve_and_some_wait() {
     for lines in [1, 3] {
-        rounds(&[Role::Serves, Role::Serves, Role::Waits, Role::Waits], lines);
-        rounds(&[Role::Serves, Role::Serves, Role::Serves, Role::Waits], lines);
+        rounds(&[Role::Serves, Role::Serves, Role::Waits, Role::Waits], lines, 20_000);
+        rounds(&[Role::Serves, Role::Serves, Role::Serves, Role::Waits], lines, 20_000);
     }
 }
