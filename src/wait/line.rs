@@ -62,7 +62,7 @@ use std::ptr;
 
 use super::anchor::By;
 use super::cache;
-use super::few::{Entry, Few};
+use super::few::{Cell, Entry, Few};
 use super::list::List;
 use super::node::{Claim, NodeRef, Popped, Waiter};
 use super::place::{At, Stay};
@@ -256,11 +256,15 @@ pub(crate) trait Primitive {
     #[inline(never)]
     fn pop_more(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
         let stay = cache::place(word.first()).stay();
-        // The place has to be that of the stay that the word speaks of.
+        let cell = match stay.at() {
+            At::Few => self.line().behind().few.find(Entry::new(word.first(), stay, word.side())),
+            _ => None,
+        };
+        // The place has to be that of the stay that the word speaks of, and the cell its cell.
         if self.line().load() != word && !cfg!(leno_bug = "settle_unchecked") {
             return None;
         }
-        if !self.settle(word, stay) {
+        if !self.settle(word, stay, cell) {
             return None;
         }
         let to = self.without_first(word)?;
@@ -301,10 +305,9 @@ pub(crate) trait Primitive {
     }
 
     /// Sees to it that the first waiter cannot leave through the line any more; `stay` is what its place said while the word
-    /// was `word`. False: look again.
-    fn settle(&self, word: Word, stay: Stay) -> bool {
+    /// was `word`, and `cell` what it had of few then. False: look again.
+    fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>) -> bool {
         let (number, place) = (word.first(), cache::place(word.first()));
-        let behind = || self.line().behind();
         let stamp = self.stamp(word);
         match stay.at() {
             At::Word => true,
@@ -316,19 +319,20 @@ pub(crate) trait Primitive {
                 false
             }
             At::Few => {
-                let is_settled = place.change(stay, stay.stamped(At::Word, stamp));
-                if is_settled {
+                // Before it is settled: who comes later has nothing to free. If it leaves instead, it needs no cell either.
+                if let Some(cell) = cell {
                     interrupt();
-                    behind().few.remove(Entry::new(number, stay, word.side()));
+                    cell.free();
                 }
-                is_settled
+                interrupt();
+                place.change(stay, stay.stamped(At::Word, stamp))
             }
             At::Many => {
                 let settling = stay.stamped(At::Settling, stamp);
-                place.change(stay, settling) && self.settle(word, settling)
+                place.change(stay, settling) && self.settle(word, settling, None)
             }
             At::Settling => {
-                behind().many.take_out(number, || place.stay() == stay);
+                self.line().behind().many.take_out(number, || place.stay() == stay);
                 // Fails if somebody else was quicker.
                 place.change(stay, stay.moved(At::Word));
                 true
@@ -370,7 +374,12 @@ pub(crate) trait Primitive {
             }
             interrupt();
             if stay.at() == At::Few {
-                self.line().behind().few.remove(Entry::new(number, stay, side));
+                // It may have been freed: see `settle`.
+                let cell = self.line().behind().few.find(Entry::new(number, stay, side));
+                if let Some(cell) = cell {
+                    interrupt();
+                    cell.free();
+                }
             } else {
                 self.line().behind().many.take_out(number, || place.stay() == left);
             }
