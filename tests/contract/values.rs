@@ -103,6 +103,158 @@ fn a_megabyte(kind: Kind) {
     thread.expect("a thread starts").join().expect("C15: a T of 1 MB");
 }
 
+/// A megabyte that says which one it is.
+struct Large([u8; 1 << 20]);
+
+impl Large {
+    fn new(number: u8) -> Large {
+        Large([number; 1 << 20])
+    }
+
+    #[track_caller]
+    fn check(&self, number: u8) {
+        assert!(self.0.iter().all(|byte| *byte == number), "C30: intact");
+    }
+}
+
+/// C30: a T of 1 MB on an ordinary stack, in every way in which a value passes. (A debug build copies each of them many
+/// times on the stack.)
+fn a_megabyte_on_a_stack_of_8_mib(kind: Kind) {
+    if cfg!(debug_assertions) || kind.capacity() > Some(3) && kind.capacity() < Some(1000) {
+        return;
+    }
+    let ways: [fn(Kind); 6] = [large_tries, large_waits, large_blocks, large_selects, large_sets, large_drops];
+    for way in ways {
+        let thread = thread::Builder::new().stack_size(8 << 20).spawn(move || way(kind)).expect("a thread starts");
+        thread.join().expect("C30: a T of 1 MB");
+    }
+}
+
+#[inline(never)]
+fn large_tries(kind: Kind) {
+    let (tx, rx) = kind.open();
+    for i in 0..kind.room(3) as u8 {
+        assert!(tx.try_send(Large::new(i)).is_ok());
+    }
+    if kind.capacity() <= Some(3) && kind.has_limit() {
+        tx.try_send(Large::new(9)).err().expect("full").into_inner().check(9);
+    }
+    for i in 0..kind.room(3) as u8 {
+        rx.try_recv().ok().expect("buffered").check(i);
+    }
+}
+
+/// Handed to a receiver that waits; taken from a sender that waits; given back by either.
+#[inline(never)]
+fn large_waits(kind: Kind) {
+    let (tx, rx) = kind.open();
+    let mut receiving = rx.recv();
+    receiving.must_wait("empty");
+    assert!(tx.send(Large::new(1)).must_be_ready("somebody waits").is_ok());
+    receiving.must_be_ready("served").ok().expect("open").check(1);
+    let mut receiving = rx.recv();
+    receiving.must_wait("empty");
+    assert!(tx.try_send(Large::new(2)).is_ok());
+    drop(receiving);
+    rx.recv().must_be_ready("given back").ok().expect("open").check(2);
+    if kind.capacity() > Some(3) || !kind.has_limit() {
+        return;
+    }
+    let held = kind.fill(&tx, |i| Large::new(i as u8)) as u8;
+    let (mut first, mut second) = (tx.send(Large::new(held)), tx.send(Large::new(held + 1)));
+    first.must_wait("full");
+    second.must_wait("full");
+    second.into_inner().expect("not sent").check(held + 1);
+    for i in 0..=held {
+        rx.recv().must_be_ready("there").ok().expect("open").check(i);
+    }
+    assert!(first.must_be_ready("taken").is_ok());
+}
+
+#[inline(never)]
+fn large_blocks(kind: Kind) {
+    let (tx, rx) = kind.open();
+    thread::scope(|scope| {
+        let sender = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, || {
+            for i in 0..10 {
+                assert!(if i % 2 == 0 { tx.send_blocking(Large::new(i)).is_ok() } else { leno::block_on(tx.send(Large::new(i))).is_ok() });
+            }
+        });
+        for i in 0..10 {
+            let received = if i % 3 == 0 { rx.recv_blocking() } else { leno::block_on(rx.recv()) };
+            received.ok().expect("open").check(i);
+        }
+        sender.expect("a thread starts").join().expect("the sender ends");
+    });
+}
+
+#[inline(never)]
+fn large_selects(kind: Kind) {
+    let (tx, rx) = kind.open();
+    let (_other, never) = kind.open::<Large>();
+    thread::scope(|scope| {
+        let sender = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, || {
+            for i in 0..5 {
+                leno::select_blocking! {
+                    sent = tx.send(Large::new(i)) => assert!(sent.is_ok()),
+                    _ = never.recv() => unreachable!(),
+                }
+            }
+        });
+        for i in 0..5 {
+            leno::block_on(async {
+                leno::select! {
+                    received = rx.recv() => received.ok().expect("open").check(i),
+                    _ = never.recv() => unreachable!(),
+                }
+            });
+        }
+        sender.expect("a thread starts").join().expect("the sender ends");
+    });
+}
+
+#[inline(never)]
+fn large_sets(kind: Kind) {
+    let (tx, rx) = kind.open();
+    let mut set = leno::select::Select::new();
+    let receive = set.recv(&rx);
+    let mut selecting = set.select();
+    selecting.must_wait("empty");
+    assert!(tx.try_send(Large::new(1)).is_ok());
+    selecting.must_be_ready("served").recv(receive).ok().expect("open").check(1);
+    drop(selecting);
+    drop(set);
+    let mut receiving = rx.recv();
+    receiving.must_wait("empty");
+    let mut set = leno::select::Select::new();
+    let send = set.send(&tx, Large::new(2));
+    assert!(set.select().must_be_ready("somebody waits").send(send).is_ok());
+    receiving.must_be_ready("served").ok().expect("open").check(2);
+    let _unused = set.send(&tx, Large::new(3));
+}
+
+/// Dropped in the channel, while they wait, and with the error.
+#[inline(never)]
+fn large_drops(kind: Kind) {
+    for how in 0..3 {
+        let (tx, rx) = kind.open();
+        for i in 0..kind.room(3) as u8 {
+            assert!(tx.try_send(Large::new(i)).is_ok());
+        }
+        let mut sending = tx.send(Large::new(9));
+        let _ = sending.poll_with(std::task::Waker::noop());
+        match how {
+            0 => drop(sending),
+            1 => drop(tx.close_now()),
+            _ => {}
+        }
+        drop(rx);
+    }
+    let (tx, rx) = kind.open();
+    drop(rx);
+    tx.send(Large::new(4)).must_be_ready("closed").expect_err("closed").0.check(4);
+}
+
 /// C15: a T that borrows: no `'static` bound on channels, futures, streams, iterators.
 fn borrowed(kind: Kind) {
     let text = String::from("borrowed");
@@ -136,4 +288,4 @@ fn niches(kind: Kind) {
     pass_every_way(kind, |i| (i % 2 == 0).then(|| Box::new(i)), |i, v| assert_eq!(v.is_some(), i % 2 == 0));
 }
 
-contracts!(zero_sized, over_aligned, not_unpin, larger_than_a_node, a_megabyte, borrowed, not_send, niches);
+contracts!(zero_sized, over_aligned, not_unpin, larger_than_a_node, a_megabyte, a_megabyte_on_a_stack_of_8_mib, borrowed, not_send, niches);
