@@ -611,6 +611,14 @@ impl Driver {
         None
     }
 
+    /// The select is dropped. A branch may have its outcome still: the waker of a peer, called just then, has panicked.
+    pub(super) fn end(&mut self, arms: &mut dyn Arms) {
+        self.leave(arms, false);
+        if std::mem::take(&mut self.started) {
+            (0..arms.count()).for_each(|index| arms.arm(index).discard());
+        }
+    }
+
     /// The operation that a peer has claimed goes on by itself.
     fn give_up_claimed(&mut self, arms: &mut dyn Arms, number: usize) {
         let index = self.claimed_branch(number);

@@ -247,7 +247,7 @@ impl<B: Branches> Unpin for Selecting<B> {}
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
         if !self.done {
-            self.driver.leave(&mut self.arms, false);
+            self.driver.end(&mut self.arms);
         }
     }
 }
