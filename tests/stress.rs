@@ -574,8 +574,11 @@ impl Circle {
 /// finds a value, as there is always one in the channel that nobody has begun to take.
 #[test]
 fn try_operations_see_what_is_there() {
-    let kinds = [(Kind::Bounded(64), 4), (Kind::Bounded(3), 3), (Kind::Bounded(4), 4), (Kind::Bounded(255), 4)];
-    for (kind, threads) in kinds.into_iter().chain([(Kind::Bounded(1000), 4), (Kind::Unbounded, 4), (Kind::Bounded(1), 1)]) {
+    let kinds =
+        [(Kind::Bounded(64), 4), (Kind::Bounded(3), 3), (Kind::Bounded(4), 4), (Kind::Bounded(255), 4)];
+    for (kind, threads) in
+        kinds.into_iter().chain([(Kind::Bounded(1000), 4), (Kind::Unbounded, 4), (Kind::Bounded(1), 1)])
+    {
         within("C27: try_send, try_recv", move || {
             let (tx, rx) = kind.open::<usize>();
             let barrier = std::sync::Barrier::new(threads);

@@ -2,12 +2,12 @@
 //! the work of an operation needs no clock; other builds do not. And places at which they have a thread lose its turn now
 //! and then, as an interrupt would, so that what is rare happens often.
 
-pub(super) use imp::*;
+pub(crate) use imp::*;
 
 #[cfg(not(test))]
 mod imp {
     #[inline(always)]
-    pub(in crate::wait) fn step() {}
+    pub(crate) fn step() {}
 
     #[inline(always)]
     pub(in crate::wait) fn interrupt() {}
@@ -40,12 +40,12 @@ mod imp {
     }
 
     /// Counts a step of the calling thread.
-    pub(in crate::wait) fn step() {
+    pub(crate) fn step() {
         STEPS.set(STEPS.get() + 1);
     }
 
     /// The steps of the calling thread in `f`.
-    pub(in crate::wait) fn steps_of<R>(f: impl FnOnce() -> R) -> (R, u64) {
+    pub(crate) fn steps_of<R>(f: impl FnOnce() -> R) -> (R, u64) {
         let before = STEPS.get();
         let result = f();
         (result, STEPS.get() - before)

@@ -386,7 +386,11 @@ fn a_panicking_wake_loses_no_value(kind: Kind) {
             while let Ok(value) = rx.try_recv() {
                 found.push(value);
             }
-            assert_eq!(found, (0..held + 2).collect::<Vec<_>>(), "C29: way {how}, which panicked: {panicked}");
+            assert_eq!(
+                found,
+                (0..held + 2).collect::<Vec<_>>(),
+                "C29: way {how}, which panicked: {panicked}"
+            );
             assert!(waker.was_woken(), "C29: the other one is woken");
             assert_eq!(first.must_be_ready("sent"), Ok(()));
             assert_eq!(second.must_be_ready("sent"), Ok(()));
@@ -418,7 +422,9 @@ fn a_panicking_wake_at_a_hand_over(kind: Kind) {
                     1 => tx.try_send(1).is_ok(),
                     2 => tx.send(1).must_be_ready("a receiver waits").is_ok(),
                     3 => tx.send_blocking(1).is_ok(),
-                    _ => leno::select_blocking! { x = tx.send(1) => x.is_ok(), () = std::future::pending() => false },
+                    _ => {
+                        leno::select_blocking! { x = tx.send(1) => x.is_ok(), () = std::future::pending() => false }
+                    }
                 }));
                 assert!(!matches!(sent, Ok(false)), "a receiver waits");
             }
@@ -596,8 +602,4 @@ contracts!(
     two_channels_wake_each_other,
 );
 
-limited_contracts!(
-    a_senders_wake_may_reenter,
-    panicking_wakers_of_senders,
-    a_panicking_wake_loses_no_value,
-);
+limited_contracts!(a_senders_wake_may_reenter, panicking_wakers_of_senders, a_panicking_wake_loses_no_value,);
