@@ -156,12 +156,12 @@ fn sending(tx: &Sender<Large>, number: u8) -> Box<SendFuture<'_, Large>> {
 
 #[inline(never)]
 fn get(rx: &Receiver<Large>, number: u8) {
-    rx.try_recv().ok().expect("there is one").check(number);
+    rx.try_recv().expect("there is one").check(number);
 }
 
 #[inline(never)]
 fn end(mut receiving: RecvFuture<'_, Large>, number: u8) {
-    receiving.must_be_ready("it is there").ok().expect("open").check(number);
+    receiving.must_be_ready("it is there").expect("open").check(number);
 }
 
 /// Whether a send that is polled is through.
@@ -219,12 +219,7 @@ fn large_blocks(kind: Kind) {
                 leno::block_on(sending(&tx, i)).is_ok()
             }
         },
-        |i| {
-            if i % 3 == 0 { rx.recv_blocking() } else { leno::block_on(rx.recv()) }
-                .ok()
-                .expect("open")
-                .check(i)
-        },
+        |i| if i % 3 == 0 { rx.recv_blocking() } else { leno::block_on(rx.recv()) }.expect("open").check(i),
     );
     thread::scope(|scope| {
         small(scope, || assert!((0..10).all(send)));
@@ -243,7 +238,7 @@ fn large_selects(kind: Kind) {
     };
     let recv = |i| {
         leno::select_blocking! {
-            received = rx.recv() => received.ok().expect("open").check(i),
+            received = rx.recv() => received.expect("open").check(i),
             _ = never.recv() => unreachable!(),
         }
     };
@@ -269,7 +264,7 @@ fn large_received_by_a_set(tx: &Sender<Large>, rx: &Receiver<Large>) {
     let mut selecting = set.select();
     selecting.must_wait("empty");
     assert!(put(tx, 1));
-    selecting.must_be_ready("served").recv(receive).ok().expect("open").check(1);
+    selecting.must_be_ready("served").recv(receive).expect("open").check(1);
 }
 
 #[inline(never)]
