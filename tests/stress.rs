@@ -569,3 +569,37 @@ impl Circle {
         }
     }
 }
+
+/// C27: as many threads as values fit, each of which sends one and takes one: whoever sends finds room, and whoever takes
+/// finds a value, as there is always one in the channel that nobody has begun to take.
+#[test]
+fn try_operations_see_what_is_there() {
+    let kinds =
+        [(Kind::Bounded(64), 4), (Kind::Bounded(3), 3), (Kind::Bounded(4), 4), (Kind::Bounded(255), 4)];
+    for (kind, threads) in
+        kinds.into_iter().chain([(Kind::Bounded(1000), 4), (Kind::Unbounded, 4), (Kind::Bounded(1), 1)])
+    {
+        within("C27: try_send, try_recv", move || {
+            let (tx, rx) = kind.open::<usize>();
+            let barrier = std::sync::Barrier::new(threads);
+            thread::scope(|scope| {
+                for me in 0..threads {
+                    let (tx, rx, barrier) = (&tx, &rx, &barrier);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        for round in 0..20_000 * scale() {
+                            if let Err(error) = tx.try_send(me) {
+                                panic!("C27: {kind:?}, round {round}: there is room: {error:?}");
+                            }
+                            if let Err(error) = rx.try_recv() {
+                                panic!("C27: {kind:?}, round {round}: there is a value: {error:?}");
+                            }
+                        }
+                    });
+                }
+            });
+            assert!(rx.is_empty());
+            tx.assert_valid();
+        });
+    }
+}

@@ -285,6 +285,65 @@ fn a_timeout_and_its_result_at_one_instant() {
     });
 }
 
+/// C28: what is there for an operation when the time is up is taken, also if it came at that very instant, or if the fiber
+/// has used up what it may do in one turn.
+#[test]
+fn a_timeout_looks_once_more() {
+    let cord = cord();
+    cord.block_on(async {
+        for (tx, rx) in [leno::rendezvous(), leno::bounded(1), leno::unbounded()] {
+            // A second fiber sends at the instant at which the time is up: before the first one looks, or after.
+            for sender_first in [true, false] {
+                let start = fiber::now();
+                let send = {
+                    let tx = tx.clone();
+                    async move {
+                        sleep_until(start + SECOND).await;
+                        tx.send(5).await
+                    }
+                };
+                let sender = if sender_first { Some(spawn_local(send)) } else { None };
+                if sender_first {
+                    leno::yield_now().await;
+                    assert_eq!(leno::timeout(SECOND, rx.recv()).await.unwrap(), Ok(5));
+                    sender.unwrap().await.unwrap().unwrap();
+                } else {
+                    // Nobody sends.
+                    assert!(leno::timeout(SECOND, rx.recv()).await.is_err());
+                }
+                assert_eq!(fiber::now() - start, SECOND);
+            }
+        }
+        // The budget of a turn is used up.
+        let (tx, rx) = leno::bounded(200);
+        (0..200).for_each(|i| tx.try_send(i).unwrap());
+        let mut taken = 0;
+        while leno::timeout(Duration::ZERO, rx.recv()).await.is_ok() {
+            taken += 1;
+        }
+        assert_eq!(taken, 200, "C28: a value is there");
+    });
+}
+
+/// C28: the future is polled after the time was found to be up.
+#[test]
+fn a_timeout_polls_once_more_after_its_timer() {
+    let cord = cord();
+    cord.block_on(async {
+        // Ready at its fourth poll: begun, woken by itself, by the timer, and the last look.
+        let mut polls = 0;
+        let future = poll_fn(|cx| {
+            polls += 1;
+            if polls == 1 {
+                cx.waker().wake_by_ref();
+            }
+            if polls == 4 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        assert!(leno::timeout(SECOND, future).await.is_ok());
+        assert_eq!(polls, 4);
+    });
+}
+
 #[test]
 fn a_timeout_drops_its_future_with_itself() {
     let cord = cord();

@@ -42,7 +42,7 @@ use std::task::{Context, Poll};
 use super::arm::Arms;
 use super::order::Order;
 use crate::task::{budget, thread};
-use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again};
+use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
 
 /// Branches whose registrations need no memory of their own.
 const INLINE: usize = 8;
@@ -146,6 +146,7 @@ fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looke
     let mut looked = Looked::Nothing;
     let mut by = By::plain();
     for index in order.indices() {
+        step();
         if arms.is_off(index) {
             continue;
         }
@@ -289,7 +290,10 @@ impl Driver {
     }
 
     fn is_anything_to_do(&self) -> bool {
-        (0..self.branches.count).any(|index| self.is_to_do(index))
+        (0..self.branches.count).any(|index| {
+            step();
+            self.is_to_do(index)
+        })
     }
 
     /// Sees to what is to do. A panic of foreign code from here on leaves the anchor BUSY, which `leave` copes with.
@@ -338,7 +342,9 @@ impl Driver {
             let mut again = false;
             let mut settled = true;
             for index in order.indices() {
+                step();
                 while self.is_to_do(index) {
+                    step();
                     match self.see_to(arms, index, cx, anchor, by, busy) {
                         Looked::Nothing => {}
                         Looked::Again => {
@@ -471,6 +477,7 @@ impl Driver {
             return;
         }
         for branch in self.branches.iter_mut() {
+            step();
             if branch.stage == Stage::Covered(index as u32) {
                 branch.stage = Stage::ToDo;
             }
@@ -525,8 +532,10 @@ impl Driver {
 
     /// The branch of the node by which a peer has claimed the select.
     fn claimed_branch(&self, number: usize) -> usize {
-        let is_claimed =
-            |index: &usize| self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number);
+        let is_claimed = |index: &usize| {
+            step();
+            self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number)
+        };
         (0..self.branches.count).find(is_claimed).expect("it is claimed by a node of its own")
     }
 
@@ -559,6 +568,7 @@ impl Driver {
         let mut popped = Vec::new();
         let mut told = Vec::new();
         for index in 0..self.branches.count {
+            step();
             let Registration { node, stage, partner } = std::mem::take(&mut self.branches[index]);
             if stage == Stage::Told && winner != Some(index) {
                 told.push(index);
@@ -624,6 +634,14 @@ impl Driver {
         None
     }
 
+    /// The select is dropped. A branch may have its outcome still: the waker of a peer, called just then, has panicked.
+    pub(super) fn end(&mut self, arms: &mut dyn Arms) {
+        self.leave(arms, false);
+        if std::mem::take(&mut self.started) {
+            (0..arms.count()).for_each(|index| arms.arm(index).discard());
+        }
+    }
+
     /// The operation that a peer has claimed goes on by itself.
     fn give_up_claimed(&mut self, arms: &mut dyn Arms, number: usize) {
         let index = self.claimed_branch(number);
@@ -637,5 +655,80 @@ impl Driver {
         arms.arm(index).adopt(node);
         self.retire(arms, Some(index), others);
         self.adopted = Some(index);
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use crate::channel::{Receiver, Sender};
+    use crate::select::Select;
+    use crate::wait::steps_of;
+
+    struct Nothing;
+
+    impl std::task::Wake for Nothing {
+        fn wake(self: std::sync::Arc<Self>) {}
+    }
+
+    /// How a select of many branches ends.
+    #[derive(Clone, Copy, Debug)]
+    enum End {
+        /// A peer serves the branch in the middle.
+        Served,
+        Dropped,
+        /// It is polled with another waker.
+        Moved,
+    }
+
+    /// The steps of one select over `count` channels, with a receive of each, and perhaps a send.
+    fn cost(channels: &[(Sender<usize>, Receiver<usize>)], both_sides: bool, end: End) -> u64 {
+        let mut set = Select::new();
+        for (tx, rx) in channels {
+            set.recv(rx);
+            if both_sides {
+                set.send(tx, 1);
+            }
+        }
+        let cx = &mut Context::from_waker(Waker::noop());
+        let steps = steps_of(|| {
+            let mut selecting = pin!(set.select());
+            assert!(selecting.as_mut().poll(cx).is_pending(), "nobody else is there");
+            match end {
+                End::Served => {
+                    assert!(channels[channels.len() / 2].0.try_send(2).is_ok(), "it waits");
+                    assert!(matches!(selecting.as_mut().poll(cx), Poll::Ready(_)));
+                }
+                End::Dropped => {}
+                End::Moved => {
+                    let other = Waker::from(std::sync::Arc::new(Nothing));
+                    assert!(selecting.as_mut().poll(&mut Context::from_waker(&other)).is_pending());
+                }
+            }
+        });
+        let steps = steps.1;
+        drop(set);
+        channels.iter().for_each(|(tx, _)| tx.assert_valid());
+        steps
+    }
+
+    /// S14: the cost of a select grows as the number of its branches, also where it waits on both sides of each channel.
+    /// Measured: at most 10.5 steps for each.
+    #[test]
+    fn a_select_costs_as_much_as_it_has_branches() {
+        for both_sides in [false, true] {
+            for end in [End::Served, End::Dropped, End::Moved] {
+                for count in [8, 64, 512] {
+                    let channels = (0..count).map(|_| crate::rendezvous()).collect::<Vec<_>>();
+                    let branches = if both_sides { 2 * count } else { count };
+                    let steps = cost(&channels, both_sides, end);
+                    println!("{branches} branches, both sides: {both_sides}, {end:?}: {steps} steps");
+                    assert!(steps <= 12 * branches as u64, "{branches} branches, {end:?}: {steps} steps");
+                }
+            }
+        }
     }
 }

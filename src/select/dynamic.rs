@@ -1,7 +1,8 @@
 //! A set of operations that is put together as the program runs.
 
+use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 use std::pin::Pin;
@@ -219,11 +220,16 @@ impl<'a> Select<'a> {
     /// Completes one operation, if one can be completed now.
     pub fn try_select(&mut self) -> Option<Operation<'_, 'a>> {
         self.stop();
+        self.look_once().then_some(Operation { set: self })
+    }
+
+    /// Looks at each branch once; whether one has happened.
+    fn look_once(&mut self) -> bool {
         if self.happened.is_none() {
             let mut context = Context::from_waker(Waker::noop());
             self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
         }
-        self.happened.is_some().then_some(Operation { set: self })
+        self.happened.is_some()
     }
 
     /// Polls until a branch has happened.
@@ -246,11 +252,12 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The time is up: whether a branch has happened all the same.
+    /// The time is up: whether a branch has happened all the same, or can happen now: the last poll need not have looked
+    /// at them.
     fn time_out(&mut self) -> bool {
         self.happened = self.driver.leave(&mut self.branches, true);
         self.driver.reset();
-        self.happened.is_some()
+        self.happened.is_some() || self.look_once()
     }
 }
 
@@ -299,13 +306,14 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
         thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
     }
 
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once.
+    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once. If no operation is left in the set it waits as
+    /// long as it is told.
     ///
     /// # Errors
     /// The time was up, and no operation has completed.
     ///
     /// # Panics
-    /// As [`wait`](Self::wait).
+    /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no end.
     #[track_caller]
     pub fn wait_timeout(self, d: Duration) -> Result<Operation<'s, 'a>, Elapsed> {
         may_block("Select::select");
@@ -318,7 +326,7 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
     /// The time was up, and no operation has completed.
     ///
     /// # Panics
-    /// As [`wait`](Self::wait).
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
     #[track_caller]
     pub fn wait_deadline(self, t: Instant) -> Result<Operation<'s, 'a>, Elapsed> {
         may_block("Select::select");
@@ -326,6 +334,13 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
     }
 
     fn block_on(mut self, deadline: Option<Instant>) -> Result<Operation<'s, 'a>, Elapsed> {
+        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.branches.0.is_empty()) {
+            let never = thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline);
+            return match never {
+                None => Err(Elapsed::new()),
+                Some(never) => match never {},
+            };
+        }
         if let Some(operation) = thread::block_on(Pin::new(&mut self), deadline) {
             return Ok(operation);
         }

@@ -264,7 +264,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
 
 impl<G: Group, P> Drop for Choice<G, P> {
     fn drop(&mut self) {
-        self.driver.leave(&mut self.open, false);
+        self.driver.end(&mut self.open);
     }
 }
 

@@ -93,7 +93,7 @@ mod syntax;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
@@ -224,10 +224,14 @@ impl<B: Branches> Selecting<B> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
             return Ok(output);
         }
-        let winner = self
-            .driver
-            .leave(&mut self.arms, !cfg!(leno_bug = "timeout_leaves_at_once"))
-            .ok_or(Elapsed::new())?;
+        // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
+        let mut winner = self.driver.leave(&mut self.arms, !cfg!(leno_bug = "timeout_leaves_at_once"));
+        if winner.is_none() {
+            self.driver.reset();
+            let mut context = Context::from_waker(Waker::noop());
+            winner = self.driver.look_once(&mut self.arms, self.biased, &mut context);
+        }
+        let winner = winner.ok_or(Elapsed::new())?;
         self.done = true;
         Ok(B::output(&mut self.arms, winner))
     }
@@ -251,7 +255,7 @@ impl<B: Branches> Unpin for Selecting<B> {}
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
         if !self.done {
-            self.driver.leave(&mut self.arms, false);
+            self.driver.end(&mut self.arms);
         }
     }
 }

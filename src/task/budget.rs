@@ -51,3 +51,8 @@ pub(crate) fn spend() -> bool {
     })
     .unwrap_or(true)
 }
+
+/// Whether nothing is left: an operation that is polled now does not even look.
+pub(crate) fn is_spent() -> bool {
+    LEFT.try_with(|left| left.get() == 0).unwrap_or(false)
+}

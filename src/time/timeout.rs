@@ -3,17 +3,18 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::task::budget;
 use crate::task::error::Elapsed;
 use crate::time::{Sleep, sleep};
 
 /// Limits `future` to `limit`, counted from this call.
 ///
 /// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the
-/// `Timeout`, not before. At one instant the future wins, if it is ready by the time the `Timeout` is polled: it
-/// is polled first. So a limit of zero polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
+/// `Timeout`, not before. At one instant the future wins: once the time is up it is polled a last time, and what is there
+/// for it by then is taken. A limit of zero polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
 ///
 /// ```
 /// use leno::fiber::Elapsed;
@@ -26,7 +27,7 @@ use crate::time::{Sleep, sleep};
 /// });
 /// ```
 pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(limit) }
+    Timeout { future: future.into_future(), sleep: sleep(limit), waits: false }
 }
 
 /// See [`timeout`].
@@ -34,6 +35,8 @@ pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFutu
 pub struct Timeout<F> {
     future: F,
     sleep: Sleep,
+    /// It was polled, and the time was not up.
+    waits: bool,
 }
 
 impl<F> Timeout<F> {
@@ -49,14 +52,23 @@ impl<F: Future> Future for Timeout<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Timeout`, and it is
         // `Unpin` only if `F` is.
-        let (future, sleep) = unsafe {
+        let (mut future, sleep, waits) = unsafe {
             let this = self.get_unchecked_mut();
-            (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep))
+            (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep), &mut this.waits)
         };
-        if let Poll::Ready(output) = future.poll(cx) {
+        // Without a budget leno's operations do not look.
+        let has_looked = !budget::is_spent();
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        sleep.poll(cx).map(|()| Err(Elapsed::new()))
+        let waited = std::mem::replace(waits, true);
+        ready!(sleep.poll(cx));
+        if waited || !has_looked {
+            if let Poll::Ready(output) = budget::without(|| future.poll(cx)) {
+                return Poll::Ready(Ok(output));
+            }
+        }
+        Poll::Ready(Err(Elapsed::new()))
     }
 }
 

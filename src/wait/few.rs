@@ -11,6 +11,10 @@
 //! back. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none:
 //! whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still
 //! what it was before ([`line`](super::line)).
+//!
+//! *No entry outlasts its stay*: the cell is freed before a stay is settled, and by the owner before it is through with
+//! leaving. So the bits of a generation that fit have to tell apart only what a thread sees in the middle of a look that
+//! counts; who frees somebody else's cell has found it while the stay lasted, and compares the stamp, too.
 
 use super::place::{At, Stay};
 use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
@@ -48,6 +52,21 @@ impl Entry {
     }
 }
 
+/// A cell, and what was found there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell<'a> {
+    cell: &'a AtomicU64,
+    full: u64,
+}
+
+impl Cell<'_> {
+    /// Frees it, if it is what it was.
+    pub(super) fn free(self) {
+        // Fails if somebody else has freed it.
+        let _ = self.cell.compare_exchange(self.full, 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
 impl Few {
     pub(super) fn new() -> Few {
         Few { cells: std::array::from_fn(|_| AtomicU64::new(0)) }
@@ -63,19 +82,12 @@ impl Few {
         })
     }
 
-    /// Frees the cell of an entry, if it has one. Several may do so at a time: `goes_on` says whether its stay lasts, so that
-    /// what was found is not of a later one.
-    pub(super) fn remove(&self, entry: Entry, goes_on: impl Fn() -> bool) {
-        for cell in &self.cells {
-            let found = cell.load(Ordering::Acquire);
-            if found & WHO == entry.0 {
-                if goes_on() {
-                    // Fails if somebody else has freed it.
-                    let _ = cell.compare_exchange(found, 0, Ordering::AcqRel, Ordering::Relaxed);
-                }
-                return;
-            }
-        }
+    /// The cell of an entry, if it has one.
+    pub(super) fn find(&self, entry: Entry) -> Option<Cell<'_>> {
+        self.cells.iter().find_map(|cell| {
+            let full = cell.load(Ordering::Acquire);
+            (full & WHO == entry.0).then_some(Cell { cell, full })
+        })
     }
 
     /// The oldest entry that is `eligible`; `now` is the version that the word has.

@@ -46,7 +46,7 @@
 //! # Progress, cost
 //!
 //! Lock-free: an exchange fails only because another one has succeeded. Locked instructions: enter, pop and leave 1 each in
-//! *one*; join 2 and pop 4 in *few*, 2 and 5 (and two pins) in *many*.
+//! *one*; join 2 and pop 3 in *few*, 2 and 4 (and two pins) in *many*.
 //!
 //! # Orderings
 //!
@@ -62,11 +62,12 @@ use std::ptr;
 
 use super::anchor::By;
 use super::cache;
-use super::few::{Entry, Few};
+use super::few::{Cell, Entry, Few};
 use super::list::List;
 use super::node::{Claim, NodeRef, Popped, Waiter};
 use super::place::{At, Stay};
 use super::returned::Returned;
+use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 
@@ -216,6 +217,7 @@ pub(crate) trait Primitive {
             behind.many.push(number);
             flags |= MANY;
         }
+        interrupt();
         if cfg!(leno_bug = "no_confirm") {
             loop {
                 let word = self.line().load();
@@ -255,14 +257,19 @@ pub(crate) trait Primitive {
     #[inline(never)]
     fn pop_more(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
         let stay = cache::place(word.first()).stay();
-        // The place has to be that of the stay that the word speaks of.
+        let cell = match stay.at() {
+            At::Few => self.line().behind().few.find(Entry::new(word.first(), stay, word.side())),
+            _ => None,
+        };
+        // The place has to be that of the stay that the word speaks of, and the cell its cell.
         if self.line().load() != word && !cfg!(leno_bug = "settle_unchecked") {
             return None;
         }
-        if !self.settle(word, stay) {
+        if !self.settle(word, stay, cell) {
             return None;
         }
         let to = self.without_first(word)?;
+        interrupt();
         // SAFETY: taken out by this very exchange.
         self.cas(word, change(to)).then(|| unsafe { Popped::new(word) })
     }
@@ -299,9 +306,10 @@ pub(crate) trait Primitive {
     }
 
     /// Sees to it that the first waiter cannot leave through the line any more; `stay` is what its place said while the word
-    /// was `word`. False: look again.
-    fn settle(&self, word: Word, stay: Stay) -> bool {
+    /// was `word`, and `cell` what it had of few then. False: look again.
+    fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>) -> bool {
         let (number, place) = (word.first(), cache::place(word.first()));
+        let stamp = self.stamp(word);
         match stay.at() {
             At::Word => true,
             At::Left if cfg!(leno_bug = "ghosts_are_served") => true,
@@ -311,31 +319,26 @@ pub(crate) trait Primitive {
                 }
                 false
             }
-            At::Few | At::Many => {
-                let at = if stay.at() == At::Few { At::FewSettling } else { At::ManySettling };
-                let settling = stay.stamped(at, self.stamp(word));
-                place.change(stay, settling) && {
-                    self.finish_settling(number, settling, word.side());
-                    true
+            At::Few => {
+                // Before it is settled: who comes later has nothing to free. If it leaves instead, it needs no cell either.
+                if let Some(cell) = cell {
+                    interrupt();
+                    cell.free();
                 }
+                interrupt();
+                place.change(stay, stay.stamped(At::Word, stamp))
             }
-            At::FewSettling | At::ManySettling => {
-                self.finish_settling(number, stay, word.side());
+            At::Many => {
+                let settling = stay.stamped(At::Settling, stamp);
+                place.change(stay, settling) && self.settle(word, settling, None)
+            }
+            At::Settling => {
+                self.line().behind().many.take_out(number, || place.stay() == stay);
+                // Fails if somebody else was quicker.
+                place.change(stay, stay.moved(At::Word));
                 true
             }
         }
-    }
-
-    /// Takes a node out of where it stood in line; then the word alone says whether it waits. Anybody may help.
-    fn finish_settling(&self, number: usize, stay: Stay, side: u64) {
-        let (place, behind) = (cache::place(number), self.line().behind());
-        if stay.at() == At::FewSettling {
-            behind.few.remove(Entry::new(number, stay, side), || place.stay() == stay);
-        } else {
-            behind.many.take_out(number, || place.stay() == stay);
-        }
-        // Fails if somebody else was quicker.
-        place.change(stay, stay.moved(At::Word));
     }
 
     /// Takes a node of its owner out. False: a peer has it.
@@ -358,9 +361,10 @@ pub(crate) trait Primitive {
             }
             match stay.at() {
                 At::Word => return false,
-                At::FewSettling | At::ManySettling => {
-                    // It was brought up, and perhaps popped; in any case it has to be out of the line.
-                    self.finish_settling(number, stay, side);
+                At::Settling => {
+                    // It was brought up, and perhaps popped; in any case it has to be out of the list.
+                    self.line().behind().many.take_out(number, || place.stay() == stay);
+                    place.change(stay, stay.moved(At::Word));
                     continue;
                 }
                 At::Few | At::Many | At::Left => {}
@@ -369,8 +373,14 @@ pub(crate) trait Primitive {
             if !place.change(stay, left) {
                 continue;
             }
+            interrupt();
             if stay.at() == At::Few {
-                self.line().behind().few.remove(Entry::new(number, stay, side), || true);
+                // It may have been freed: see `settle`.
+                let cell = self.line().behind().few.find(Entry::new(number, stay, side));
+                if let Some(cell) = cell {
+                    interrupt();
+                    cell.free();
+                }
             } else {
                 self.line().behind().many.take_out(number, || place.stay() == left);
             }

@@ -73,7 +73,7 @@
 
 use super::cache;
 use super::link::{Hooks, Link, MARK, MOVE, ONLY, ROOT};
-use super::steps::step;
+use super::steps::{interrupt, step};
 use crate::prim::{self, AtomicU64, Guard, Ordering};
 
 /// Hints that are followed before a walk starts from the top.
@@ -139,6 +139,7 @@ impl List {
         let Some(below) = cache::peek(top.number(), guard) else { return Err(self.top()) };
         let name = hooks.begin(number, top, 0, below.sequence().wrapping_add(1), self.home());
         self.change(top, name)?;
+        interrupt();
         below.set_newer(name);
         if top.is_only() {
             self.front.store(top.with(0).0, Ordering::Release);
@@ -228,7 +229,9 @@ impl List {
             if !covered {
                 return;
             }
+            interrupt();
             if hooks.change(older, Link(older.0 | MARK)).is_ok() {
+                interrupt();
                 return self.unlink(live, &guard);
             }
         }
@@ -272,6 +275,7 @@ impl List {
             let lasts = gone.hooks.older().same_generation(older);
             if leads_here && lasts && !link.has(MARK) {
                 let past = link.to(older.number());
+                interrupt();
                 if above.change(link, past).is_ok() {
                     return self.hint(Live { number: newer.number(), hooks: above, older: past }, guard);
                 }
@@ -387,6 +391,7 @@ impl List {
             let Some(below) = cache::peek(older.number(), guard) else { return false };
             below.older().with(0).to(older.number())
         };
+        interrupt();
         self.change(top, next).is_ok()
     }
 
@@ -423,6 +428,7 @@ impl List {
             }
             if older.has(MARK) {
                 let past = at.older.to(older.number());
+                interrupt();
                 // If it has changed, the next round sees how.
                 if at.hooks.change(at.older, past).is_ok() {
                     at.older = past;

@@ -73,6 +73,8 @@ mod place;
 mod pool;
 mod returned;
 mod steps;
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests;
 mod word;
 
 pub(crate) use anchor::{Anchor, Busied, By, GivenBack};
@@ -82,4 +84,7 @@ pub(crate) use cache::clear;
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, State, Waiter};
 pub(crate) use operation::{Attempt, Branch, Cancelled, Operation, abandon, abandon_send, look_again};
+pub(crate) use steps::step;
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+pub(crate) use steps::steps_of;
 pub(crate) use word::{OWN, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, TWO, Word};

@@ -365,38 +365,36 @@ impl<B: Branch> Operation<B> {
         attempt
     }
 
-    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. (The outcome has one place all the while: it
+    /// may be large.)
     fn attempt(&mut self) -> Attempt<B::Output> {
         let mut by = By::plain();
-        let attempt = self.attempt_by(&mut by);
-        if !by.has_wakes() {
+        let mut attempt = self.attempt_by(&mut by);
+        if by.has_wakes() {
+            self.wake_holding(&mut by, &mut attempt);
+        } else {
             // (It holds nothing.)
             std::mem::forget(by);
-            return attempt;
         }
-        match attempt {
-            Attempt::Ready(output) => Attempt::Ready(self.wake_holding(&mut by, output)),
-            attempt => {
-                // Somebody was told of a close, say.
-                by.wake();
-                attempt
-            }
-        }
+        attempt
     }
 
     /// Wakes others; should that panic, the outcome is not lost.
-    fn wake_holding(&mut self, by: &mut By<'_>, output: B::Output) -> B::Output {
-        struct Held<'a, B: Branch>(&'a mut B, Option<B::Output>);
+    #[inline(never)]
+    fn wake_holding(&mut self, by: &mut By<'_>, attempt: &mut Attempt<B::Output>) {
+        struct Held<'a, B: Branch>(&'a mut B, &'a mut Attempt<B::Output>);
         impl<B: Branch> Drop for Held<'_, B> {
+            #[cold]
+            #[inline(never)]
             fn drop(&mut self) {
-                if let Some(output) = self.1.take() {
+                if let Attempt::Ready(output) = std::mem::replace(self.1, Attempt::Wait) {
                     self.0.restore(output);
                 }
             }
         }
-        let mut held = Held(&mut self.branch, Some(output));
+        let held = Held(&mut self.branch, attempt);
         by.wake();
-        held.1.take().expect("it was put there")
+        std::mem::forget(held);
     }
 
     /// Enters the line with a node; what is to be sent is in the node then. False: it is fresh, as before.

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `IN_WORD` | the owner who enters the word; who settles it there | the word alone says whether it still waits |
 //! | `IN_FEW`, `IN_MANY` | the owner who joins | it stands in the line, and may have been brought into the word |
-//! | `FEW_SETTLING`, `MANY_SETTLING` | who settles one | it cannot leave through the line any more; anybody helps to take it out of there |
+//! | `SETTLING` | who settles one from the list | it cannot leave through the list any more; anybody helps to unlink it |
 //! | `LEFT` | the owner who leaves | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay. The stamp is the version at which the node entered the word or was settled there:
@@ -34,9 +34,8 @@ pub(super) enum At {
     Word = 0,
     Few = 1,
     Many = 2,
-    FewSettling = 3,
-    ManySettling = 4,
-    Left = 5,
+    Settling = 3,
+    Left = 4,
 }
 
 impl Stay {
@@ -45,8 +44,7 @@ impl Stay {
             0 => At::Word,
             1 => At::Few,
             2 => At::Many,
-            3 => At::FewSettling,
-            4 => At::ManySettling,
+            3 => At::Settling,
             _ => At::Left,
         }
     }
@@ -93,6 +91,12 @@ impl Place {
         // ORDERING: Release: a peer that meets this stay's node elsewhere sees nothing older.
         self.0.store(next.0, Ordering::Release);
         next
+    }
+
+    /// As if it had had so many stays before. For the owner of a node that nobody can find.
+    #[cfg(test)]
+    pub(super) fn set_generation(&self, generation: u64) {
+        self.0.store(generation << STATE_BITS, Ordering::Relaxed);
     }
 
     pub(super) fn change(&self, from: Stay, to: Stay) -> bool {

@@ -359,6 +359,112 @@ fn a_panicking_wake_leaves_nobody_asleep(kind: Kind) {
     });
 }
 
+/// C29: who takes a value, and wakes a sender whose waker panics, has not lost the value; the other sender goes on.
+fn a_panicking_wake_loses_no_value(kind: Kind) {
+    within("C29: a sender's waker panics", move || {
+        for how in 0..6 {
+            let (tx, rx) = kind.open();
+            let held = kind.fill(&tx, |i| i);
+            let (mut first, mut second) = (tx.send(held), tx.send(held + 1));
+            assert!(first.poll_with(&panicking_waker(Event::Wake)).is_pending(), "full");
+            let waker = second.must_wait("full");
+            let mut found = Vec::new();
+            let received = catch_unwind(AssertUnwindSafe(|| match how {
+                0 => rx.try_recv().ok(),
+                1 => rx.recv().must_be_ready("there").ok(),
+                2 => rx.recv_blocking().ok(),
+                3 => leno::select_blocking! { x = rx.recv() => x.ok(), () = std::future::pending() => None },
+                4 => {
+                    let mut set = leno::select::Select::new();
+                    let token = set.recv(&rx);
+                    set.select().wait().recv(token).ok()
+                }
+                _ => rx.iter().next(),
+            }));
+            let panicked = received.is_err();
+            found.extend(received.ok().flatten());
+            while let Ok(value) = rx.try_recv() {
+                found.push(value);
+            }
+            assert_eq!(
+                found,
+                (0..held + 2).collect::<Vec<_>>(),
+                "C29: way {how}, which panicked: {panicked}"
+            );
+            assert!(waker.was_woken(), "C29: the other one is woken");
+            assert_eq!(first.must_be_ready("sent"), Ok(()));
+            assert_eq!(second.must_be_ready("sent"), Ok(()));
+            assert_usable(&tx, &rx);
+        }
+    });
+}
+
+/// C29: a value that is handed over to a receiver whose waker panics is that receiver's; and what is given back goes to the
+/// next one although its waker panics.
+fn a_panicking_wake_at_a_hand_over(kind: Kind) {
+    within("C29: a receiver's waker panics", move || {
+        for how in 0..5 {
+            let (tx, rx) = kind.open();
+            let (mut first, mut second, mut third) = (rx.recv(), rx.recv(), rx.recv());
+            if how == 0 {
+                first.must_wait("empty");
+                assert!(second.poll_with(&panicking_waker(Event::Wake)).is_pending(), "empty");
+                third.must_wait("empty");
+                tx.try_send(1).expect("a receiver waits");
+                let given_back = catch_unwind(AssertUnwindSafe(|| drop(first)));
+                // A ring has it again; the others hand it to the next one.
+                let _ = given_back;
+            } else {
+                drop(first);
+                assert!(second.poll_with(&panicking_waker(Event::Wake)).is_pending(), "empty");
+                third.must_wait("empty");
+                let sent = catch_unwind(AssertUnwindSafe(|| match how {
+                    1 => tx.try_send(1).is_ok(),
+                    2 => tx.send(1).must_be_ready("a receiver waits").is_ok(),
+                    3 => tx.send_blocking(1).is_ok(),
+                    _ => {
+                        leno::select_blocking! { x = tx.send(1) => x.is_ok(), () = std::future::pending() => false }
+                    }
+                }));
+                assert!(!matches!(sent, Ok(false)), "a receiver waits");
+            }
+            assert_eq!(second.must_be_ready("C29: it was handed over"), Ok(1), "{how}");
+            let waker = third.must_wait("empty");
+            tx.try_send(2).expect("a receiver waits");
+            assert!(waker.was_woken(), "C29: everybody else is woken");
+            assert_eq!(third.must_be_ready("served"), Ok(2));
+            assert_usable(&tx, &rx);
+        }
+    });
+}
+
+/// C29: as a lock is given up a waker panics: the lock is not lost, nor is the next one forgotten.
+#[test]
+fn a_panicking_wake_at_an_unlock() {
+    within("C29: the waker of one that waits for a lock panics", || {
+        for fair in [true, false] {
+            for drop_first in [true, false] {
+                let mutex = if fair { leno::sync::Mutex::fair(0) } else { leno::sync::Mutex::new(0) };
+                let guard = mutex.try_lock().expect("free");
+                let (mut first, mut second) = (mutex.lock(), mutex.lock());
+                assert!(first.poll_with(&panicking_waker(Event::Wake)).is_pending(), "locked");
+                let waker = second.must_wait("locked");
+                let unlocked = catch_unwind(AssertUnwindSafe(|| drop(guard)));
+                assert!(unlocked.is_err(), "the panic comes through");
+                if drop_first {
+                    drop(first);
+                } else {
+                    drop(first.must_be_ready("C29: it has the lock, or may take it"));
+                }
+                assert!(waker.was_woken(), "C29: the next one is woken");
+                drop(second.must_be_ready("C29: it is its turn"));
+                assert!(mutex.try_lock().is_some(), "C29: free");
+                mutex.assert_valid();
+            }
+        }
+    });
+}
+
 /// A value whose drop panics, once in its life, if it is armed.
 struct Bomb {
     armed: bool,
@@ -489,10 +595,11 @@ contracts!(
     a_wakers_clone_and_drop_may_reenter,
     wake_may_drop_the_last_handles,
     panicking_wakers_of_receivers,
+    a_panicking_wake_at_a_hand_over,
     a_panicking_wake_leaves_nobody_asleep,
     panicking_drops_of_values,
     a_values_drop_may_reenter,
     two_channels_wake_each_other,
 );
 
-limited_contracts!(a_senders_wake_may_reenter, panicking_wakers_of_senders,);
+limited_contracts!(a_senders_wake_may_reenter, panicking_wakers_of_senders, a_panicking_wake_loses_no_value,);

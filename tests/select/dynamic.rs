@@ -433,12 +433,45 @@ fn nothing_is_left_in_the_set() {
             });
             assert!(message.contains("no operation is left in the set"), "{message}");
         }
+        // S13: with an end it waits until then.
+        let start = Instant::now();
+        assert!(set.select().wait_timeout(Duration::ZERO).is_err());
+        assert!(set.select().wait_deadline(start).is_err());
+        assert!(set.select().wait_timeout(Duration::from_millis(3)).is_err());
+        assert!(start.elapsed() >= Duration::from_millis(3));
+        assert!(set.select().wait_deadline(start + Duration::from_millis(6)).is_err());
+        assert!(start.elapsed() >= Duration::from_millis(6));
         if round == 0 {
             let send = set.send(&tx, 1);
             assert_eq!(set.select().wait().send(send), Ok(()));
         }
     }
     assert_eq!(rx.try_recv(), Ok(1));
+}
+
+/// C28: when the time is up a set takes what is there, also what the last poll has not seen.
+#[test]
+fn a_set_looks_once_more() {
+    for kind in KINDS {
+        let (tx, rx) = kind.open();
+        let (other, other_rx) = kind.open::<usize>();
+        let mut set = Select::new();
+        let first = set.recv(&rx);
+        let second = set.recv(&other_rx);
+        for limit in [Duration::ZERO, Duration::from_micros(10)] {
+            assert!(set.select().wait_timeout(limit).is_err());
+            let mut sending = tx.send(7);
+            let _ = sending.poll_with(Waker::noop());
+            let operation = set.select().wait_timeout(limit).expect("C28: there is a value");
+            assert!(operation.is(first) && !operation.is(second));
+            assert_eq!(operation.recv(first), Ok(7));
+            if !kind.is_buffered() {
+                assert_eq!(sending.must_be_ready("taken"), Ok(()));
+            }
+        }
+        drop(set);
+        drop(other);
+    }
 }
 
 /// More branches than there is room for without the heap, and than bits in a word; added as the set is used; each of

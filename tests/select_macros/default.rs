@@ -137,6 +137,46 @@ fn default_runs_after_its_time() {
     }
 }
 
+/// S13: with all branches off it waits as long as it was told.
+#[test]
+fn default_with_all_branches_off() {
+    let (tx, rx) = bounded::<usize>(1);
+    in_virtual_time(async {
+        let start = now();
+        let outcome = select! { _ = rx.recv(), if tx.is_closed() => 1, default(SECOND) => 2 };
+        assert_eq!((outcome, now() - start), (2, SECOND));
+        let outcome = select! { _ = rx.recv(), if tx.is_closed() => 1, default(Duration::ZERO) => 2 };
+        assert_eq!((outcome, now() - start), (2, SECOND));
+        // The pattern of the only one does not fit.
+        tx.try_send(5).unwrap();
+        let outcome = select! { Ok(4) = rx.recv() => 1, default(SECOND) => 2 };
+        assert_eq!((outcome, now() - start), (2, 2 * SECOND));
+    });
+    let start = std::time::Instant::now();
+    let d = Duration::from_millis(3);
+    assert_eq!(select_blocking! { _ = rx.recv(), if tx.is_closed() => 1, default(d) => 2 }, 2);
+    assert!(start.elapsed() >= d);
+}
+
+/// C28: what is there when the time is up is taken.
+#[test]
+fn default_looks_once_more() {
+    for kind in KINDS {
+        in_virtual_time(async {
+            let (tx, rx) = kind.open();
+            let start = now();
+            let peer = leno::fiber::spawn_local(async move {
+                sleep(SECOND).await;
+                tx.send(2).await
+            });
+            leno::yield_now().await;
+            let outcome = select! { x = rx.recv() => x.unwrap(), default(SECOND) => 7 };
+            assert_eq!((outcome, now() - start), (2, SECOND), "{kind:?}");
+            peer.await.unwrap().unwrap();
+        });
+    }
+}
+
 /// S6: a branch that is ready at the same instant is found first.
 #[test]
 fn a_branch_at_the_same_instant_wins() {
