@@ -40,7 +40,8 @@ fn oppose(channels: [(Sender<usize>, Receiver<usize>); 2], first: [bool; 2]) {
     // On threads of their own: loom does not let a thread that joins be unparked.
     let [a, b] = channels;
     let parties = [(a.0.clone(), b.1.clone(), 1, first[0]), (b.0.clone(), a.1.clone(), 2, first[1])];
-    let parties = parties.map(|(tx, rx, value, first)| thread::spawn(move || exchange(&tx, value, &rx, first)));
+    let parties =
+        parties.map(|(tx, rx, value, first)| thread::spawn(move || exchange(&tx, value, &rx, first)));
     let done = parties.map(|party| party.join().unwrap());
     assert!(matches!(done, [0, 1] | [2, 0]), "one sends and the other receives: {done:?}");
     a.0.assert_valid();

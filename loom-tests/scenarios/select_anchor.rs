@@ -19,7 +19,11 @@ fn by_youth(scenario: impl FnOnce()) {
     leno::model::youngest_first(false);
 }
 
-fn number(outcome: Poll<Selected2<Result<usize, leno::channel::RecvError>, Result<usize, leno::channel::RecvError>>>) -> Option<usize> {
+fn number(
+    outcome: Poll<
+        Selected2<Result<usize, leno::channel::RecvError>, Result<usize, leno::channel::RecvError>>,
+    >,
+) -> Option<usize> {
     match outcome {
         Poll::Ready(Selected2::First(received) | Selected2::Second(received)) => Some(received.unwrap()),
         Poll::Pending => None,
@@ -312,7 +316,12 @@ fn both_sides_dropped(sends: bool) {
     assert!(poll(&mut selecting).is_pending());
     let (peer, peer_rx, value) = (tx.clone(), rx.clone(), values.make(2));
     let other = thread::spawn(move || {
-        if sends { peer.try_send(value).is_ok() } else { drop(value); peer_rx.try_recv().is_ok() }
+        if sends {
+            peer.try_send(value).is_ok()
+        } else {
+            drop(value);
+            peer_rx.try_recv().is_ok()
+        }
     });
     drop(selecting);
     let met = other.join().unwrap();
@@ -342,11 +351,8 @@ fn three_on_two() {
             match settle(&mut selecting) {
                 Poll::Ready(Selected2::First(sent)) => sent.map(|()| 0).ok(),
                 Poll::Ready(Selected2::Second(received)) => received.ok(),
-                Poll::Pending => {
-                    drop(selecting);
-                    // It was handed over all the same.
-                    rx.try_recv().ok().or(Some(8))
-                }
+                // It leaves, and may have sent all the same.
+                Poll::Pending => Some(8),
             }
         })
     });
@@ -521,7 +527,8 @@ fn in_line(select_is: usize, drops: bool) {
         drop(selecting);
         let (sent, tx) = sender.join().unwrap();
         assert_eq!(sent, [true, true], "somebody waits");
-        let got = receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
+        let got =
+            receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
         assert_eq!(got, 2);
         drop(receiving);
         tx.assert_valid();
@@ -529,7 +536,8 @@ fn in_line(select_is: usize, drops: bool) {
         let mut early = poll(&mut selecting).is_ready();
         let (sent, tx) = sender.join().unwrap();
         early = early || settle(&mut selecting).is_ready();
-        let got = receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
+        let got =
+            receiving.iter_mut().map(|receiving| usize::from(settle(receiving).is_ready())).sum::<usize>();
         assert_eq!(usize::from(early) + got, sent.iter().filter(|sent| **sent).count());
         assert!(sent[0] || sent[1], "somebody waits");
         drop((selecting, receiving));
@@ -800,4 +808,18 @@ pub(crate) fn a_place_for_many() {
     assert_eq!(got, [0, 1, 2]);
     drop(sending);
     rx.assert_valid();
+}
+
+/// A poke that is over before the owner has counted who is left: the owner frees the anchor.
+pub(crate) fn poke_against_drop_elsewhere() {
+    let (a, a_rx) = rendezvous::<usize>();
+    let (_b, b_rx) = rendezvous::<usize>();
+    // SAFETY: the thread that has the select is joined before the receivers end.
+    let lent = unsafe { (&*std::ptr::from_ref(&a_rx), &*std::ptr::from_ref(&b_rx)) };
+    let mut selecting = select((lent.0.recv(), lent.1.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let dropping = thread::spawn(move || drop(selecting));
+    a.close();
+    dropping.join().unwrap();
+    a_rx.assert_valid();
 }

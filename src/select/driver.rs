@@ -620,7 +620,8 @@ impl Driver {
         let index = self.claimed_branch(number);
         let node = self.branches[index].node.take().expect("it was found by its node");
         // A peer that is not through may still look at the anchor.
-        let others = usize::from(node.as_ref().state() == State::Open && !cfg!(leno_bug = "adopted_is_not_counted"));
+        let others =
+            usize::from(node.as_ref().state() == State::Open && !cfg!(leno_bug = "adopted_is_not_counted"));
         if others == 0 {
             node.detach();
         }

@@ -224,7 +224,10 @@ impl<B: Branches> Selecting<B> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
             return Ok(output);
         }
-        let winner = self.driver.leave(&mut self.arms, !cfg!(leno_bug = "timeout_leaves_at_once")).ok_or(Elapsed::new())?;
+        let winner = self
+            .driver
+            .leave(&mut self.arms, !cfg!(leno_bug = "timeout_leaves_at_once"))
+            .ok_or(Elapsed::new())?;
         self.done = true;
         Ok(B::output(&mut self.arms, winner))
     }

@@ -242,7 +242,10 @@ impl Anchor {
             let poking = word & POKING;
             match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == BUSY => {
-                    return Ok((GivenBack((word >> NUMBER_SHIFT) as u32), usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted"))));
+                    return Ok((
+                        GivenBack((word >> NUMBER_SHIFT) as u32),
+                        usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted")),
+                    ));
                 }
                 Ok(_) => return Ok((GivenBack(0), 0)),
                 Err(now) => word = now,
@@ -268,9 +271,20 @@ impl Anchor {
             self.free();
             return;
         }
-        // ORDERING: Relaxed: whoever frees one of them comes after its own part.
-        self.left.store(others, Ordering::Relaxed);
-        let _ = Box::into_raw(self);
+        if cfg!(leno_bug = "left_is_stored") {
+            self.left.store(others, Ordering::Relaxed);
+            let _ = Box::into_raw(self);
+            return;
+        }
+        let anchor = Box::into_raw(self);
+        // A peer that pokes may have been through before this: the count was below zero then.
+        // SAFETY: unless that was the last one, somebody has yet to come, and frees it: the nodes' owners part after this.
+        unsafe {
+            // ORDERING: AcqRel: the last one sees all that the others did.
+            if (*anchor).left.fetch_add(others, Ordering::AcqRel).wrapping_add(others) == 0 {
+                Box::from_raw(anchor).free();
+            }
+        }
     }
 
     /// One of the nodes in other hands was freed.
