@@ -351,11 +351,8 @@ fn three_on_two() {
             match settle(&mut selecting) {
                 Poll::Ready(Selected2::First(sent)) => sent.map(|()| 0).ok(),
                 Poll::Ready(Selected2::Second(received)) => received.ok(),
-                Poll::Pending => {
-                    drop(selecting);
-                    // It was handed over all the same.
-                    rx.try_recv().ok().or(Some(8))
-                }
+                // It leaves, and may have sent all the same.
+                Poll::Pending => Some(8),
             }
         })
     });
@@ -811,4 +808,18 @@ pub(crate) fn a_place_for_many() {
     assert_eq!(got, [0, 1, 2]);
     drop(sending);
     rx.assert_valid();
+}
+
+/// A poke that is over before the owner has counted who is left: the owner frees the anchor.
+pub(crate) fn poke_against_drop_elsewhere() {
+    let (a, a_rx) = rendezvous::<usize>();
+    let (_b, b_rx) = rendezvous::<usize>();
+    // SAFETY: the thread that has the select is joined before the receivers end.
+    let lent = unsafe { (&*std::ptr::from_ref(&a_rx), &*std::ptr::from_ref(&b_rx)) };
+    let mut selecting = select((lent.0.recv(), lent.1.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let dropping = thread::spawn(move || drop(selecting));
+    a.close();
+    dropping.join().unwrap();
+    a_rx.assert_valid();
 }

@@ -50,4 +50,5 @@ models! { select_anchor:
     room_against_drop
     unbounded_against_drop
     a_place_for_many
+    poke_against_drop_elsewhere
 }

@@ -15,6 +15,11 @@ pub(crate) struct WakerSlot {
     is_there: AtomicBool,
 }
 
+// SAFETY: the identity is compared only; wakers are Send. Who may touch what is decided elsewhere, as for the real one.
+unsafe impl Send for WakerSlot {}
+// SAFETY: as above.
+unsafe impl Sync for WakerSlot {}
+
 impl WakerSlot {
     pub(crate) fn new() -> WakerSlot {
         WakerSlot {

@@ -272,13 +272,19 @@ impl Anchor {
             self.free();
             return;
         }
+        if cfg!(leno_bug = "left_is_stored") {
+            self.left.store(others, Ordering::Relaxed);
+            let _ = Box::into_raw(self);
+            return;
+        }
         let anchor = Box::into_raw(self);
-        // SAFETY: it is freed by whoever brings the count to zero: one that was through early has taken its share already.
-        // ORDERING: AcqRel: the last one sees all that the others did.
-        let early = unsafe { &*anchor }.left.fetch_add(others, Ordering::AcqRel);
-        if early.wrapping_add(others) == 0 {
-            // SAFETY: just leaked; nobody else is left.
-            unsafe { Box::from_raw(anchor) }.free();
+        // A peer that pokes may have been through before this: the count was below zero then.
+        // SAFETY: unless that was the last one, somebody has yet to come, and frees it: the nodes' owners part after this.
+        unsafe {
+            // ORDERING: AcqRel: the last one sees all that the others did.
+            if (*anchor).left.fetch_add(others, Ordering::AcqRel).wrapping_add(others) == 0 {
+                Box::from_raw(anchor).free();
+            }
         }
     }
 
