@@ -1,12 +1,9 @@
 //! Bounded channels: publishers and receivers, room and senders, refilling, the end.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::task::Poll;
 
-use futures_core::Stream as _;
-use leno::channel::{IntoStream, RecvError};
-use leno::{Receiver, Sender, bounded};
+use leno::bounded;
+use leno::channel::RecvError;
 
 use super::scenarios::buffered;
 use super::scenarios::harness::thread;

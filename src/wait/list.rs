@@ -54,8 +54,8 @@
 //! * *A helper writes a hint to a node that was gone by then* (the trap of this list under epochs alone): it lands in
 //!   a free or a recycled node's `newer`, which is a hint. Who follows it checks generation, list, number and mark.
 //! * *ABA*: every compare-exchange names the generation of the node whose word, or whose place on top, it changes. A
-//!   generation has 33 bits: a thread would have to be suspended inside an operation, or a hint be left alone, for
-//!   exactly 2^33 attempts of one node to enter a list.
+//!   generation has 39 bits: a thread would have to be suspended inside an operation, or a hint be left alone, for
+//!   exactly 2^39 attempts of one node to enter a list.
 //! * *Two neighbours removed at once*: a marked node's `older` is frozen, so that the neighbour below cannot be
 //!   unlinked from it behind the back of who unlinks the marked node; both are unlinked from the live node above.
 //! * *A removal beside an append*: the appended node names the top, marked or not; it is then itself the live node
