@@ -4,7 +4,7 @@
 
 pub(crate) use imp::*;
 
-#[cfg(not(test))]
+#[cfg(not(all(test, not(any(leno_loom, leno_shuttle)))))]
 mod imp {
     #[inline(always)]
     pub(crate) fn step() {}
@@ -13,7 +13,7 @@ mod imp {
     pub(in crate::wait) fn interrupt() {}
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod imp {
     std::thread_local! {
         static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
