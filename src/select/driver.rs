@@ -722,7 +722,7 @@ mod tests {
         for both_sides in [false, true] {
             for end in [End::Served, End::Dropped, End::Moved] {
                 for count in [8, 64, 512] {
-                    let channels = (0..count).map(|_| crate::rendezvous()).collect::<Vec<_>>();
+                    let channels = (0..count).map(|_| crate::channel::rendezvous()).collect::<Vec<_>>();
                     let branches = if both_sides { 2 * count } else { count };
                     let steps = cost(&channels, both_sides, end);
                     println!("{branches} branches, both sides: {both_sides}, {end:?}: {steps} steps");

@@ -347,12 +347,7 @@ pub(crate) trait Primitive {
         let (number, place) = (node.number(), node.as_ref().place());
         loop {
             // The place first: once it says that the word decides, that stays so.
-            let (stay, word) = if cfg!(leno_bug = "word_before_place") {
-                let word = self.line().load();
-                (place.stay(), word)
-            } else {
-                (place.stay(), self.line().load())
-            };
+            let (stay, word) = (place.stay(), self.line().load());
             if word.first() == number {
                 if let Some(_popped) = self.pop(word, |word| self.bump(word)) {
                     return true;

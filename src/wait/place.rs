@@ -86,8 +86,8 @@ impl Place {
     /// Begins a stay. For the owner of a node that nobody can find.
     #[inline]
     pub(super) fn begin(&self, at: At, stamp: u32) -> Stay {
-        let step = if cfg!(leno_bug = "place_without_generation") { 0 } else { 1 << STATE_BITS };
-        let next = Stay(self.0.load(Ordering::Relaxed).wrapping_add(step) & GENERATION).stamped(at, stamp);
+        let next = self.0.load(Ordering::Relaxed).wrapping_add(1 << STATE_BITS);
+        let next = Stay(next & GENERATION).stamped(at, stamp);
         // ORDERING: Release: a peer that meets this stay's node elsewhere sees nothing older.
         self.0.store(next.0, Ordering::Release);
         next

@@ -29,7 +29,7 @@ mod imp {
             let count = count.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             INTERRUPTS.set((each, count));
             if (count >> 33) % each == 0 {
-                (0..1 + (count >> 40) % 4).for_each(|_| std::thread::yield_now());
+                (0..1 + (count >> 40) % 4).for_each(|_| crate::prim::thread::yield_now());
             }
         }
     }

@@ -2,6 +2,7 @@
 //! long random ones.
 
 use std::collections::VecDeque;
+use std::thread;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -100,7 +101,7 @@ fn run(few: bool, before: usize, script: &[Step]) {
     struct Told<'a>(bool, usize, &'a [Step]);
     impl Drop for Told<'_> {
         fn drop(&mut self) {
-            if std::thread::panicking() {
+            if thread::panicking() {
                 eprintln!("few: {}; {} wait; {:?}", self.0, self.1, self.2);
             }
         }
