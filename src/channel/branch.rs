@@ -100,6 +100,10 @@ impl<T> Branch for Send<T> {
         self.value.write(unsafe { node.take() });
     }
 
+    fn comes_soon(&self) -> bool {
+        self.shared().is_buffer_of_several()
+    }
+
     fn meets(&self) -> bool {
         self.shared().is_rendezvous()
     }
@@ -146,6 +150,10 @@ impl<T> Branch for Recv<T> {
 
     fn is_unsure(&self) -> bool {
         self.shared().is_unsure(End::Receiver)
+    }
+
+    fn comes_soon(&self) -> bool {
+        self.shared().is_buffer_of_several()
     }
 
     fn meets(&self) -> bool {

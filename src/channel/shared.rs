@@ -269,6 +269,11 @@ impl<T> Shared<T> {
         self.bound.capacity == 0 && self.linked.is_none()
     }
 
+    /// Whether a few values fit, so that both sides run on while neither waits.
+    pub(super) fn is_buffer_of_several(&self) -> bool {
+        self.bound.capacity > 1 || self.linked.is_some()
+    }
+
     fn room(&self) -> Option<&Room> {
         self.linked()?.room.as_ref()
     }

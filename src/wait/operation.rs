@@ -81,6 +81,11 @@ pub(crate) trait Branch {
         false
     }
 
+    /// Whether a thread had better look a few times more before it waits: a peer at work makes what it wants soon.
+    fn comes_soon(&self) -> bool {
+        false
+    }
+
     /// Whether both sides can wait where it does.
     fn meets(&self) -> bool {
         false
@@ -525,6 +530,11 @@ impl<B: Branch> Operation<B> {
         if self.at == FRESH {
             if let Some(output) = self.try_now() {
                 return Some(output);
+            }
+            if self.branch.comes_soon() {
+                if let Some(output) = thread::glance(deadline, || self.quick()) {
+                    return Some(output);
+                }
             }
         }
         match thread::block_on(Pin::new(&mut Polled(self)), deadline) {

@@ -17,6 +17,8 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
+pub(crate) use patience::glance;
+
 use parker::is_late;
 
 /// Polls `future` on the calling thread, which sleeps in between. `None`: `deadline` passed first; the future

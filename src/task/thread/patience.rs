@@ -29,6 +29,9 @@ const PROBE: u32 = 64;
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
+/// Bursts of pauses, each twice as long, and yields, before a wait begins.
+const BURSTS: u32 = 6;
+const GLANCES: u32 = 4;
 /// A yield that takes longer than this was a third party's.
 const LONG_YIELD: Duration = Duration::from_micros(100);
 /// A sleep shorter than this is not worth while.
@@ -54,6 +57,23 @@ prim::thread_local! {
         yields: Cell::new(32),
         banned: Cell::new(None),
     };
+}
+
+/// Looks a few times before a wait begins at all, where values pass through a buffer of several: a peer at work makes
+/// what is wanted soon, and a waiter costs it more than a value does. First pauses, then yields, unless yields have been
+/// lost to third parties lately. (With one slot this has cost more than it brought.)
+pub(crate) fn glance<R>(deadline: Option<Instant>, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+    if prim::MODEL || is_late(deadline) {
+        return None;
+    }
+    for burst in 0..BURSTS {
+        (0..1 << burst).for_each(|_| prim::spin_loop());
+        let found = look();
+        if found.is_some() {
+            return found;
+        }
+    }
+    PATIENCE.try_with(|patience| patience.let_others_run(deadline, GLANCES, look)).ok().flatten()
 }
 
 /// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
@@ -83,7 +103,13 @@ impl Patience {
         if is_late(deadline) {
             return None;
         }
-        self.spin(&look).or_else(|| self.let_run(deadline, &look))
+        self.spin(&look).or_else(|| {
+            let found = self.let_others_run(deadline, self.yields.get(), &look);
+            if found.is_some() {
+                self.yields.set((self.yields.get() + 2).min(YIELDS));
+            }
+            found
+        })
     }
 
     fn spin<R>(&self, look: impl Fn() -> Option<R>) -> Option<R> {
@@ -104,13 +130,18 @@ impl Patience {
         None
     }
 
-    fn let_run<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
+    fn let_others_run<R>(
+        &self,
+        deadline: Option<Instant>,
+        yields: u32,
+        mut look: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
         let mut now = Instant::now();
         if self.banned.get().is_some_and(|until| now < until) {
             return None;
         }
         self.banned.set(None);
-        for _ in 0..self.yields.get() {
+        for _ in 0..yields {
             if deadline.is_some_and(|at| now + MARGIN > at) {
                 break;
             }
@@ -122,7 +153,6 @@ impl Patience {
                 return found;
             }
             if found.is_some() {
-                self.yields.set((self.yields.get() + 2).min(YIELDS));
                 return found;
             }
         }
