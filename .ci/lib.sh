@@ -11,7 +11,7 @@ skipped=()
 stress=(--lib --test stress --test fiber_stress --test waiters_memory)
 
 # step NAME COMMAND…: runs the command for at most $limit seconds; the first failure ends the script.
-limit=1200
+limit=2400
 step() {
     local name=$1 start=$SECONDS status=0
     shift

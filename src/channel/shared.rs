@@ -4,7 +4,7 @@
 //!   handles │ word, line │ hint │ watchers │ bound │ linked? │ slot slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 80 bytes, and the slots of a [ring](super::ring). What a channel does is told
+//! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
 //! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
 //! closes, what a receive does that is dropped; and which of the two it is.
 //!
