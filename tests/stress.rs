@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use leno::channel::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use leno::select::Select;
-use leno::{Receiver, Sender};
+use leno::{Receiver, Sender, select_blocking};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -570,30 +570,24 @@ impl Circle {
     }
 }
 
-/// C27: as many threads as values fit, each of which sends one and takes one: whoever sends finds room, and whoever takes
-/// finds a value, as there is always one in the channel that nobody has begun to take.
-#[test]
-fn try_operations_see_what_is_there() {
+/// C27, S6: as many threads as values fit, each of which sends one and takes one: whoever sends finds room, and whoever
+/// takes finds a value, as there is always one in the channel that nobody has begun to take.
+fn as_many_threads_as_fit(what: &str, send: fn(&Sender<usize>) -> bool, recv: fn(&Receiver<usize>) -> bool) {
     let kinds =
         [(Kind::Bounded(64), 4), (Kind::Bounded(3), 3), (Kind::Bounded(4), 4), (Kind::Bounded(255), 4)];
     for (kind, threads) in
         kinds.into_iter().chain([(Kind::Bounded(1000), 4), (Kind::Unbounded, 4), (Kind::Bounded(1), 1)])
     {
-        within("C27: try_send, try_recv", move || {
+        within(what, move || {
             let (tx, rx) = kind.open::<usize>();
             let barrier = std::sync::Barrier::new(threads);
             thread::scope(|scope| {
-                for me in 0..threads {
-                    let (tx, rx, barrier) = (&tx, &rx, &barrier);
-                    scope.spawn(move || {
+                for _ in 0..threads {
+                    scope.spawn(|| {
                         barrier.wait();
                         for round in 0..20_000 * scale() {
-                            if let Err(error) = tx.try_send(me) {
-                                panic!("C27: {kind:?}, round {round}: there is room: {error:?}");
-                            }
-                            if let Err(error) = rx.try_recv() {
-                                panic!("C27: {kind:?}, round {round}: there is a value: {error:?}");
-                            }
+                            assert!(send(&tx), "C27: {kind:?}, round {round}: there is room");
+                            assert!(recv(&rx), "C27: {kind:?}, round {round}: there is a value");
                         }
                     });
                 }
@@ -601,5 +595,66 @@ fn try_operations_see_what_is_there() {
             assert!(rx.is_empty());
             tx.assert_valid();
         });
+    }
+}
+
+#[test]
+fn try_operations_see_what_is_there() {
+    as_many_threads_as_fit(
+        "C27: try_send, try_recv",
+        |tx| tx.try_send(1).is_ok(),
+        |rx| rx.try_recv().is_ok(),
+    );
+}
+
+#[test]
+fn selects_with_default_see_what_is_there() {
+    as_many_threads_as_fit(
+        "S6: default",
+        |tx| select_blocking! { sent = tx.send(1) => sent.is_ok(), default => false },
+        |rx| select_blocking! { received = rx.recv() => received.is_ok(), default => false },
+    );
+}
+
+/// C27, S6: a channel whose values and places are counted apart is not full once it has fewer values.
+#[test]
+fn there_is_room_where_a_value_is_gone() {
+    const CAP: usize = 256;
+    let sends: [fn(&Sender<usize>) -> bool; 2] = [
+        |tx| tx.try_send(1).is_ok(),
+        |tx| select_blocking! { sent = tx.send(1) => sent.is_ok(), default => false },
+    ];
+    for send in sends {
+        within("C27, S6: room", move || {
+            let (tx, rx) = leno::bounded::<usize>(CAP);
+            (1..CAP).for_each(|_| tx.try_send(0).expect("there is room"));
+            let over = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        if rx.len() == CAP {
+                            rx.try_recv().expect("there are values");
+                        }
+                    }
+                });
+                let over = Over(&over);
+                for round in 0..100_000 * scale() {
+                    assert!(send(&tx), "C27: round {round}: there is room");
+                    while tx.len() == CAP {
+                        std::hint::spin_loop();
+                    }
+                }
+                drop(over);
+            });
+        });
+    }
+}
+
+/// Says that it is over when it is dropped, also by a panic.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

@@ -39,6 +39,9 @@ pub trait Arm {
     /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm.
     fn attempt(&mut self, by: &mut By<'_>, cx: &mut Context<'_>) -> Attempt<()>;
 
+    /// Whether it may have found nothing only because somebody is in the middle of something. See [`Branch::is_unsure`].
+    fn is_unsure(&mut self) -> bool;
+
     /// Enters the line, with what is to be sent. False: there is something to look at. See [`Branch::register`].
     fn enter(&mut self, node: &Waiter, pair: bool) -> bool;
 
@@ -187,6 +190,10 @@ impl<O: Operated> Arm for Claimed<O> {
         attempt
     }
 
+    fn is_unsure(&mut self) -> bool {
+        self.future.operation().branch().is_unsure()
+    }
+
     fn enter(&mut self, node: &Waiter, pair: bool) -> bool {
         self.future.operation().enter(node, pair)
     }
@@ -279,6 +286,10 @@ impl<F: Future + Unpin> Arm for Polled<F> {
             }
             Poll::Pending => Attempt::Wait,
         }
+    }
+
+    fn is_unsure(&mut self) -> bool {
+        false
     }
 
     fn enter(&mut self, _node: &Waiter, _pair: bool) -> bool {

@@ -159,6 +159,10 @@ fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looke
     looked
 }
 
+fn is_any_unsure(arms: &mut dyn Arms) -> bool {
+    (0..arms.count()).any(|index| !arms.is_off(index) && arms.arm(index).is_unsure())
+}
+
 impl Driver {
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
     pub(super) fn poll(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
@@ -199,12 +203,12 @@ impl Driver {
         loop {
             match look_at_all(arms, order, cx) {
                 Looked::Won(winner) => return Some(winner),
-                Looked::Again => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                }
+                Looked::Again => {}
+                _ if is_any_unsure(arms) => {}
                 _ => return None,
             }
+            thread::pause(pauses);
+            pauses += 1;
         }
     }
 
