@@ -346,6 +346,20 @@ pub(crate) fn timed_out_against_recv() {
     assert_eq!(outcome, received.then_some(Selected2::First(Ok(()))));
 }
 
+/// A select runs out of time while a peer sends: what was sent is its outcome, or nobody has taken it.
+pub(crate) fn timed_out_against_send() {
+    let (a, a_rx) = rendezvous();
+    let selecting = thread::spawn(move || {
+        let (_b, b_rx) = rendezvous::<usize>();
+        let outcome = select((a_rx.recv(), b_rx.recv())).wait_timeout(Duration::ZERO).ok();
+        (outcome, a_rx)
+    });
+    let sender = thread::spawn(move || (a.try_send(1).is_ok(), a));
+    let (outcome, _a_rx) = selecting.join().unwrap();
+    let (sent, _a) = sender.join().unwrap();
+    assert_eq!(outcome, sent.then_some(Selected2::First(Ok(1))));
+}
+
 /// A waker whose count is seen by the other threads of a model, as a waker's effects are.
 #[derive(Default)]
 struct Seen(AtomicUsize);

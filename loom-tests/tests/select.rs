@@ -28,6 +28,7 @@ models! { select:
     lent_send_against_recv
     lent_send_against_close
     timed_out_against_recv
+    timed_out_against_send
     looks_against_publish
     looks_against_room
 }

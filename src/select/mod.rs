@@ -225,7 +225,7 @@ impl<B: Branches> Selecting<B> {
             return Ok(output);
         }
         // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
-        let mut winner = self.driver.leave(&mut self.arms, !cfg!(leno_bug = "timeout_leaves_at_once"));
+        let mut winner = self.driver.leave(&mut self.arms, true);
         if winner.is_none() {
             self.driver.reset();
             let mut context = Context::from_waker(Waker::noop());
