@@ -269,16 +269,8 @@ impl<T> Shared<T> {
                     // Closed meanwhile: it finds out by itself, with its value.
                     // SAFETY: it was just emptied.
                     unsafe { claim.put(value) };
-                    match claim.look() {
-                        Ok(waker) => by.wakes(waker),
-                        Err((claim, waker)) => {
-                            // SAFETY: as above; its owner has left it.
-                            let value = unsafe { claim.take::<T>() };
-                            claim.bury();
-                            by.wakes(waker);
-                            drop(value);
-                        }
-                    }
+                    // SAFETY: a send of this channel, which has its value again.
+                    unsafe { Self::turn_away(claim, by) };
                 }
             }
             return;

@@ -306,16 +306,8 @@ impl<T> Shared<T> {
             let word = self.line.load();
             let len = self.ring_len(word);
             if word.has(CLOSED) && !cfg!(leno_bug = "places_after_close") {
-                match claim.look() {
-                    Ok(waker) => by.wakes(waker),
-                    Err((claim, waker)) => {
-                        // SAFETY: a send of this channel, whose owner has left its value.
-                        let value = unsafe { claim.take::<T>() };
-                        claim.bury();
-                        by.wakes(waker);
-                        drop(value);
-                    }
-                }
+                // SAFETY: a send of this channel, which still has its value.
+                unsafe { Self::turn_away(claim, by) };
                 return Step::Lost;
             }
             if len == 0 {

@@ -8,7 +8,7 @@
 use super::linked::STEP_BITS;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{Line, Primitive, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, Waiter, Word};
+use crate::wait::{Line, Primitive, REST_BITS, REST_SHIFT, SENDERS, Waiter, Word};
 
 #[derive(Debug)]
 pub(super) struct Room {
@@ -73,20 +73,12 @@ impl Room {
 }
 
 impl Primitive for Room {
-    fn has_few(&self) -> bool {
-        false
-    }
-
     fn line(&self) -> &Line {
         &self.line
     }
 
     fn bump(&self, word: Word) -> Word {
         if word.is_free() { word } else { word.plus(1) }
-    }
-
-    fn stamp(&self, word: Word) -> u32 {
-        word.rest() as u32 & STAMP_MASK
     }
 
     fn arrive(&self, word: Word) -> Word {

@@ -24,8 +24,8 @@ use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
 use crate::wait::{
-    Attempt, By, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter, Word,
-    wake_all,
+    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter,
+    Word, wake_all,
 };
 
 /// No value enters any more.
@@ -120,20 +120,8 @@ pub(super) struct Watchers {
 }
 
 impl Primitive for Watchers {
-    fn has_few(&self) -> bool {
-        false
-    }
-
     fn line(&self) -> &Line {
         &self.line
-    }
-
-    fn bump(&self, word: Word) -> Word {
-        word.plus(1)
-    }
-
-    fn stamp(&self, word: Word) -> u32 {
-        word.rest() as u32 & STAMP_MASK
     }
 
     fn is_to_wait(&self, word: Word) -> bool {
@@ -267,6 +255,23 @@ impl<T> Shared<T> {
 
     pub(super) fn is_rendezvous(&self) -> bool {
         self.bound.capacity == 0 && self.linked.is_none()
+    }
+
+    /// Tells a send that was claimed to look for itself: the channel has closed. Its value is dropped if its owner has left.
+    ///
+    /// # Safety
+    /// The claim is of a send of a `T`, whose value is in the node.
+    pub(super) unsafe fn turn_away(claim: Claim, by: &mut By<'_>) {
+        match claim.look() {
+            Ok(waker) => by.wakes(waker),
+            Err((claim, waker)) => {
+                // SAFETY: as promised; its owner has left it.
+                let value = unsafe { claim.take::<T>() };
+                claim.bury();
+                by.wakes(waker);
+                drop(value);
+            }
+        }
     }
 
     /// Whether a few values fit, so that both sides run on while neither waits.

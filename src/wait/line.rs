@@ -68,7 +68,7 @@ use super::node::{Claim, NodeRef, Popped, Waiter};
 use super::place::{At, Stay};
 use super::returned::Returned;
 use super::steps::interrupt;
-use super::word::{MANY, MORE, SENDERS, TWO, Word};
+use super::word::{MANY, MORE, SENDERS, STAMP_MASK, TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 
 /// A primitive's word, and who waits behind the first.
@@ -155,7 +155,9 @@ impl Drop for Line {
 pub(crate) trait Primitive {
     /// Whether its version grows from one wait to the next as well, so that the small array can tell by it who came
     /// first. Otherwise all but the first wait in the list.
-    fn has_few(&self) -> bool;
+    fn has_few(&self) -> bool {
+        false
+    }
 
     fn line(&self) -> &Line;
 
@@ -164,10 +166,14 @@ pub(crate) trait Primitive {
     fn changed(&self, _to: Word) {}
 
     /// The same with another version, if somebody waits.
-    fn bump(&self, word: Word) -> Word;
+    fn bump(&self, word: Word) -> Word {
+        word.plus(1)
+    }
 
-    /// The version, as a stamp of 28 bits.
-    fn stamp(&self, word: Word) -> u32;
+    /// The version, as a stamp.
+    fn stamp(&self, word: Word) -> u32 {
+        word.rest() as u32 & STAMP_MASK
+    }
 
     /// The first waiter comes; the word has not got it yet.
     fn arrive(&self, word: Word) -> Word {

@@ -10,7 +10,7 @@ mod stress;
 
 use std::task::Waker;
 
-use super::word::{OWN, REST_SHIFT, SENDERS, STAMP_MASK, Word};
+use super::word::{OWN, REST_SHIFT, SENDERS, Word};
 use super::{By, Line, Primitive, State, Waiter};
 
 fn scale() -> usize {
@@ -98,14 +98,6 @@ impl Primitive for Bare {
 
     fn line(&self) -> &Line {
         &self.line
-    }
-
-    fn bump(&self, word: Word) -> Word {
-        word.plus(1)
-    }
-
-    fn stamp(&self, word: Word) -> u32 {
-        word.rest() as u32 & STAMP_MASK
     }
 
     fn is_to_wait(&self, word: Word) -> bool {
