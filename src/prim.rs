@@ -6,7 +6,7 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `AtomicUsize`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering` | atomics |
+//! | `AtomicUsize`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
 //! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes a deadline, which models ignore |
@@ -30,6 +30,7 @@
 //! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
 //! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
 //! | `FEW_CELLS` | cells of the small array behind the first waiter; one in models, so that the third waits in the list |
+//! | `RUN_SLOTS`, `SEARCH_ROUNDS` | places in a worker's ring; how often a worker looks around before it sleeps; few in models |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]

@@ -82,19 +82,22 @@ impl Cord {
         let _blocking = context::enter_block_on();
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         let _base = unsafe { context::enter_home(&self.home) };
-        let _driving = Driving::new(&self.home);
         let main = Main::start(&self.home, &Place::Queue, Location::caller());
         let mut inside = pin!(Inside::new(&main, future));
-        let mut turns = 0;
-        loop {
-            let task = next(&self.home, &mut turns);
-            if !main.is(&task) {
-                // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-                unsafe { run::run(task) };
-            } else if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
-                return output;
+        let run = |task| {
+            if main.is(&task) {
+                return match main.poll(task, inside.as_mut()) {
+                    Poll::Ready(output) => Some(output),
+                    Poll::Pending => None,
+                };
             }
-        }
+            // SAFETY: this is the cord's thread, which a `Cord` never leaves.
+            unsafe { run::run(task) };
+            None
+        };
+        // SAFETY: this is the cord's thread, and its only worker: `block_on` does not nest.
+        let ended = unsafe { Core::drive(&self.home, 0, run) };
+        ended.expect("a cord does not end while it is driven")
     }
 
     /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child.
@@ -137,7 +140,7 @@ impl Cord {
     {
         let name = name.into();
         check_name(&name)?;
-        let home = Core::open(true, Clock::real(), None);
+        let home = Core::open(None, Clock::real(), None);
         let first = async move { start().await };
         let builder = Builder::new().name(name.clone()).root();
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
@@ -148,13 +151,12 @@ impl Cord {
         let started = thread::Builder::new().name(name).spawn(move || {
             let cord = Cord { home: thread, _not_send: PhantomData };
             // SAFETY: this is the cord's thread from now on.
-            let _base = unsafe { context::enter_home(&cord.home) };
-            let _driving = Driving::new(&cord.home);
-            let mut turns = 0;
-            while !fiber.state.is_complete() {
-                // SAFETY: this is the cord's thread.
-                unsafe { run::run(next(&cord.home, &mut turns)) };
-            }
+            unsafe {
+                Core::drive(&cord.home, 0, |task| {
+                    run::run(task);
+                    fiber.state.is_complete().then_some(())
+                })
+            };
         });
         match started {
             Ok(_detached) => Ok(handle),
@@ -167,31 +169,6 @@ impl Cord {
     }
 }
 
-/// The next fiber of a cord that lives.
-fn next(home: &Home, turns: &mut u32) -> crate::task::header::Task {
-    match Core::of(home).next(turns) {
-        Some(task) => task,
-        None => unreachable!("a cord does not end while it is driven"),
-    }
-}
-
-/// A thread drives the cord.
-struct Driving<'a>(&'a Core);
-
-impl<'a> Driving<'a> {
-    fn new(home: &'a Home) -> Self {
-        let core = Core::of(home);
-        core.join_in();
-        Driving(core)
-    }
-}
-
-impl Drop for Driving<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
-}
-
 impl Default for Cord {
     fn default() -> Self {
         Cord::new()
@@ -201,10 +178,12 @@ impl Default for Cord {
 impl Drop for Cord {
     fn drop(&mut self) {
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-        let _base = unsafe { context::enter_home(&self.home) };
-        Core::stop(&self.home);
-        // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-        unsafe { Core::end_all(&self.home) };
+        unsafe {
+            let _base = context::enter_home(&self.home);
+            Core::stop(&self.home);
+            Core::end_queue(&self.home, 0);
+            Core::end_all(&self.home);
+        }
     }
 }
 
@@ -236,7 +215,7 @@ impl CordBuilder {
 
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
-        Cord { home: Core::open(true, self.clock, self.on_panic), _not_send: PhantomData }
+        Cord { home: Core::open(None, self.clock, self.on_panic), _not_send: PhantomData }
     }
 }
 

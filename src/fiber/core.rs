@@ -1,40 +1,50 @@
-//! What a runtime and a cord have in common: run queue, timers, clock, panic hook. It is their seam.
+//! What a runtime and a cord have in common: a crew of workers, timers, a clock, a panic hook. It is their seam.
 
 use std::any::Any;
 use std::io::Write;
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
+use crate::fiber::crew::{Crew, Worker};
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::registry;
-use crate::fiber::run_queue::{RunQueue, Woken};
+use crate::fiber::ring::Entry;
 use crate::prim::Arc;
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::Home;
-use crate::task::run;
 use crate::task::seam::{Seam, TimerKey};
+use crate::task::{context, run};
 use crate::time::Clock;
 use crate::time::timers::Timers;
 
 /// Told of panics that nobody joins.
 pub(crate) type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
 
-/// A thread looks at the timers and for the end after so many fibers in a row.
-const LOOK_EVERY: u32 = 61;
+impl Entry for Task {
+    fn into_raw(self) -> NonNull<()> {
+        Task::into_raw(self).cast()
+    }
+
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        // SAFETY: from `into_raw`, with its count.
+        unsafe { Task::from_raw(raw.cast()) }
+    }
+}
 
 /// See the module.
 pub(crate) struct Core {
-    queue: RunQueue<Task>,
-    timers: Timers,
-    clock: Clock,
+    crew: Crew<Task>,
     on_panic: Option<PanicHook>,
 }
 
 impl Core {
-    /// Opens an executor, which [`find`](crate::fiber::find) searches from now on.
-    pub(crate) fn open(local: bool, clock: Clock, on_panic: Option<PanicHook>) -> Arc<Home> {
-        let core = Core { queue: RunQueue::new(), timers: Timers::new(), clock, on_panic };
+    /// Opens an executor, which [`find`](crate::fiber::find) searches from now on. `None`: a cord; otherwise a runtime with
+    /// so many workers.
+    pub(crate) fn open(workers: Option<usize>, clock: Clock, on_panic: Option<PanicHook>) -> Arc<Home> {
+        let local = workers.is_none();
+        let core = Core { crew: Crew::new(workers.unwrap_or(1), local, Timers::new(clock)), on_panic };
         let home = Arc::new(Home::new(local, Box::new(core)));
         registry::add(&home);
         home
@@ -45,46 +55,66 @@ impl Core {
         home.seam.as_any().downcast_ref().expect("runtimes and cords have a core")
     }
 
-    /// The next fiber to run; waits for one. `None`: the executor has ended. `turns` counts for the caller.
-    pub(crate) fn next(&self, turns: &mut u32) -> Option<Task> {
-        *turns = turns.wrapping_add(1);
-        if *turns % LOOK_EVERY == 0 && !self.clock.is_virtual() {
-            self.timers.fire(self.clock.now());
-        }
-        if let Some(task) = self.queue.try_pop() {
-            return Some(task);
-        }
+    /// Drives `home` as its worker `index`: `run` gets fiber after fiber, until it says that this was enough, or the
+    /// executor has ended.
+    ///
+    /// # Safety
+    ///
+    /// No other thread is this worker meanwhile. For a cord, this is its thread.
+    pub(crate) unsafe fn drive<R>(
+        home: &Arc<Home>,
+        index: usize,
+        mut run: impl FnMut(Task) -> Option<R>,
+    ) -> Option<R> {
+        let crew = &Core::of(home).crew;
+        let worker = crew.worker(index);
+        // SAFETY: by contract; this is how `Seam` below takes it.
+        let _driving = unsafe { context::drive(home, std::ptr::from_ref(worker).cast()) };
         loop {
-            match self.queue.wait(&self.clock, &self.timers) {
-                Woken::Task(task) => return Some(task),
-                Woken::Closed => return None,
-                Woken::Timers => {
-                    if let Some(next) = self.timers.next() {
-                        self.clock.advance(next);
-                    }
-                    self.timers.fire(self.clock.now());
-                }
+            // SAFETY: by contract.
+            let task = unsafe { crew.next(worker) }?;
+            if let Some(result) = run(task) {
+                return Some(result);
             }
         }
     }
 
-    /// One more thread that calls [`next`](Self::next).
-    pub(crate) fn join_in(&self) {
-        self.queue.busy();
+    /// Ends what is in the queue of a worker of a stopped executor. What the fibers wake as they end is ended as well.
+    ///
+    /// # Safety
+    ///
+    /// As for `drive`.
+    pub(crate) unsafe fn end_queue(home: &Arc<Home>, index: usize) {
+        let crew = &Core::of(home).crew;
+        let worker = crew.worker(index);
+        // SAFETY: as in `drive`.
+        let _driving = unsafe { context::drive(home, std::ptr::from_ref(worker).cast()) };
+        // SAFETY: by contract.
+        while let Some(task) = unsafe { crew.take_left(worker) } {
+            // SAFETY: by contract.
+            unsafe { run::end_entry(task) };
+        }
     }
 
-    /// One less.
-    pub(crate) fn leave(&self) {
-        self.queue.calm();
-    }
-
-    /// Stops the executor: nobody is admitted, nobody is run. Its threads end after the poll that is under way.
-    pub(crate) fn stop(home: &Home) {
+    /// Stops the executor: nobody is admitted, nobody is run. Its threads end after the poll that is under way. What was
+    /// injected is ended here, and what a worker keeps waiting.
+    ///
+    /// # Safety
+    ///
+    /// For a cord, this is its thread.
+    pub(crate) unsafe fn stop(home: &Home) {
         home.roster.close();
         let core = Core::of(home);
-        drop(core.queue.close());
-        core.timers.close();
+        for task in core.crew.close() {
+            // SAFETY: by contract.
+            unsafe { run::end_entry(task) };
+        }
+        core.crew.timers.close();
         registry::remove(home);
+        while let Some(task) = core.crew.steal_left() {
+            // SAFETY: not a cord, which is a crew of one and has nothing to steal.
+            unsafe { run::end_entry(task) };
+        }
     }
 
     /// Drops the futures of all fibers of a stopped executor, oldest first. Those that other threads are
@@ -101,45 +131,67 @@ impl Core {
     }
 }
 
+/// # Safety
+///
+/// `worker` is from `Core::drive` on this thread.
+unsafe fn seat<'a>(worker: NonNull<()>) -> &'a Worker<Task> {
+    // SAFETY: by contract; the driver's frame keeps it.
+    unsafe { worker.cast().as_ref() }
+}
+
 impl Seam for Core {
-    fn schedule(&self, task: Task) {
-        self.queue.push(task);
+    fn schedule(&self, worker: NonNull<()>, task: Task) {
+        // SAFETY: the seam's callers have it from `context::worker_of`, for this executor: this is its thread.
+        unsafe {
+            let worker = seat(worker);
+            if context::is_behind() { self.crew.push_last(worker, task) } else { self.crew.push_next(worker, task) }
+        }
+    }
+
+    fn schedule_last(&self, worker: NonNull<()>, task: Task) {
+        // SAFETY: as in `schedule`.
+        unsafe { self.crew.push_last(seat(worker), task) };
+    }
+
+    fn inject(&self, task: Task) -> Result<(), Task> {
+        self.crew.inject(task)
+    }
+
+    fn blocks(&self, worker: NonNull<()>) {
+        // SAFETY: as in `schedule`.
+        unsafe { self.crew.blocks(seat(worker)) };
     }
 
     fn now(&self) -> Instant {
-        self.clock.now()
+        self.crew.timers.clock.now()
     }
 
     fn clock_id(&self) -> usize {
-        self.clock.id()
+        self.crew.timers.clock.id()
     }
 
-    fn set_timer(&self, at: Instant, waker: Waker) -> Option<TimerKey> {
-        let (key, first) = self.timers.set(at, waker)?;
+    fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey> {
+        let (key, first) = self.crew.timers.set(at, waker)?;
         if first {
-            self.queue.timer_set();
+            self.crew.timer_set(at, worker.is_some());
         }
         Some(key)
     }
 
     fn renew_timer(&self, key: TimerKey, waker: &Waker) -> bool {
-        self.timers.renew(key, waker)
+        self.crew.timers.renew(key, waker)
     }
 
     fn clear_timer(&self, key: TimerKey) {
-        self.timers.clear(key);
+        self.crew.timers.clear(key);
     }
 
     fn busy(&self) {
-        if self.clock.is_virtual() {
-            self.queue.busy();
-        }
+        self.crew.busy();
     }
 
     fn calm(&self) {
-        if self.clock.is_virtual() {
-            self.queue.calm();
-        }
+        self.crew.calm();
     }
 
     fn report_panic(&self, task: &Task, payload: &(dyn Any + Send)) {

@@ -10,7 +10,7 @@
 //!
 //! 1. The fiber is running whenever its future is touched, and completed before `block_on` returns or unwinds;
 //!    wakers that live longer find it complete.
-//! 2. The gate holds the run queue's count: at most one (`state.rs`, invariant 1), none when the fiber runs.
+//! 2. The gate is a queue of one entry (`state.rs`, invariants 1 and 2), empty when the fiber runs.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -57,16 +57,13 @@ static GATED: Vtable = Vtable {
         let gate = unsafe { gate(&keep) };
         *gate.ready.lock() = Some(task);
         gate.came.notify_one();
+        Ok(())
     },
     ..QUEUED
 };
 
 const QUEUED: Vtable = Vtable {
-    schedule: |task| {
-        // As for all fibers: the home has to outlive the call.
-        let home = Arc::clone(&task.home);
-        home.seam.schedule(task);
-    },
+    schedule: run::schedule,
     poll: |_, _| unreachable!("a main fiber is polled by its `block_on` alone"),
     cancel: |_| unreachable!("a main fiber ends with its `block_on` alone"),
     take_outcome: |_, _| unreachable!("a main fiber has no join handle"),
@@ -136,18 +133,18 @@ impl Main {
     /// Polls the future once, with the count that the gate or the queue gave.
     pub(super) fn poll<F: Future>(&self, task: Task, inside: Pin<&mut Inside<'_, F>>) -> Poll<F::Output> {
         debug_assert!(self.is(&task));
-        let start = task.state.start_poll();
+        let start = task.state.start();
         debug_assert!(start == Start::Poll, "nobody else ends a main fiber");
         let waker = waker::borrowed(&task);
         // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
         let frame = unsafe { context::enter_fiber(&task) };
         let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
-        drop(frame);
+        let woke_itself = frame.leave();
         if polled.is_pending() {
-            match task.state.finish_poll() {
+            match if woke_itself { Finish::Again } else { task.state.finish_poll() } {
                 // The count went with the transition.
                 Finish::Idle => drop(task.into_raw()),
-                Finish::Requeue => task.schedule(),
+                Finish::Again => context::behind(|| task.schedule()),
                 Finish::Cancelled => unreachable!("a main fiber cannot be cancelled"),
             }
         }

@@ -30,6 +30,7 @@
 mod blocking;
 mod cord;
 mod core;
+mod crew;
 mod fiber_ref;
 mod join;
 mod main_fiber;
@@ -37,7 +38,7 @@ mod main_fiber;
 pub mod model;
 mod park;
 mod registry;
-mod run_queue;
+mod ring;
 mod runtime;
 mod spawn;
 mod yield_now;

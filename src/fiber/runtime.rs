@@ -1,4 +1,4 @@
-//! Runtimes: several workers, one run queue.
+//! Runtimes: several workers, each with fibers of its own, which the others may steal.
 
 use std::any::Any;
 use std::fmt;
@@ -90,7 +90,10 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        Core::stop(&self.home);
+        // SAFETY: not a cord.
+        unsafe { Core::stop(&self.home) };
+        // SAFETY: not a cord. Before the threads are joined: one of them may wait for what ends here.
+        unsafe { Core::end_all(&self.home) };
         let me = thread::current().id();
         let inside = self.workers.iter().any(|worker| worker.thread().id() == me);
         if !inside {
@@ -99,7 +102,7 @@ impl Drop for Runtime {
                 let _ = worker.join();
             }
         }
-        // SAFETY: not a cord.
+        // SAFETY: not a cord. Whatever became idle only now.
         unsafe { Core::end_all(&self.home) };
     }
 }
@@ -161,15 +164,13 @@ impl RuntimeBuilder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a runtime needs at least one worker"));
         }
         check_name(&self.name)?;
-        let home = Core::open(false, self.clock, self.on_panic);
-        // Counted before they run, so that virtual time waits for them.
-        (0..workers).for_each(|_| Core::of(&home).join_in());
+        let home = Core::open(Some(workers), self.clock, self.on_panic);
         // Dropped on an error, it ends those that were started.
         let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
         for number in 0..workers {
             let home = Arc::clone(&runtime.home);
             let thread = thread::Builder::new().name(format!("{}-{number}", self.name));
-            runtime.workers.push(thread.spawn(move || work(&home))?);
+            runtime.workers.push(thread.spawn(move || work(&home, number))?);
         }
         Ok(runtime)
     }
@@ -197,14 +198,14 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 }
 
 /// A worker's life.
-fn work(home: &Arc<Home>) {
-    // SAFETY: not a cord.
-    let _base = unsafe { context::enter_home(home) };
-    let core = Core::of(home);
-    let mut turns = 0;
-    while let Some(task) = core.next(&mut turns) {
-        // SAFETY: not a cord.
-        unsafe { run::run(task) };
+fn work(home: &Arc<Home>, index: usize) {
+    // SAFETY: each worker has one thread. Not a cord.
+    unsafe {
+        let _ended: Option<()> = Core::drive(home, index, |task| {
+            run::run(task);
+            None
+        });
+        Core::end_queue(home, index);
     }
 }
 

@@ -89,7 +89,12 @@ where
     home.seam.busy();
     let plan = Plan { home: &home, name: None, root: false, at: Location::caller() };
     // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
-    let handle = unsafe { plan.start(future, |task| run::run(task)) };
+    let handle = unsafe {
+        plan.start(future, |task| {
+            run::run(task);
+            Ok(())
+        })
+    };
     home.seam.calm();
     handle
 }
@@ -151,7 +156,7 @@ impl Builder {
     {
         let plan = Plan { home, name: self.name, root: self.root, at };
         // SAFETY: the future is `Send`.
-        unsafe { plan.start(future, Task::schedule) }
+        unsafe { plan.start(future, run::schedule) }
     }
 
     /// Starts it as [`spawn_local`] does.
@@ -192,7 +197,7 @@ impl Builder {
     {
         let plan = Plan { home, name: self.name, root: self.root, at };
         // SAFETY: by contract.
-        unsafe { plan.start(future, Task::schedule) }
+        unsafe { plan.start(future, run::schedule) }
     }
 
     /// Makes a fiber that runs nothing before [`Prepared::start`]. Its executor is that of the caller.
@@ -221,12 +226,12 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Makes the fiber and hands it to `go`, with the run queue's count.
+    /// Makes the fiber and hands it to `go`, with the run queue's count. What `go` gives back is ended.
     ///
     /// # Safety
     ///
     /// As for `allocate`, and this thread may drop the future.
-    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task)) -> JoinHandle<F::Output>
+    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
@@ -239,7 +244,12 @@ impl Plan<'_> {
         // SAFETY: the third, and the only handle.
         let handle = unsafe { JoinHandle::new(Task::from_raw(header)) };
         match admit(listing, root) {
-            Admission::Listed => go(queued),
+            Admission::Listed => {
+                if let Err(refused) = go(queued) {
+                    // SAFETY: a newborn is ours, and this thread may drop the future by contract.
+                    unsafe { run::end_entry(refused) };
+                }
+            }
             // SAFETY: not listed; this thread may drop the future by contract.
             Admission::Closed => unsafe { run::end_unlisted(&queued) },
         }

@@ -17,7 +17,7 @@ pub(crate) use handle::Handle;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) use quarantine::{free, keep};
 pub(crate) use waker_slot::WakerSlot;
 
@@ -51,6 +51,8 @@ pub(crate) const BLOCK_SLOTS: usize = 2;
 pub(crate) const RING_SLOTS: usize = 3;
 pub(crate) const RING_BYTES: usize = 1024;
 pub(crate) const FEW_CELLS: usize = 1;
+pub(crate) const RUN_SLOTS: usize = 4;
+pub(crate) const SEARCH_ROUNDS: usize = 1;
 
 /// loom's mutex.
 #[derive(Debug, Default)]

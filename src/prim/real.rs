@@ -16,7 +16,7 @@ pub(crate) use waker_slot::WakerSlot;
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
@@ -88,6 +88,8 @@ pub(crate) const BLOCK_SLOTS: usize = 32;
 pub(crate) const RING_SLOTS: usize = 255;
 pub(crate) const RING_BYTES: usize = 256 << 10;
 pub(crate) const FEW_CELLS: usize = 8;
+pub(crate) const RUN_SLOTS: usize = 256;
+pub(crate) const SEARCH_ROUNDS: usize = 20;
 
 /// `std::sync::Mutex` that ignores poisoning.
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ use crate::prim::{Arc, UnsafeCell};
 use crate::task::error::{JoinError, Outcome, Payload, discard};
 use crate::task::header::{FiberId, Header, Task, Vtable};
 use crate::task::home::Home;
+use crate::task::run;
 use crate::task::state::State;
 
 union Stage<F: Future> {
@@ -60,11 +61,7 @@ struct Kind<F>(F);
 
 impl<F: Future + 'static> Kind<F> {
     const VTABLE: Vtable = Vtable {
-        schedule: |task| {
-            // The queue's count goes away in the call, maybe as the last: the home has to outlive it.
-            let home = Arc::clone(&task.home);
-            home.seam.schedule(task);
-        },
+        schedule: run::schedule,
         poll: poll::<F>,
         cancel: cancel::<F>,
         take_outcome: take_outcome::<F>,

@@ -1,55 +1,96 @@
-//! Who runs on this thread: which fiber, on which executor, inside which `block_on`.
+//! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
 //! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop; frames nest and
-//! each restores the one before. The pointers in a frame are borrowed from its guard's caller. During the exit
-//! of a thread, when its thread-locals are gone, there is no fiber and no executor.
+//! each restores the one before. The pointers are borrowed from the guards' callers. During the exit of a thread, when
+//! its thread-locals are gone, there is no fiber and no executor.
+//!
+//! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
+//! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use crate::prim::{self, Arc};
 use crate::task::header::{Header, Task};
 use crate::task::home::Home;
+use crate::task::state::By;
 use crate::task::warn;
 
+/// Who polls or drops what.
 #[derive(Clone, Copy)]
 struct Frame {
     fiber: Option<NonNull<Header>>,
     home: Option<NonNull<Arc<Home>>>,
 }
 
+/// The executor that this thread is a worker of, and which worker. Null: none.
+#[derive(Clone, Copy)]
+struct Seat {
+    home: *const Home,
+    worker: *const (),
+}
+
+struct Here {
+    frame: Cell<Frame>,
+    seat: Cell<Seat>,
+    /// The fiber of the frame has woken itself.
+    woken: Cell<bool>,
+    /// What is woken goes behind what is ready.
+    behind: Cell<bool>,
+}
+
 const OUTSIDE: Frame = Frame { fiber: None, home: None };
+const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null() };
 
 prim::thread_local! {
-    static FRAME: Cell<Frame> = Cell::new(OUTSIDE);
+    static HERE: Here = Here {
+        frame: Cell::new(OUTSIDE),
+        seat: Cell::new(NOWHERE),
+        woken: Cell::new(false),
+        behind: Cell::new(false),
+    };
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
 }
 
 fn frame() -> Frame {
-    FRAME.try_with(Cell::get).unwrap_or(OUTSIDE)
+    HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
 }
 
 /// Leaves the frame when dropped.
 #[must_use]
 pub(crate) struct Entered<'a> {
     before: Frame,
+    woken: bool,
     /// Borrows what the frame points to; stays on its thread.
     _lender: PhantomData<(&'a Task, *mut ())>,
 }
 
 impl Entered<'_> {
+    #[inline]
     fn new(frame: Frame) -> Self {
-        let before = FRAME.try_with(|current| current.replace(frame)).unwrap_or(OUTSIDE);
-        Entered { before, _lender: PhantomData }
+        let (before, woken) = HERE
+            .try_with(|here| (here.frame.replace(frame), here.woken.replace(false)))
+            .unwrap_or((OUTSIDE, false));
+        Entered { before, woken, _lender: PhantomData }
+    }
+
+    /// Leaves it. True: the frame's fiber has woken itself meanwhile.
+    #[inline]
+    pub(crate) fn leave(self) -> bool {
+        HERE.try_with(|here| here.woken.get()).unwrap_or(false)
     }
 }
 
 impl Drop for Entered<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let _ = FRAME.try_with(|current| current.set(self.before));
+        let _ = HERE.try_with(|here| {
+            here.frame.set(self.before);
+            here.woken.set(self.woken);
+        });
     }
 }
 
@@ -58,6 +99,7 @@ impl Drop for Entered<'_> {
 /// # Safety
 ///
 /// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
+#[inline]
 pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
     Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&task.home)) })
 }
@@ -69,6 +111,72 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
 pub(crate) unsafe fn enter_home(home: &Arc<Home>) -> Entered<'_> {
     Entered::new(Frame { fiber: None, home: Some(NonNull::from(home)) })
+}
+
+/// Leaves the seat when dropped, and the frame.
+#[must_use]
+pub(crate) struct Driving<'a> {
+    before: Seat,
+    _base: Entered<'a>,
+}
+
+/// The calling thread drives `home` as its `worker`, and works for it.
+///
+/// # Safety
+///
+/// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the guard. For
+/// a cord, this is its thread.
+pub(crate) unsafe fn drive(home: &Arc<Home>, worker: *const ()) -> Driving<'_> {
+    let seat = Seat { home: Arc::as_ptr(home), worker };
+    let before = HERE.try_with(|here| here.seat.replace(seat)).unwrap_or(NOWHERE);
+    // SAFETY: by contract.
+    Driving { before, _base: unsafe { enter_home(home) } }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        let _ = HERE.try_with(|here| here.seat.set(self.before));
+    }
+}
+
+/// The worker of `home` that this thread is.
+#[inline]
+pub(crate) fn worker_of(home: &Arc<Home>) -> Option<NonNull<()>> {
+    let seat = HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE);
+    if ptr::eq(seat.home, Arc::as_ptr(home)) { NonNull::new(seat.worker.cast_mut()) } else { None }
+}
+
+/// As who this thread wakes fibers of `home`.
+#[inline]
+pub(crate) fn by(home: &Arc<Home>) -> By {
+    if worker_of(home).is_some() { By::Owner } else { By::Other }
+}
+
+/// Whether `fiber` runs here, and so wakes itself; then that is noted.
+#[inline]
+pub(crate) fn wakes_itself(fiber: NonNull<Header>) -> bool {
+    HERE.try_with(|here| {
+        let own = here.frame.get().fiber == Some(fiber);
+        if own {
+            here.woken.set(true);
+        }
+        own
+    })
+    .unwrap_or(false)
+}
+
+/// Calls `f`, and puts the fibers that it wakes behind those that are ready.
+pub(crate) fn behind<R>(f: impl FnOnce() -> R) -> R {
+    let before = HERE.try_with(|here| here.behind.replace(true)).unwrap_or(false);
+    let result = f();
+    let _ = HERE.try_with(|here| here.behind.set(before));
+    result
+}
+
+/// Whether what is woken goes behind what is ready.
+#[inline]
+pub(crate) fn is_behind() -> bool {
+    HERE.try_with(|here| here.behind.get()).unwrap_or(false)
 }
 
 /// Calls `f` with the fiber that runs here.
@@ -118,7 +226,8 @@ pub(crate) fn enter_block_on() -> Blocking {
 
 /// To be called first by whatever blocks its thread. `what` is the call as its user wrote it.
 ///
-/// Inside a fiber of a runtime that stops one worker: allowed, and in debug builds reported once per place.
+/// Inside a fiber of a runtime that stops one worker: allowed, and in debug builds reported once per place. What was
+/// ready on that worker goes to the others.
 ///
 /// # Panics
 ///
@@ -136,6 +245,11 @@ pub(crate) fn may_block(what: &str) {
             if cfg!(debug_assertions) {
                 warn::blocking_call(what, place);
             }
+            with_task(|task| {
+                if let Some(worker) = worker_of(&task.home) {
+                    task.home.seam.blocks(worker);
+                }
+            });
         }
     }
 }

@@ -21,7 +21,8 @@ use std::task::{Context, Poll, Waker};
 use crate::prim::{Arc, AtomicPtr, Life, Mutex, Ordering, UnsafeCell};
 use crate::task::home::Home;
 use crate::task::roster::Links;
-use crate::task::state::{Cancel, State, Wake};
+use crate::task::context;
+use crate::task::state::{By, Cancel, State, Wake};
 
 /// The id of a fiber: unique in the process, never used again.
 ///
@@ -51,8 +52,12 @@ impl fmt::Display for FiberId {
 /// All but `schedule` and `free` are called by the one thread that owns the future or the outcome (`state.rs`,
 /// invariants 2 and 4).
 pub(crate) struct Vtable {
-    /// Puts a scheduled fiber where its executor finds it.
-    pub(crate) schedule: fn(Task),
+    /// Puts a ready fiber where its executor finds it.
+    ///
+    /// # Errors
+    ///
+    /// As `Seam::inject`.
+    pub(crate) schedule: fn(Task) -> Result<(), Task>,
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
     /// Drops the future and stores the outcome of a cancel.
@@ -206,20 +211,32 @@ impl Task {
         self.0
     }
 
-    /// Hands a scheduled fiber to its executor. The count is the queue's.
+    /// Hands a fiber that was woken to its executor. The count is the queue's.
+    ///
+    /// If the executor has ended, it seizes and ends the fiber, or has done so: this drops the count. (An entry that
+    /// owns the fiber is only made by a worker, whose own queue takes it.)
     pub(crate) fn schedule(self) {
-        (self.vtable.schedule)(self);
+        drop((self.vtable.schedule)(self));
+    }
+
+    /// As who this thread wakes it.
+    #[inline]
+    pub(crate) fn by(&self) -> By {
+        context::by(&self.home)
     }
 
     /// Wakes the fiber.
+    #[inline]
     pub(crate) fn wake(&self) {
-        let wake = self.state.wake_by_ref();
-        self.follow(wake);
+        if !context::wakes_itself(self.0) {
+            let wake = self.state.wake_by_ref(self.by());
+            self.follow(wake);
+        }
     }
 
     /// Gives the fiber its park token and wakes it, and whoever polls its park.
     pub(crate) fn unpark(&self) {
-        let wake = self.state.unpark();
+        let wake = self.state.unpark(self.by());
         self.follow(wake);
         if let Some(waker) = self.set_parked(None) {
             waker.wake();
@@ -234,7 +251,7 @@ impl Task {
     /// Marks this one fiber; the caller sees to those below it. True: marked now. A fiber that has to be
     /// scheduled for it goes into `ready`.
     pub(crate) fn mark_cancelled(&self, ready: &mut Vec<Task>) -> bool {
-        match self.state.cancel() {
+        match self.state.cancel(self.by()) {
             Cancel::Nothing => false,
             Cancel::Marked => true,
             Cancel::Schedule => {

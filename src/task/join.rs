@@ -83,6 +83,10 @@ fn register(task: &Task, waker: &Waker) -> bool {
 ///
 /// The caller is the task's join handle and does nothing but give up its count afterwards.
 pub(crate) unsafe fn detach(task: &Task, taken: bool) {
+    if taken {
+        // Complete, and nothing is left.
+        return;
+    }
     match task.state.drop_handle() {
         DropHandle::Detached { waker } => {
             if waker {
@@ -90,7 +94,6 @@ pub(crate) unsafe fn detach(task: &Task, taken: bool) {
                 discard(unsafe { exchange(task, None) });
             }
         }
-        DropHandle::Complete if taken => {}
         DropHandle::Complete => {
             let drop_outcome = task.vtable.drop_outcome;
             // SAFETY: complete with INTEREST: the outcome is ours, and not taken.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -28,9 +29,20 @@ static IDS: Counter = Counter::new();
 struct Queue(Mutex<VecDeque<Task>>);
 
 impl Seam for Queue {
-    fn schedule(&self, task: Task) {
+    fn schedule(&self, _worker: NonNull<()>, task: Task) {
         self.0.lock().push_back(task);
     }
+
+    fn schedule_last(&self, worker: NonNull<()>, task: Task) {
+        self.schedule(worker, task);
+    }
+
+    fn inject(&self, task: Task) -> Result<(), Task> {
+        self.0.lock().push_back(task);
+        Ok(())
+    }
+
+    fn blocks(&self, _worker: NonNull<()>) {}
 
     fn now(&self) -> Instant {
         Instant::now()
@@ -40,7 +52,7 @@ impl Seam for Queue {
         0
     }
 
-    fn set_timer(&self, _at: Instant, _waker: Waker) -> Option<TimerKey> {
+    fn set_timer(&self, _worker: Option<NonNull<()>>, _at: Instant, _waker: Waker) -> Option<TimerKey> {
         None
     }
 

@@ -106,13 +106,13 @@ impl Roster {
         Admission::Listed
     }
 
-    /// Takes an ended fiber out; gives back the roster's count (`None`: it was never listed). Its children become
-    /// nobody's: if it was cancelled, they are so by invariant 3.
+    /// Takes an ended fiber out; true: the roster's count is the caller's now (false: it was never listed). Its children
+    /// become nobody's: if it was cancelled, they are so by invariant 3.
     #[must_use]
-    pub(crate) fn retire(&self, task: &Task) -> Option<Task> {
+    pub(crate) fn retire(&self, task: &Task) -> bool {
         let mut inner = self.inner.lock();
         if !inner.remove(task.as_raw(), task.id) {
-            return None;
+            return false;
         }
         inner.unlink(task.as_raw());
         while let Some(child) = links(task.as_raw(), |links| links.first_child) {
@@ -121,9 +121,7 @@ impl Roster {
         if inner.len == 0 {
             self.emptied.notify_all();
         }
-        drop(inner);
-        // SAFETY: the count that `admit` took.
-        Some(unsafe { Task::from_raw(task.as_raw()) })
+        true
     }
 
     /// Cancels `task` and all below it; gives back those to be scheduled for it.

@@ -4,47 +4,104 @@ use std::task::{Context, Poll};
 
 use crate::task::error::discard;
 use crate::task::header::Task;
-use crate::task::state::{Finish, Seize, Start};
+use crate::prim::Arc;
+use crate::task::seam::Seam;
+use crate::task::state::{By, Cancel, Finish, Seize, Start};
 use crate::task::{budget, context, join, waker};
 
-/// Runs a fiber from the run queue: one poll with a fresh budget, or its end, if it was cancelled meanwhile. A
+/// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
+///
+/// # Errors
+///
+/// As [`Seam::inject`](crate::task::seam::Seam::inject).
+pub(crate) fn schedule(task: Task) -> Result<(), Task> {
+    if let Some(worker) = context::worker_of(&task.home) {
+        let seam: *const dyn Seam = &raw const *task.home.seam;
+        // SAFETY: who drives an executor keeps its home alive meanwhile.
+        unsafe { &*seam }.schedule(worker, task);
+        return Ok(());
+    }
+    // The count goes away in the call, maybe as the last: the home has to outlive it.
+    let home = Arc::clone(&task.home);
+    home.seam.inject(task)
+}
+
+/// Puts a fiber that this thread owns behind all that are ready.
+///
+/// # Safety
+///
+/// For a cord's fiber, this is the cord's thread.
+unsafe fn give_way(task: Task) {
+    if let Some(worker) = context::worker_of(&task.home) {
+        let seam: *const dyn Seam = &raw const *task.home.seam;
+        // SAFETY: who drives an executor keeps its home alive meanwhile.
+        return unsafe { &*seam }.schedule_last(worker, task);
+    }
+    if let Err(task) = schedule(task) {
+        // SAFETY: it is ours, and on the right thread by contract.
+        unsafe { end_entry(task) };
+    }
+}
+
+/// Runs a fiber from a run queue: one poll with a fresh budget, or its end, if it was cancelled meanwhile. A
 /// fiber that was woken during the poll goes back to its executor.
 ///
 /// # Safety
 ///
 /// For a cord's fiber, this is the cord's thread.
 pub(crate) unsafe fn run(task: Task) {
-    match task.state.start_poll() {
+    match task.state.start() {
         Start::Stale => return,
-        // SAFETY: running, on the right thread by contract.
-        Start::Cancelled => return unsafe { end_running(&task) },
+        // SAFETY: owned, on the right thread by contract.
+        Start::Cancelled => return unsafe { end_owned(&task) },
         Start::Poll => {}
     }
     // SAFETY: by contract.
     let frame = unsafe { context::enter_fiber(&task) };
     let waker = waker::borrowed(&task);
     let poll = task.vtable.poll;
-    // SAFETY: running, on the right thread by contract. The header outlives the poll: we hold a count.
+    // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
     let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
-    drop(frame);
+    let woke_itself = frame.leave();
     match polled {
         Poll::Ready(()) => finish(&task, true),
+        // SAFETY: by contract.
+        Poll::Pending if woke_itself => unsafe { give_way(task) },
         Poll::Pending => match task.state.finish_poll() {
             // The count went with the transition.
             Finish::Idle => drop(task.into_raw()),
-            Finish::Requeue => task.schedule(),
-            // SAFETY: still running.
-            Finish::Cancelled => unsafe { end_running(&task) },
+            // SAFETY: by contract.
+            Finish::Again => unsafe { give_way(task) },
+            // SAFETY: still owned.
+            Finish::Cancelled => unsafe { end_owned(&task) },
         },
     }
 }
 
-/// Ends a running fiber by a cancel.
+/// Ends a fiber that stands in a queue of an executor that has stopped.
 ///
 /// # Safety
 ///
-/// The caller is the running thread, and for a cord's fiber the cord's.
-unsafe fn end_running(task: &Task) {
+/// As for [`run`]; and the entry was taken out of the queue.
+pub(crate) unsafe fn end_entry(task: Task) {
+    match task.state.cancel(By::Other) {
+        Cancel::Marked | Cancel::Nothing => {}
+        Cancel::Schedule => unreachable!("what stands in a queue is not idle"),
+    }
+    match task.state.start() {
+        Start::Stale => {}
+        // SAFETY: owned; the thread is right by contract.
+        Start::Cancelled => unsafe { end_owned(&task) },
+        Start::Poll => unreachable!("it is cancelled"),
+    }
+}
+
+/// Ends a fiber that this thread owns, by a cancel.
+///
+/// # Safety
+///
+/// The caller is the owner, and for a cord's fiber on the cord's thread.
+unsafe fn end_owned(task: &Task) {
     // SAFETY: by contract.
     let frame = unsafe { context::enter_fiber(task) };
     let cancel = task.vtable.cancel;
@@ -54,16 +111,16 @@ unsafe fn end_running(task: &Task) {
     finish(task, true);
 }
 
-/// Ends a fiber whose executor has stopped. One that runs on another thread (or further down this stack) is
-/// marked, and ended after that poll by who polls it.
+/// Ends a fiber whose executor has stopped. One that has an owner (who polls it, on another thread or further down this
+/// stack; or the queue it stands in) is marked, and ended by that owner.
 ///
 /// # Safety
 ///
 /// For a cord's fiber, this is the cord's thread.
 pub(crate) unsafe fn end(task: &Task) {
     match task.state.seize() {
-        // SAFETY: seized is running.
-        Seize::Seized => unsafe { end_running(task) },
+        // SAFETY: seized is owned; the thread is right by contract.
+        Seize::Seized => unsafe { end_owned(task) },
         Seize::Running | Seize::Complete => {}
     }
 }
@@ -73,29 +130,25 @@ pub(crate) unsafe fn end(task: &Task) {
 ///
 /// # Safety
 ///
-/// The fiber is not listed, and its future may be dropped on this thread.
+/// The fiber is not listed, the caller made it, and its future may be dropped on this thread.
 pub(crate) unsafe fn end_unlisted(task: &Task) {
-    match task.state.seize() {
-        Seize::Seized => {
-            let cancel = task.vtable.cancel;
-            // SAFETY: seized is running; the thread is right by contract.
-            unsafe { cancel(task.as_raw()) };
-            finish(task, false);
-        }
-        Seize::Running | Seize::Complete => {}
-    }
+    // Owned by its creator, or idle and never polled, so that nobody has a waker: ours either way.
+    let _ = task.state.seize();
+    let cancel = task.vtable.cancel;
+    // SAFETY: owned; the thread is right by contract.
+    unsafe { cancel(task.as_raw()) };
+    finish(task, false);
 }
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
 pub(crate) fn finish(task: &Task, listed: bool) {
-    if listed {
-        drop(task.home.roster.retire(task));
-    }
+    let listed = listed && task.home.roster.retire(task);
     // Who polled its park from elsewhere has no more to wait for.
     if let Some(waker) = task.set_parked(None) {
         discard(waker);
     }
-    let completed = task.state.complete();
+    // The roster's count goes with it.
+    let completed = task.state.complete(listed);
     if completed.outcome {
         let drop_outcome = task.vtable.drop_outcome;
         // SAFETY: complete without a join handle: the outcome is ours.
@@ -103,6 +156,6 @@ pub(crate) fn finish(task: &Task, listed: bool) {
     }
     if completed.waker {
         // SAFETY: we completed it, and found the waker published.
-        unsafe { join::wake_joiner(task) };
+        context::behind(|| unsafe { join::wake_joiner(task) });
     }
 }

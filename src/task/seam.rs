@@ -3,6 +3,7 @@
 //! Runtimes and cords implement it today; a simulation that orders the same fibers by a seed can do so as well.
 
 use std::any::Any;
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -17,8 +18,22 @@ pub(crate) struct TimerKey {
 
 /// What an executor does for its fibers.
 pub(crate) trait Seam: Any + Send + Sync {
-    /// Puts a scheduled fiber at the back of the run queue. After the end of the executor: drops the count.
-    fn schedule(&self, task: Task);
+    /// Puts a ready fiber where it runs soon, or behind those that are ready (`context::is_behind`), in a queue of the
+    /// worker that this thread is.
+    fn schedule(&self, worker: NonNull<()>, task: Task);
+
+    /// Puts a ready fiber behind all others that are ready, in a queue of the worker that this thread is.
+    fn schedule_last(&self, worker: NonNull<()>, task: Task);
+
+    /// Puts a ready fiber where a worker finds it, from anywhere.
+    ///
+    /// # Errors
+    ///
+    /// Gives it back after the end of the executor. If it is owned, the caller has to end it.
+    fn inject(&self, task: Task) -> Result<(), Task>;
+
+    /// The worker that this thread is is about to block: others get what is ready on it.
+    fn blocks(&self, worker: NonNull<()>);
 
     /// The time by the executor's clock.
     fn now(&self) -> Instant;
@@ -26,8 +41,9 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Which clock that is: 0 for real time; other numbers say that instants of two clocks do not compare.
     fn clock_id(&self) -> usize;
 
-    /// Has `waker` woken once `at` has come. `None`: the executor has ended; nothing is kept.
-    fn set_timer(&self, at: Instant, waker: Waker) -> Option<TimerKey>;
+    /// Has `waker` woken once `at` has come. `worker`: the one that this thread is, if any. `None`: the executor has
+    /// ended; nothing is kept.
+    fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey>;
 
     /// Changes whom a timer wakes. False: it has fired.
     fn renew_timer(&self, key: TimerKey, waker: &Waker) -> bool;

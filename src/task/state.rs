@@ -1,29 +1,32 @@
 //! The state of a fiber: one atomic word, flags below, reference count above.
 //!
 //! ```text
-//!  63 …            9   8      7      6        5         4         3         2         1
-//! │ reference count │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//!  63 …            10  9       8      7      6        5         4         3         2         1
+//! │ reference count │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
 //! ```
 //!
 //! | flag | set by, when | cleared by |
 //! |---|---|---|
-//! | SCHEDULED | a wake or cancel of an idle or running fiber; a count of it is in a queue or on its way there, or (with RUNNING) will be when the poll ends | `start_poll` |
-//! | RUNNING | `start_poll`, `seize`: one thread owns the future | `finish_poll`, `complete` |
+//! | SCHEDULED | a wake or cancel from elsewhere of an idle fiber: a count of it is in a queue or on its way there; any wake or cancel of a running one | `start`, `finish_poll` |
+//! | RUNNING | creation; a wake on the worker that then queues it; `start`; `seize`: the fiber is *owned* | `finish_poll`, `complete` |
 //! | COMPLETE | `complete`: the future is gone, the outcome stored | never |
 //! | CANCELLED | `cancel`, `seize` | never |
 //! | INTEREST | creation: a join handle lives and owns the outcome | `drop_handle`, before COMPLETE only |
 //! | WAKER | `publish_waker`: the join slot holds a waker | `withdraw_waker`, `drop_handle`, before COMPLETE only |
 //! | TOKEN | `unpark` | `take_token` |
 //! | MAIN | creation: the future of a `block_on`, which nobody can cancel | never |
+//! | SEIZED | `seize` of a fiber that nobody owned: entries of it that queues still hold are stale | never |
 //!
 //! Invariants:
 //!
-//! 1. SCHEDULED without RUNNING: exactly one count is in the run queue or in the hands of who puts it there.
-//! 2. RUNNING: exactly one thread may touch the future. It holds a count (the queue's, or its own after
-//!    `seize`). SCHEDULED beside RUNNING is a wake-up not yet queued, except after `seize`, where a queue may
-//!    hold a count too; that entry is stale.
+//! 1. SCHEDULED without RUNNING: exactly one count is in a queue, or in the hands of who puts it there.
+//! 2. RUNNING, the fiber is owned, by exactly one of: a thread that polls or ends it; its creator; one entry of a
+//!    queue; who has seized it. The owner holds a count and alone may touch the future; an entry hands that on to
+//!    who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
+//!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
+//!    ended, never just dropped.
 //! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN.
-//! 4. The future exists exactly until the RUNNING thread has dropped it, before COMPLETE. The outcome exists
+//! 4. The future exists exactly until its owner has dropped it, before COMPLETE. The outcome exists
 //!    from COMPLETE on and belongs to the join handle if INTEREST is set, else to the thread that completed.
 //! 5. The roster holds a count of a listed fiber until it is retired, and an unlisted fiber is completed by
 //!    the one who created it; so the last count goes after COMPLETE, and it frees memory only.
@@ -33,9 +36,9 @@
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
 //! ORDERING (whole file): each transition is an AcqRel read-modify-write of one location, so they are totally
-//! ordered and each sees what happened before the previous ones. Pairs that matter: `wake*` → `start_poll` (the
+//! ordered and each sees what happened before the previous ones. Pairs that matter: `wake*` → `start` (the
 //! poll sees what the waker wrote; this is why a wake that changes nothing still writes), `finish_poll` →
-//! `start_poll` (the next thread sees the future as the last poll left it), `complete` → `is_complete` and
+//! `wake*` → queue → `start` (the next thread sees the future as the last poll left it), `complete` → `is_complete` and
 //! `drop_handle` (the outcome), `publish_waker` → `complete` (the waker), `release` → `release` (the memory).
 //!
 //! Source: the word and the named transitions follow tokio's `runtime/task/state.rs`; that a wake which finds
@@ -51,7 +54,8 @@ const INTEREST: usize = 1 << 4;
 const WAKER: usize = 1 << 5;
 const TOKEN: usize = 1 << 6;
 const MAIN: usize = 1 << 7;
-const ONE: usize = 1 << 8;
+const SEIZED: usize = 1 << 8;
+const ONE: usize = 1 << 9;
 
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;
@@ -66,6 +70,9 @@ const BUG_FINISH_IGNORES_WAKE: bool = cfg!(leno_bug = "task_finish_ignores_wake"
 const BUG_FINISH_IGNORES_CANCEL: bool = cfg!(leno_bug = "task_finish_ignores_cancel");
 const BUG_CANCEL_FORGETS_RUNNING: bool = cfg!(leno_bug = "task_cancel_forgets_running");
 const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
+const BUG_OTHERS_OWN: bool = cfg!(leno_bug = "task_others_own");
+const BUG_START_RELAXED: bool = cfg!(leno_bug = "task_start_relaxed");
+const BUG_START_IGNORES_SEIZED: bool = cfg!(leno_bug = "task_start_ignores_seized");
 const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
 
 /// The word.
@@ -106,6 +113,15 @@ pub(crate) enum Cancel {
     Nothing,
 }
 
+/// Who is to queue a fiber that a wake-up makes ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A worker of its executor, which puts it into a queue of its own: the entry owns the fiber.
+    Owner,
+    /// Anybody else. It must not take ownership: a fiber that is not `Send` has to be ended by its cord.
+    Other,
+}
+
 /// What is to be done with a fiber taken from a run queue.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
@@ -124,9 +140,9 @@ pub(crate) enum Start {
 pub(crate) enum Finish {
     /// The poller's count is gone; the fiber must not be touched.
     Idle,
-    /// It was woken meanwhile: the poller's count is the run queue's now.
-    Requeue,
-    /// It was cancelled meanwhile: still running; drop the future and complete.
+    /// It was woken meanwhile: still owned, and to be queued again.
+    Again,
+    /// It was cancelled meanwhile: still owned; drop the future and complete.
     Cancelled,
 }
 
@@ -134,9 +150,9 @@ pub(crate) enum Finish {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Seize {
-    /// The caller runs it now, and has to end it.
+    /// The caller owns it now, and has to end it.
     Seized,
-    /// Another thread runs it and will end it after the poll that is under way.
+    /// It has an owner, who will end it, if it is polled after that poll.
     Running,
     /// It is complete.
     Complete,
@@ -163,9 +179,9 @@ pub(crate) enum DropHandle {
 }
 
 impl State {
-    /// A fiber that is about to be scheduled. Counts: the roster's, the queue's, the join handle's.
+    /// A fiber that its creator is about to queue, or to end. Counts: the roster's, the queue's, the join handle's.
     pub(crate) fn spawned() -> Self {
-        State(AtomicUsize::new(SCHEDULED | INTEREST | (3 * ONE)))
+        State(AtomicUsize::new(RUNNING | INTEREST | (3 * ONE)))
     }
 
     /// A fiber that waits for its first wake-up. Counts: the roster's, the join handle's.
@@ -173,9 +189,9 @@ impl State {
         State(AtomicUsize::new(INTEREST | (2 * ONE)))
     }
 
-    /// The fiber of a `block_on`, about to be scheduled. Counts: the roster's, the queue's, the owner's.
+    /// The fiber of a `block_on`, about to be queued. Counts: the roster's, the queue's, the caller's.
     pub(crate) fn main() -> Self {
-        State(AtomicUsize::new(SCHEDULED | MAIN | (3 * ONE)))
+        State(AtomicUsize::new(RUNNING | MAIN | (3 * ONE)))
     }
 
     /// One transition: always a write, also where nothing changes (see the header).
@@ -191,38 +207,42 @@ impl State {
         }
     }
 
-    /// How a wake-up changes the word; true: the fiber has to be scheduled.
-    fn woken(word: usize) -> (usize, bool) {
+    /// How a wake-up changes the word; true: the fiber has to be queued.
+    fn woken(word: usize, by: By) -> (usize, bool) {
         if word & (COMPLETE | SCHEDULED) != 0 {
             (word, false)
+        } else if word & RUNNING != 0 {
+            (word | SCHEDULED, false)
+        } else if by == By::Owner || BUG_OTHERS_OWN {
+            (word | RUNNING, true)
         } else {
-            (word | SCHEDULED, word & RUNNING == 0)
+            (word | SCHEDULED, true)
         }
     }
 
-    /// idle → SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
-    pub(crate) fn wake_by_value(&self) -> WakeByValue {
-        self.update(WAKE, |word| match Self::woken(word) {
+    /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
+    pub(crate) fn wake_by_value(&self, by: By) -> WakeByValue {
+        self.update(WAKE, |word| match Self::woken(word, by) {
             (next, true) => (next, WakeByValue::Schedule),
             (next, false) if next < 2 * ONE => (next - ONE, WakeByValue::Last),
             (next, false) => (next - ONE, WakeByValue::Nothing),
         })
     }
 
-    /// idle → SCHEDULED with a new count, running → SCHEDULED|RUNNING.
-    pub(crate) fn wake_by_ref(&self) -> Wake {
+    /// idle → RUNNING or SCHEDULED with a new count, running → SCHEDULED|RUNNING.
+    pub(crate) fn wake_by_ref(&self, by: By) -> Wake {
         if BUG_WAKE_WITHOUT_WRITE && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
             return Wake::Nothing;
         }
-        self.update(WAKE, |word| match Self::woken(word) {
+        self.update(WAKE, |word| match Self::woken(word, by) {
             (next, true) => (Self::one_more(next), Wake::Schedule),
             (next, false) => (next, Wake::Nothing),
         })
     }
 
     /// As `wake_by_ref`, and sets TOKEN.
-    pub(crate) fn unpark(&self) -> Wake {
-        self.update(Ordering::AcqRel, |word| match Self::woken(word | TOKEN) {
+    pub(crate) fn unpark(&self, by: By) -> Wake {
+        self.update(Ordering::AcqRel, |word| match Self::woken(word | TOKEN, by) {
             (next, true) => (Self::one_more(next), Wake::Schedule),
             (next, false) => (next, Wake::Nothing),
         })
@@ -234,8 +254,8 @@ impl State {
         self.0.fetch_and(!TOKEN, Ordering::AcqRel) & TOKEN != 0
     }
 
-    /// Sets CANCELLED; an idle fiber is scheduled, so that its own executor drops the future.
-    pub(crate) fn cancel(&self) -> Cancel {
+    /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future.
+    pub(crate) fn cancel(&self, by: By) -> Cancel {
         self.update(Ordering::AcqRel, |word| {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
                 return (word, Cancel::Nothing);
@@ -243,33 +263,45 @@ impl State {
             if BUG_CANCEL_FORGETS_RUNNING && word & RUNNING != 0 {
                 return (word, Cancel::Marked);
             }
-            match Self::woken(word | CANCELLED) {
+            match Self::woken(word | CANCELLED, by) {
                 (next, true) => (Self::one_more(next), Cancel::Schedule),
                 (next, false) => (next, Cancel::Marked),
             }
         })
     }
 
-    /// SCHEDULED → RUNNING, with the queue's count.
-    pub(crate) fn start_poll(&self) -> Start {
+    /// SCHEDULED or owned by the entry → owned by the caller, who took the entry out.
+    #[inline]
+    pub(crate) fn start(&self) -> Start {
+        // ORDERING: Acquire: a plain wake-up since the fiber was queued would have set SCHEDULED; what came before
+        // was acquired with the entry.
+        let word = self.0.load(if BUG_START_RELAXED { Ordering::Relaxed } else { Ordering::Acquire });
+        if word & (RUNNING | SCHEDULED | CANCELLED | COMPLETE | SEIZED) == RUNNING {
+            return Start::Poll;
+        }
+        self.start_marked()
+    }
+
+    #[cold]
+    fn start_marked(&self) -> Start {
         self.update(Ordering::AcqRel, |word| {
-            if word & (COMPLETE | RUNNING) != 0 {
+            if word & COMPLETE != 0 || (word & SEIZED != 0 && !BUG_START_IGNORES_SEIZED) {
                 return (word, Start::Stale);
             }
-            debug_assert!(word & SCHEDULED != 0, "a fiber was queued without being scheduled");
+            debug_assert!(word & (SCHEDULED | RUNNING) != 0, "a fiber was queued without being ready");
             let start = if word & CANCELLED != 0 { Start::Cancelled } else { Start::Poll };
             ((word & !SCHEDULED) | RUNNING, start)
         })
     }
 
-    /// RUNNING → idle or SCHEDULED, after a poll that returned `Pending`.
+    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled.
     pub(crate) fn finish_poll(&self) -> Finish {
         self.update(Ordering::AcqRel, |word| {
-            debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
+            debug_assert!(word & RUNNING != 0 && word & (COMPLETE | SEIZED) == 0);
             if word & CANCELLED != 0 && !BUG_FINISH_IGNORES_CANCEL {
                 (word, Finish::Cancelled)
             } else if word & SCHEDULED != 0 && !BUG_FINISH_IGNORES_WAKE {
-                (word & !RUNNING, Finish::Requeue)
+                (word & !SCHEDULED, Finish::Again)
             } else {
                 debug_assert!(word >= 2 * ONE, "the roster's count must be left");
                 ((word & !RUNNING) - ONE, Finish::Idle)
@@ -277,7 +309,7 @@ impl State {
         })
     }
 
-    /// idle or SCHEDULED → RUNNING|CANCELLED, from outside the executor (which has stopped, or never had it).
+    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it).
     pub(crate) fn seize(&self) -> Seize {
         self.update(Ordering::AcqRel, |word| {
             if word & COMPLETE != 0 {
@@ -285,17 +317,19 @@ impl State {
             } else if word & RUNNING != 0 {
                 (word | CANCELLED, Seize::Running)
             } else {
-                (word | RUNNING | CANCELLED, Seize::Seized)
+                (word | RUNNING | CANCELLED | SEIZED, Seize::Seized)
             }
         })
     }
 
-    /// RUNNING → COMPLETE; the outcome is stored.
-    pub(crate) fn complete(&self) -> Completed {
+    /// RUNNING → COMPLETE; the outcome is stored. `listed`: gives up the roster's count with it, which is not the
+    /// last, as the caller has one.
+    pub(crate) fn complete(&self, listed: bool) -> Completed {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
             let completed = Completed { outcome: word & INTEREST == 0, waker: word & WAKER != 0 };
-            ((word & !RUNNING) | COMPLETE, completed)
+            let next = (word & !RUNNING) | COMPLETE;
+            (if listed { next - ONE } else { next }, completed)
         })
     }
 
@@ -383,58 +417,76 @@ mod tests {
 
     #[test]
     fn many_wakes_make_one_poll() {
-        let state = State::prepared();
-        assert_eq!(state.wake_by_ref(), Wake::Schedule);
-        assert_eq!(count(&state), 3);
-        for _ in 0..1000 {
-            assert_eq!(state.wake_by_ref(), Wake::Nothing);
+        for by in [By::Owner, By::Other] {
+            let state = State::prepared();
+            assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+            assert_eq!(count(&state), 3);
+            for by in [By::Owner, By::Other, By::Owner] {
+                assert_eq!(state.wake_by_ref(by), Wake::Nothing);
+            }
+            assert_eq!(state.start(), Start::Poll);
+            assert_eq!(state.finish_poll(), Finish::Idle);
+            assert_eq!(count(&state), 2);
         }
-        assert_eq!(state.start_poll(), Start::Poll);
-        assert_eq!(state.finish_poll(), Finish::Idle);
-        assert_eq!(count(&state), 2);
     }
 
     #[test]
     fn a_wake_during_the_poll_queues_again() {
         let state = State::spawned();
-        assert_eq!(state.start_poll(), Start::Poll);
-        assert_eq!(state.wake_by_ref(), Wake::Nothing);
-        assert_eq!(state.finish_poll(), Finish::Requeue);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
+        assert_eq!(state.finish_poll(), Finish::Again);
         assert_eq!(count(&state), 3);
-        assert_eq!(state.start_poll(), Start::Poll);
-        assert_eq!(state.complete(), Completed { outcome: false, waker: false });
-        assert_eq!(state.wake_by_ref(), Wake::Nothing);
-        assert_eq!(state.cancel(), Cancel::Nothing);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.complete(true), Completed { outcome: false, waker: false });
+        assert_eq!(count(&state), 2);
+        assert_eq!(state.wake_by_ref(By::Owner), Wake::Nothing);
+        assert_eq!(state.cancel(By::Owner), Cancel::Nothing);
         assert_eq!(state.seize(), Seize::Complete);
-        assert_eq!(state.start_poll(), Start::Stale);
+        assert_eq!(state.start(), Start::Stale);
     }
 
     #[test]
     fn a_cancel_is_seen_wherever_the_fiber_is() {
-        let queued = State::spawned();
-        assert_eq!(queued.cancel(), Cancel::Marked);
-        assert_eq!(queued.cancel(), Cancel::Nothing);
-        assert_eq!(queued.start_poll(), Start::Cancelled);
+        for by in [By::Owner, By::Other] {
+            let queued = State::spawned();
+            assert_eq!(queued.cancel(by), Cancel::Marked);
+            assert_eq!(queued.cancel(by), Cancel::Nothing);
+            assert_eq!(queued.start(), Start::Cancelled);
 
-        let idle = State::prepared();
-        assert_eq!(idle.cancel(), Cancel::Schedule);
-        assert_eq!(idle.start_poll(), Start::Cancelled);
+            let idle = State::prepared();
+            assert_eq!(idle.cancel(by), Cancel::Schedule);
+            assert_eq!(idle.start(), Start::Cancelled);
 
-        let running = State::spawned();
-        assert_eq!(running.start_poll(), Start::Poll);
-        assert_eq!(running.cancel(), Cancel::Marked);
-        assert_eq!(running.finish_poll(), Finish::Cancelled);
+            let running = State::spawned();
+            assert_eq!(running.start(), Start::Poll);
+            assert_eq!(running.cancel(by), Cancel::Marked);
+            assert_eq!(running.finish_poll(), Finish::Cancelled);
 
-        let main = State::main();
-        assert_eq!(main.cancel(), Cancel::Nothing);
-        assert_eq!(main.start_poll(), Start::Poll);
+            let main = State::main();
+            assert_eq!(main.cancel(by), Cancel::Nothing);
+            assert_eq!(main.start(), Start::Poll);
+        }
+    }
+
+    #[test]
+    fn who_seizes_makes_entries_stale() {
+        let state = State::prepared();
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+        assert_eq!(state.seize(), Seize::Seized);
+        assert_eq!(state.start(), Start::Stale);
+
+        let owned = State::prepared();
+        assert_eq!(owned.wake_by_ref(By::Owner), Wake::Schedule);
+        assert_eq!(owned.seize(), Seize::Running);
+        assert_eq!(owned.start(), Start::Cancelled);
     }
 
     #[test]
     fn tokens_do_not_add_up() {
         let state = State::prepared();
-        assert_eq!(state.unpark(), Wake::Schedule);
-        assert_eq!(state.unpark(), Wake::Nothing);
+        assert_eq!(state.unpark(By::Other), Wake::Schedule);
+        assert_eq!(state.unpark(By::Other), Wake::Nothing);
         assert!(state.take_token());
         assert!(!state.take_token());
     }

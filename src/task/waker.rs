@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
+use crate::task::context;
 use crate::task::header::{Header, Task};
 use crate::task::state::WakeByValue;
 
@@ -29,7 +30,10 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 unsafe fn wake(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    match task.state.wake_by_value() {
+    if context::wakes_itself(task.as_raw()) {
+        return drop(ManuallyDrop::into_inner(task));
+    }
+    match task.state.wake_by_value(task.by()) {
         WakeByValue::Nothing => {}
         WakeByValue::Schedule => ManuallyDrop::into_inner(task).schedule(),
         WakeByValue::Last => {

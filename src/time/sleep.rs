@@ -126,7 +126,7 @@ impl Future for Sleep {
                 Some((_, key)) if home.seam.renew_timer(*key, cx.waker()) => return Poll::Pending,
                 _ => {}
             }
-            if let Some(key) = home.seam.set_timer(deadline, cx.waker().clone()) {
+            if let Some(key) = home.seam.set_timer(context::worker_of(&home), deadline, cx.waker().clone()) {
                 self.timer = Some((home, key));
                 return Poll::Pending;
             }
