@@ -30,7 +30,7 @@
 //! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
 //! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
 //! | `FEW_CELLS` | cells of the small array behind the first waiter; one in models, so that the third waits in the list |
-//! | `RUN_SLOTS`, `SEARCH_ROUNDS` | places in a worker's ring; how often a worker looks around before it sleeps; few in models |
+//! | `RUN_SLOTS`, `SEARCH_PAUSES` | places in a worker's ring; pauses between two looks of a searching worker; few in models |
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]

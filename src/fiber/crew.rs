@@ -21,11 +21,12 @@
 //! into its own queue and goes on; it wakes nobody, and has no fence. So:
 //!
 //! 1. Who is woken, or leaves the park for any other reason, is a searcher until it has found something.
-//! 2. Who ends the last search with something in its hands looks at `inject` and the rings afterwards, and wakes one if there
+//! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there
 //!    is more: pushers may have relied on the search.
-//! 3. Who parks looks at all of them after it has been counted as parked.
-//! 4. Who takes a fiber and leaves two or more in its ring wakes one, if nobody searches. (A lone one is left to its worker: it is
-//!    next, and moving it costs more than waiting.)
+//! 3. Who parks looks at `inject` after it has been counted as parked.
+//! 4. Who takes a fiber and leaves two or more in its ring, which have stood there for long, wakes one, if nobody searches. Searchers
+//!    take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short polls
+//!    stay together; and a lone one is left to its worker: it is next, and moving it costs more than waiting.)
 //! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps, and somebody
 //!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended
 //!    since its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so
@@ -33,8 +34,8 @@
 //!    itself, and at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
 //! 6. A leno call that blocks its worker hands the worker's queue over first ([`Crew::blocks`]).
 //!
-//! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads the
-//! queues. Both fences are SeqCst: one of the two sees the other.
+//! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
+//! `injected`. Both fences are SeqCst: one of the two sees the other.
 //!
 //! **Time.** The watcher's sleep also ends at the next deadline, and so does that of the last one to park: who
 //! parks with an earlier end than the watcher's takes the watch over. Who sets a timer that is the first one now takes the
@@ -59,7 +60,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::fiber::ring::{Entry, Ring};
 use crate::prim::{
-    AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, RUN_SLOTS, SEARCH_ROUNDS, UnsafeCell,
+    AtomicBool, AtomicU64, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, UnsafeCell,
     fence, random_below, spin_loop,
 };
 use crate::time::timers::Timers;
@@ -77,6 +78,11 @@ const ONE: usize = 2;
 const STREAK: u32 = 64;
 /// A worker looks at the timers after so many fibers.
 const LOOK_EVERY: u64 = 61;
+/// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
+/// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
+const LATE: Duration = Duration::from_micros(30);
+/// So long a worker that has nothing to do looks around before it sleeps.
+const SPIN: Duration = Duration::from_micros(5);
 /// A queue that has grown beyond this gives its memory back when it is empty.
 const KEEP: usize = 1024;
 /// The watcher's first look comes after the one, and further ones ever later, up to the other.
@@ -95,6 +101,8 @@ pub(crate) struct Worker<T> {
     ring: Ring<T>,
     /// How many fibers it has begun with, for the watcher.
     turn: AtomicU64,
+    /// By its own account, what stands in its ring has stood there for long.
+    late: AtomicBool,
     /// Where it sleeps, with the sleepers' lock.
     bell: Condvar,
     /// Touched by its own thread only, in none of the foreign code that it calls.
@@ -108,6 +116,7 @@ struct Own<T> {
     queue: VecDeque<T>,
     /// So many in a row came from the slot.
     streak: u32,
+    mark: Mark,
     /// The others' turns at the last look, as the watcher.
     seen: Vec<u64>,
 }
@@ -165,11 +174,13 @@ impl<T: Entry> Crew<T> {
                 index,
                 ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
                 turn: AtomicU64::new(0),
+                late: AtomicBool::new(false),
                 bell: Condvar::new(),
                 own: UnsafeCell::new(Own {
                     next: None,
                     queue: VecDeque::new(),
                     streak: 0,
+                    mark: Mark::NONE,
                     seen: vec![0; workers],
                 }),
             })
@@ -334,16 +345,20 @@ impl<T: Entry> Crew<T> {
         Some(watcher)
     }
 
+    /// Whether somebody sleeps, and nobody searches.
+    fn needs_searcher(idle: usize) -> bool {
+        idle >= PARKED && idle % PARKED == 0
+    }
+
     /// Takes a sleeper out of the park, as a searcher, unless somebody searches already.
     fn wake_one(&self) {
-        let needed = |idle: usize| idle >= PARKED && idle % PARKED == 0;
         // ORDERING: Relaxed: see the header for the fence before.
-        if !needed(self.idle.load(Ordering::Relaxed)) {
+        if !Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
             return;
         }
         let woken = {
             let mut sleepers = self.sleepers.lock();
-            if !needed(self.idle.load(Ordering::Relaxed)) {
+            if !Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
                 return;
             }
             // Rather not the watcher.
@@ -387,14 +402,31 @@ impl<T: Entry> Crew<T> {
         }
         // SAFETY: by contract.
         if let Some(task) = unsafe { self.take(worker) } {
-            // 4.
             if worker.ring.len() > 1 {
-                self.wake_one();
+                // SAFETY: by contract.
+                unsafe { self.look_for_help(worker) };
             }
             return Some(task);
         }
         // SAFETY: by contract.
         unsafe { self.search(worker) }
+    }
+
+    /// 4.
+    ///
+    /// # Safety
+    ///
+    /// As for `next`.
+    #[inline]
+    unsafe fn look_for_help(&self, worker: &Worker<T>) {
+        if Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
+            // SAFETY: by contract; nothing foreign is called.
+            let late = unsafe { worker.own(|own| own.mark.is_late(&worker.ring)) };
+            if late {
+                worker.late.store(true, Ordering::Relaxed);
+                self.wake_one();
+            }
+        }
     }
 
     /// From the worker's own queue.
@@ -518,34 +550,51 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// Looks at the others' rings, and at `inject`, for a while.
+    /// Looks at `inject` for a while, and takes half of another's ring once that has stood there for long.
     ///
     /// # Safety
     ///
     /// As for `next`.
     unsafe fn look_around(&self, worker: &Worker<T>) -> Option<T> {
-        for _ in 0..SEARCH_ROUNDS {
-            let from = random_below(self.workers.len());
-            for i in 0..self.workers.len() {
-                let victim = &self.workers[(from + i) % self.workers.len()];
-                if victim.index != worker.index {
-                    if let Some(task) = victim.ring.steal_into(&worker.ring) {
-                        return Some(task);
-                    }
-                }
-            }
+        // SAFETY: by contract; nothing foreign is called.
+        unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.ring.tail())) };
+        let start = Instant::now();
+        loop {
             if self.injected.load(Ordering::Relaxed) != 0 {
                 // SAFETY: by contract.
                 return unsafe { self.take_injected(worker) };
             }
-            (0..16).for_each(|_| spin_loop());
+            let spent = if MODEL { LATE } else { start.elapsed() };
+            let mut waits = false;
+            for victim in self.workers.iter().filter(|victim| victim.index != worker.index) {
+                // SAFETY: by contract; nothing foreign is called.
+                let since_the_start = unsafe { worker.own(|own| victim.ring.head() < own.seen[victim.index]) };
+                // ORDERING: Relaxed: a hint.
+                if (since_the_start && spent >= LATE) || victim.late.load(Ordering::Relaxed) {
+                    if let Some(task) = victim.ring.steal_into(&worker.ring) {
+                        victim.late.store(false, Ordering::Relaxed);
+                        return Some(task);
+                    }
+                }
+                waits |= since_the_start && victim.ring.len() > 1;
+            }
+            if spent >= if waits { LATE } else { SPIN } {
+                return None;
+            }
+            (0..SEARCH_PAUSES).for_each(|_| spin_loop());
         }
-        None
     }
 
-    /// Whether there is something for a searcher, or the crew has ended. After a fence.
+    /// Notes something about each worker.
+    fn note(&self, seen: &mut [u64], what: impl Fn(&Worker<T>) -> u64) {
+        for (worker, seen) in self.workers.iter().zip(seen) {
+            *seen = what(worker);
+        }
+    }
+
+    /// Whether there is something for anybody, or the crew has ended. After a fence.
     fn has_work(&self) -> bool {
-        self.injected.load(Ordering::Acquire) != 0 || self.workers.iter().any(|worker| worker.ring.len() > 1)
+        self.injected.load(Ordering::Acquire) != 0
     }
 
     // Sleeping.
@@ -593,7 +642,7 @@ impl<T: Entry> Crew<T> {
             return None;
         }
         // SAFETY: by contract; nothing foreign is called.
-        unsafe { worker.own(|own| self.look_at_turns(own)) };
+        unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
         loop {
             let all = sleepers.asleep.len() == self.workers.len();
             let until = match self.sleep_until(all, patience) {
@@ -760,6 +809,41 @@ impl<T: Entry> Crew<T> {
     /// Of a crew of several that has ended: takes one that a worker keeps waiting. The caller ends it.
     pub(crate) fn steal_left(&self) -> Option<T> {
         self.workers.iter().find_map(|worker| worker.ring.steal_one())
+    }
+}
+
+/// How long what stands in a worker's ring has stood there: one entry at a time is timed, and the clock is read rarely
+/// where it does not stand for long.
+struct Mark {
+    /// The end of the ring at the time; all before it has been taken once `head` gets there.
+    at: u64,
+    since: Option<Instant>,
+    /// Looks since then.
+    looks: u32,
+    /// Looks without a mark before the next one.
+    pause: u32,
+}
+
+impl Mark {
+    const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1 };
+
+    fn is_late<T: Entry>(&mut self, ring: &Ring<T>) -> bool {
+        self.looks += 1;
+        let Some(since) = self.since else {
+            if self.looks >= self.pause {
+                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, pause: self.pause };
+            }
+            return false;
+        };
+        if ring.head() >= self.at {
+            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
+            return false;
+        }
+        let late = (self.looks <= 4 || self.looks % 8 == 0) && since.elapsed() >= LATE;
+        if late {
+            *self = Mark::NONE;
+        }
+        late
     }
 }
 

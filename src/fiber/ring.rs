@@ -89,6 +89,16 @@ impl<T: Entry> Ring<T> {
         self.tail.load(Ordering::Acquire).saturating_sub(head) as usize
     }
 
+    /// How many have been taken out of the ring so far.
+    pub(crate) fn head(&self) -> u64 {
+        self.head.load(Ordering::Acquire)
+    }
+
+    /// How many have been put into it.
+    pub(crate) fn tail(&self) -> u64 {
+        self.tail.load(Ordering::Acquire)
+    }
+
     /// Whether somebody stands in the slot.
     pub(crate) fn has_next(&self) -> bool {
         !self.slot.load(Ordering::Relaxed).is_null()
