@@ -80,7 +80,7 @@ struct Readme;
 #[cfg(any(leno_loom, leno_shuttle))]
 #[doc(hidden)]
 pub mod model {
-    pub use crate::fiber::model as run_queue;
+    pub use crate::fiber::model as crew;
     pub use crate::task::model as task;
     #[cfg(leno_epoch)]
     pub use crate::wait::model as pool;

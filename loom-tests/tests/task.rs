@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 
-use leno::model::task::{Executor, Outcome, Token};
+use leno::model::task::{Executor, Outcome, Token, Worker};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 
@@ -316,9 +316,171 @@ fn the_end_races_a_poll_and_a_wake() {
         ];
         executor.end();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        executor.clear();
         assert!(handle.is_complete());
         drop(stash.0.lock().unwrap().take());
+        assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+    });
+}
+
+/// A fiber that needs so many inputs, and leaves its waker.
+fn needs(
+    inputs: usize,
+    stash: &Stash,
+    seen: &loom::sync::Arc<AtomicUsize>,
+) -> impl Future<Output = ()> + Send + use<> {
+    let (keep, seen) = (stash.clone(), seen.clone());
+    poll_fn(move |cx| {
+        keep.put(cx.waker());
+        if seen.load(Ordering::Relaxed) == inputs { Poll::Ready(()) } else { Poll::Pending }
+    })
+}
+
+/// F1: a worker's own wake, a wake from elsewhere, and a thief that takes the entry.
+#[test]
+fn own_and_foreign_wakes_and_a_thief() {
+    model(|| {
+        let (executor, worker) = (Executor::new(), Worker::default());
+        let (stash, input) = (Stash::default(), loom::sync::Arc::new(AtomicUsize::new(0)));
+        let handle = executor.spawn(needs(2, &stash, &input));
+        executor.drive(&worker, || executor.run_one());
+        let waker = stash.take();
+        let foreign = {
+            let (waker, input) = (waker.clone(), input.clone());
+            thread::spawn(move || {
+                input.fetch_add(1, Ordering::Relaxed);
+                waker.wake();
+            })
+        };
+        let thief = {
+            let (executor, victim) = (executor.clone(), worker.clone());
+            thread::spawn(move || {
+                let mine = Worker::default();
+                executor.drive(&mine, || {
+                    executor.run_from(&victim);
+                    while executor.run_from(&mine) {}
+                });
+            })
+        };
+        executor.drive(&worker, || {
+            input.fetch_add(1, Ordering::Relaxed);
+            waker.wake();
+            executor.run_from(&worker);
+        });
+        foreign.join().unwrap();
+        thief.join().unwrap();
+        executor.drive(&worker, || while executor.run_from(&worker) || executor.run_one() {});
+        assert!(handle.is_complete(), "a wake-up was lost");
+        assert_eq!(executor.living(), 0);
+    });
+}
+
+/// A fiber that wakes itself makes no transition: the entry stays its owner, whoever takes it.
+#[test]
+fn a_self_wake_and_a_thief() {
+    model(|| {
+        let (executor, worker) = (Executor::new(), Worker::default());
+        let drops = Arc::new(AtomicUsize::new(0));
+        let once = Once(drops.clone());
+        let mut polls = 0;
+        let handle = executor.spawn(poll_fn(move |cx| {
+            let _ = &once;
+            polls += 1;
+            cx.waker().wake_by_ref();
+            if polls == 3 { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        executor.drive(&worker, || executor.run_one());
+        let thief = {
+            let (executor, victim) = (executor.clone(), worker.clone());
+            thread::spawn(move || {
+                let mine = Worker::default();
+                executor.drive(&mine, || {
+                    executor.run_from(&victim);
+                    while executor.run_from(&mine) {}
+                });
+            })
+        };
+        let reference = handle.reference();
+        executor.drive(&worker, || {
+            executor.run_from(&worker);
+        });
+        thief.join().unwrap();
+        reference.unpark();
+        executor.drive(&worker, || while executor.run_from(&worker) || executor.run_one() {});
+        assert!(handle.is_complete());
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// F7: the end of an executor, by one who cannot join its workers, while one of these has the fiber in its own queue, or has
+/// just taken it, and a wake comes from elsewhere. Whoever owns it ends it. `task_others_own`, `task_start_ignores_seized`.
+fn the_end(ready: bool) {
+    model(move || {
+        let (executor, worker) = (Executor::new(), Worker::default());
+        let drops = Arc::new(AtomicUsize::new(0));
+        let stash = Stash::default();
+        let (keep, once) = (stash.clone(), Once(drops.clone()));
+        let handle = executor.spawn(poll_fn(move |cx| {
+            let _ = &once;
+            keep.put(cx.waker());
+            Poll::<()>::Pending
+        }));
+        executor.drive(&worker, || {
+            executor.run_one();
+            if ready {
+                stash.take().wake();
+            }
+        });
+        let reference = handle.reference();
+        let foreign = thread::spawn(move || reference.unpark());
+        let working = {
+            let (executor, worker) = (executor.clone(), worker.clone());
+            thread::spawn(move || {
+                executor.drive(&worker, || {
+                    executor.run_one();
+                    executor.run_from(&worker);
+                    executor.end_queue(&worker);
+                });
+            })
+        };
+        executor.end();
+        foreign.join().unwrap();
+        working.join().unwrap();
+        assert!(handle.is_complete(), "the fiber was left to nobody");
+        drop(stash.0.lock().unwrap().take());
+        assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+    });
+}
+
+#[test]
+fn the_end_races_an_idle_fiber() {
+    the_end(false);
+}
+
+#[test]
+fn the_end_races_an_owned_entry() {
+    the_end(true);
+}
+
+/// F7: the end seizes a fiber whose entry a worker has just taken: that is stale. `task_start_ignores_seized`.
+#[test]
+fn the_end_races_an_entry_in_hand() {
+    model(|| {
+        let executor = Executor::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let once = Once(drops.clone());
+        let handle = executor.spawn(poll_fn(move |_| {
+            let _ = &once;
+            Poll::<()>::Pending
+        }));
+        executor.run_one();
+        handle.reference().unpark();
+        let end = {
+            let executor = executor.clone();
+            thread::spawn(move || executor.end())
+        };
+        executor.run_one();
+        end.join().unwrap();
+        assert!(handle.is_complete());
         assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
     });
 }

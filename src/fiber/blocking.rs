@@ -106,7 +106,7 @@ impl Pool {
                     return;
                 }
                 inner.idle += 1;
-                inner = self.work.wait_until(inner, Some(until));
+                inner = self.work.wait_until(&self.inner, inner, Some(until));
                 inner.idle -= 1;
                 inner.signalled = inner.signalled.saturating_sub(1).min(inner.idle);
             }

@@ -144,7 +144,11 @@ impl Seam for Core {
         // SAFETY: the seam's callers have it from `context::worker_of`, for this executor: this is its thread.
         unsafe {
             let worker = seat(worker);
-            if context::is_behind() { self.crew.push_last(worker, task) } else { self.crew.push_next(worker, task) }
+            if context::is_behind() {
+                self.crew.push_last(worker, task)
+            } else {
+                self.crew.push_next(worker, task)
+            }
         }
     }
 

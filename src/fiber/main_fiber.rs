@@ -122,7 +122,7 @@ impl Main {
             if let Some(task) = ready.take() {
                 return task;
             }
-            ready = gate.came.wait_until(ready, None);
+            ready = gate.came.wait_until(&gate.ready, ready, None);
         }
     }
 

@@ -25,8 +25,9 @@
 //! ```
 //!
 //! How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
-//! Here are the two executors over one core: a core has a run queue, timers and a clock, and is the seam of the
-//! fibers that live on it; a runtime drives it with workers, a cord with the thread that calls `block_on`.
+//! Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
+//! and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
+//! calls `block_on`.
 mod blocking;
 mod cord;
 mod core;

@@ -1,48 +1,135 @@
-//! What models of the run queue need. For `loom-tests` only.
+//! What models of the crew and of its rings need. For `loom-tests` only.
 
-use crate::fiber::run_queue::{RunQueue, Woken};
+use std::ptr::{self, NonNull};
+
+use crate::fiber::crew;
+use crate::fiber::ring::{self, Entry};
+use crate::prim::RUN_SLOTS;
 use crate::time::Clock;
 use crate::time::timers::Timers;
 
-/// The run queue, of numbers.
-pub struct Queue {
-    queue: RunQueue<usize>,
-    clock: Clock,
-    timers: Timers,
+/// What stands for a fiber: a number, not zero.
+struct Number(usize);
+
+impl Entry for Number {
+    fn into_raw(self) -> NonNull<()> {
+        NonNull::new(ptr::without_provenance_mut(self.0)).expect("not zero")
+    }
+
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Number(raw.as_ptr().addr())
+    }
 }
 
-impl std::fmt::Debug for Queue {
+/// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
+pub struct Crew(crew::Crew<Number>);
+
+impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Queue")
+        f.write_str("Crew")
     }
 }
 
-impl Queue {
-    /// A queue for so many threads.
-    pub fn new(threads: usize) -> Self {
-        let queue = Queue { queue: RunQueue::new(), clock: Clock::real(), timers: Timers::new() };
-        (0..threads).for_each(|_| queue.queue.busy());
-        queue
+impl Crew {
+    /// A crew of a runtime.
+    pub fn new(workers: usize) -> Self {
+        Crew(crew::Crew::new(workers, false, Timers::new(Clock::real())))
     }
 
-    /// Puts a number at the back.
-    pub fn push(&self, number: usize) {
-        self.queue.push(number);
+    /// A cord's.
+    pub fn strict() -> Self {
+        Crew(crew::Crew::new(1, true, Timers::new(Clock::real())))
     }
 
-    /// Waits for a number; `None`: closed.
-    pub fn wait(&self) -> Option<usize> {
-        loop {
-            match self.queue.wait(&self.clock, &self.timers) {
-                Woken::Task(number) => return Some(number),
-                Woken::Closed => return None,
-                Woken::Timers => {}
-            }
-        }
+    /// From anywhere; false: it has ended.
+    pub fn inject(&self, number: usize) -> bool {
+        self.0.inject(Number(number)).is_ok()
     }
 
-    /// Ends it.
-    pub fn close(&self) {
-        drop(self.queue.close());
+    /// Worker `i` makes one ready that is to run next.
+    pub fn push_next(&self, i: usize, number: usize) {
+        // SAFETY: the model's threads are the workers.
+        unsafe { self.0.push_next(self.0.worker(i), Number(number)) };
+    }
+
+    /// Worker `i` makes one ready behind the others.
+    pub fn push_last(&self, i: usize, number: usize) {
+        // SAFETY: the model's threads are the workers.
+        unsafe { self.0.push_last(self.0.worker(i), Number(number)) };
+    }
+
+    /// The next one for worker `i`; `None`: the crew has ended.
+    pub fn next(&self, i: usize) -> Option<usize> {
+        // SAFETY: the model's threads are the workers.
+        unsafe { self.0.next(self.0.worker(i)) }.map(|number| number.0)
+    }
+
+    /// Worker `i` is about to block.
+    pub fn blocks(&self, i: usize) {
+        // SAFETY: the model's threads are the workers.
+        unsafe { self.0.blocks(self.0.worker(i)) };
+    }
+
+    /// Ends it; gives what was injected.
+    pub fn close(&self) -> Vec<usize> {
+        self.0.close().into_iter().map(|number| number.0).collect()
+    }
+
+    /// What worker `i` has to end as it leaves.
+    pub fn left(&self, i: usize) -> Vec<usize> {
+        // SAFETY: the model's threads are the workers.
+        std::iter::from_fn(|| unsafe { self.0.take_left(self.0.worker(i)) }).map(|number| number.0).collect()
+    }
+}
+
+/// A worker's ring of numbers, with its slot. What an owner does one thread does.
+pub struct Ring(ring::Ring<Number>);
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ring")
+    }
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Ring(ring::Ring::new(RUN_SLOTS))
+    }
+}
+
+impl Ring {
+    /// The owner's; false: full.
+    pub fn push(&self, number: usize) -> bool {
+        self.0.push(Number(number)).is_ok()
+    }
+
+    /// The owner's.
+    pub fn pop(&self) -> Option<usize> {
+        self.0.pop().map(|number| number.0)
+    }
+
+    /// The owner's.
+    pub fn take_half(&self) -> Vec<usize> {
+        self.0.take_half().into_iter().map(|number| number.0).collect()
+    }
+
+    /// The owner's; gives who stood there.
+    pub fn put_next(&self, number: usize) -> Option<usize> {
+        self.0.put_next(Number(number)).map(|number| number.0)
+    }
+
+    /// The owner's.
+    pub fn take_next(&self) -> Option<usize> {
+        self.0.take_next().map(|number| number.0)
+    }
+
+    /// A thief's, who owns `mine`.
+    pub fn steal_into(&self, mine: &Ring) -> Option<usize> {
+        self.0.steal_into(&mine.0).map(|number| number.0)
+    }
+
+    /// A thief's.
+    pub fn steal_one(&self) -> Option<usize> {
+        self.0.steal_one().map(|number| number.0)
     }
 }

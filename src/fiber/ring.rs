@@ -45,7 +45,8 @@ pub(crate) trait Entry: Sized {
     unsafe fn from_raw(raw: NonNull<()>) -> Self;
 }
 
-const PUSH: Ordering = if cfg!(leno_bug = "ring_push_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+const PUSH: Ordering =
+    if cfg!(leno_bug = "ring_push_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 const PUT: Ordering = if cfg!(leno_bug = "slot_put_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 const BUG_POP_STORES: bool = cfg!(leno_bug = "ring_pop_stores");
 
@@ -151,8 +152,7 @@ impl<T: Entry> Ring<T> {
         if self.tail.load(Ordering::Relaxed) - head < RUN_SLOTS as u64 {
             return Vec::new();
         }
-        let raw: Vec<_> =
-            (0..half as u64).map(|i| self.cell(head + i).load(Ordering::Relaxed)).collect();
+        let raw: Vec<_> = (0..half as u64).map(|i| self.cell(head + i).load(Ordering::Relaxed)).collect();
         match self.head.compare_exchange(head, head + half as u64, Ordering::AcqRel, Ordering::Relaxed) {
             // SAFETY: the exchange took them.
             Ok(_) => raw.into_iter().map(|raw| unsafe { entry(raw) }).collect(),

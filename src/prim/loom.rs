@@ -17,7 +17,9 @@ pub(crate) use handle::Handle;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 pub(crate) use quarantine::{free, keep};
 pub(crate) use waker_slot::WakerSlot;
 
@@ -70,6 +72,11 @@ impl<T> Mutex<T> {
     }
 }
 
+/// Whether a deadline has come: whoever has waited for one finds that it has.
+pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
+    deadline.is_some()
+}
+
 /// loom's condition variable.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(loom::sync::Condvar);
@@ -79,11 +86,18 @@ impl Condvar {
         Condvar(loom::sync::Condvar::new())
     }
 
+    /// A wait with a deadline ends at once, and the deadline has come: see `is_late`.
     pub(crate) fn wait_until<'a, T>(
         &self,
+        lock: &'a Mutex<T>,
         guard: MutexGuard<'a, T>,
-        _deadline: Option<std::time::Instant>,
+        deadline: Option<std::time::Instant>,
     ) -> MutexGuard<'a, T> {
+        if deadline.is_some() {
+            drop(guard);
+            thread::yield_now();
+            return lock.lock();
+        }
         self.0.wait(guard).expect("loom's mutex is never poisoned")
     }
 

@@ -16,7 +16,9 @@ pub(crate) use waker_slot::WakerSlot;
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 
 use rand::RngExt as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
@@ -108,6 +110,11 @@ impl<T> Mutex<T> {
     }
 }
 
+/// Whether a deadline has come.
+pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
+    deadline.is_some_and(|at| std::time::Instant::now() >= at)
+}
+
 /// `std::sync::Condvar` with deadlines.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(std::sync::Condvar);
@@ -120,6 +127,7 @@ impl Condvar {
     /// Waits until notified, until `deadline`, or spuriously.
     pub(crate) fn wait_until<'a, T>(
         &self,
+        _lock: &'a Mutex<T>,
         guard: MutexGuard<'a, T>,
         deadline: Option<std::time::Instant>,
     ) -> MutexGuard<'a, T> {

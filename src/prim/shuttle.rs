@@ -19,7 +19,9 @@ pub(crate) use handle::Handle;
 pub(crate) use quarantine::{free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+pub(crate) use shuttle::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 pub(crate) use waker_slot::WakerSlot;
 
 use shuttle::rand::Rng as _;
@@ -58,6 +60,11 @@ impl<T> Mutex<T> {
     }
 }
 
+/// Whether a deadline has come: whoever has waited for one finds that it has.
+pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
+    deadline.is_some()
+}
+
 /// shuttle's condition variable.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(shuttle::sync::Condvar);
@@ -67,11 +74,18 @@ impl Condvar {
         Condvar(shuttle::sync::Condvar::new())
     }
 
+    /// A wait with a deadline ends at once, and the deadline has come: see `is_late`.
     pub(crate) fn wait_until<'a, T>(
         &self,
+        lock: &'a Mutex<T>,
         guard: MutexGuard<'a, T>,
-        _deadline: Option<std::time::Instant>,
+        deadline: Option<std::time::Instant>,
     ) -> MutexGuard<'a, T> {
+        if deadline.is_some() {
+            drop(guard);
+            thread::yield_now();
+            return lock.lock();
+        }
         self.0.wait(guard).expect("shuttle's mutex is never poisoned")
     }
 

@@ -181,6 +181,12 @@ impl RawMutex {
         }
     }
 
+    /// Takes the lock if its holder is through with it in a moment: waiting costs both more.
+    #[cold]
+    fn lock_soon(&self) -> bool {
+        thread::linger(|| self.try_lock().then_some(())).is_some()
+    }
+
     /// Unlocks by the mutex's policy.
     #[inline]
     pub(super) fn unlock(&self) {
@@ -385,7 +391,11 @@ impl Branch for Acquire {
             self.is_old = true;
             return Attempt::Again;
         }
-        if self.raw().try_lock() { Attempt::Ready(self.locked()) } else { Attempt::Wait }
+        if self.raw().try_lock() || (!word.has(FAIR) && self.raw().lock_soon()) {
+            Attempt::Ready(self.locked())
+        } else {
+            Attempt::Wait
+        }
     }
 
     /// The payload says whether it is known to answer.

@@ -19,9 +19,9 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
 use crate::prim::{Arc, AtomicPtr, Life, Mutex, Ordering, UnsafeCell};
+use crate::task::context;
 use crate::task::home::Home;
 use crate::task::roster::Links;
-use crate::task::context;
 use crate::task::state::{By, Cancel, State, Wake};
 
 /// The id of a fiber: unique in the process, never used again.

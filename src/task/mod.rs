@@ -16,10 +16,10 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
-//! The life of a fiber: created, admitted to the roster, scheduled; run by its executor until its future is
-//! ready, panics or is cancelled; the future is dropped, the outcome stored; retired from the roster;
-//! completed, which hands the outcome to the join handle or drops it. Nothing else ends a fiber, so whoever
-//! drops the last count only gives memory back.
+//! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
+//! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
+//! retired from the roster; completed, which hands the outcome to the join handle or drops it. Nothing else ends a
+//! fiber, so whoever drops the last count only gives memory back.
 pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod context;

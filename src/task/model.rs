@@ -1,4 +1,5 @@
-//! What models of the fiber's protocol need: fibers with nothing around them but a shared run queue.
+//! What models of the fiber's protocol need: fibers with nothing around them but a shared run queue, and queues of
+//! workers where a scenario asks for them.
 //!
 //! For `loom-tests` only; it is compiled under the model checkers and nowhere else.
 
@@ -18,19 +19,20 @@ use crate::task::home::Home;
 use crate::task::roster::Admission;
 use crate::task::seam::{Seam, TimerKey};
 use crate::task::state::State;
-use crate::task::{join, run};
+use crate::task::{context, join, run};
 
 pub use crate::task::thread::model as thread;
 
 static IDS: Counter = Counter::new();
 
-/// A run queue without threads: the model's threads run what is in it.
-#[derive(Debug, Default)]
-struct Queue(Mutex<VecDeque<Task>>);
+/// A run queue without threads: the model's threads run what is in it. `None`: closed.
+#[derive(Debug)]
+struct Queue(Mutex<Option<VecDeque<Task>>>);
 
 impl Seam for Queue {
-    fn schedule(&self, _worker: NonNull<()>, task: Task) {
-        self.0.lock().push_back(task);
+    fn schedule(&self, worker: NonNull<()>, task: Task) {
+        // SAFETY: from `Executor::drive`, which keeps it.
+        unsafe { worker.cast::<Mutex<VecDeque<Task>>>().as_ref() }.lock().push_back(task);
     }
 
     fn schedule_last(&self, worker: NonNull<()>, task: Task) {
@@ -38,7 +40,10 @@ impl Seam for Queue {
     }
 
     fn inject(&self, task: Task) -> Result<(), Task> {
-        self.0.lock().push_back(task);
+        match &mut *self.0.lock() {
+            Some(queue) => queue.push_back(task),
+            None => return Err(task),
+        }
         Ok(())
     }
 
@@ -73,6 +78,16 @@ impl Seam for Queue {
     }
 }
 
+/// A worker's own queue, which others may steal from.
+#[derive(Clone, Default)]
+pub struct Worker(Arc<Mutex<VecDeque<Task>>>);
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Worker")
+    }
+}
+
 /// An executor whose fibers run when a thread of the model calls [`run_one`](Self::run_one).
 #[derive(Clone)]
 pub struct Executor(Arc<Home>);
@@ -92,7 +107,7 @@ impl Default for Executor {
 impl Executor {
     /// An executor without fibers.
     pub fn new() -> Self {
-        Executor(Arc::new(Home::new(false, Box::<Queue>::default())))
+        Executor(Arc::new(Home::new(false, Box::new(Queue(Mutex::new(Some(VecDeque::new())))))))
     }
 
     fn queue(&self) -> &Queue {
@@ -127,7 +142,7 @@ impl Executor {
 
     /// Runs the first fiber of the queue once; false: the queue is empty.
     pub fn run_one(&self) -> bool {
-        let task = self.queue().0.lock().pop_front();
+        let task = self.queue().0.lock().as_mut().and_then(VecDeque::pop_front);
         match task {
             None => false,
             Some(task) => {
@@ -135,6 +150,29 @@ impl Executor {
                 unsafe { run::run(task) };
                 true
             }
+        }
+    }
+
+    /// Calls `f` as a worker: what it wakes goes into the worker's own queue.
+    pub fn drive<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
+        // SAFETY: `schedule` above takes it for what it is; the guard goes before the borrow ends. Not a cord.
+        let _driving = unsafe { context::drive(&self.0, Arc::as_ptr(&worker.0).cast()) };
+        f()
+    }
+
+    /// Runs the first fiber of a worker's queue once, whoever calls; false: it is empty.
+    pub fn run_from(&self, worker: &Worker) -> bool {
+        let task = worker.0.lock().pop_front();
+        // SAFETY: not a cord.
+        task.map(|task| unsafe { run::run(task) }).is_some()
+    }
+
+    /// Ends what is left in a worker's queue, as a worker that leaves does.
+    pub fn end_queue(&self, worker: &Worker) {
+        loop {
+            let Some(task) = worker.0.lock().pop_front() else { return };
+            // SAFETY: not a cord.
+            unsafe { run::end_entry(task) };
         }
     }
 
@@ -148,19 +186,18 @@ impl Executor {
         self.0.roster.len()
     }
 
-    /// Ends all fibers, as the end of a runtime does; others may be polling meanwhile.
+    /// Ends all fibers, as the end of a runtime does; others may be polling meanwhile, and end what is in their queues.
     pub fn end(&self) {
         self.0.roster.close();
+        let left = self.queue().0.lock().take();
+        for task in left.into_iter().flatten() {
+            // SAFETY: not a cord.
+            unsafe { run::end_entry(task) };
+        }
         for task in self.0.roster.snapshot() {
             // SAFETY: not a cord.
             unsafe { run::end(&task) };
         }
-    }
-
-    /// Forgets what is still in the queue: stale after [`end`](Self::end).
-    pub fn clear(&self) {
-        let stale = std::mem::take(&mut *self.queue().0.lock());
-        drop(stale);
     }
 }
 

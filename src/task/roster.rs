@@ -153,7 +153,7 @@ impl Roster {
     pub(crate) fn wait_empty(&self, deadline: Option<Instant>) {
         let mut inner = self.inner.lock();
         while inner.len > 0 && deadline.is_none_or(|at| Instant::now() < at) {
-            inner = self.emptied.wait_until(inner, deadline);
+            inner = self.emptied.wait_until(&self.inner, inner, deadline);
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::task::{Context, Poll};
 
+use crate::prim::Arc;
 use crate::task::error::discard;
 use crate::task::header::Task;
-use crate::prim::Arc;
 use crate::task::seam::Seam;
 use crate::task::state::{By, Cancel, Finish, Seize, Start};
 use crate::task::{budget, context, join, waker};

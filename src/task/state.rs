@@ -71,7 +71,6 @@ const BUG_FINISH_IGNORES_CANCEL: bool = cfg!(leno_bug = "task_finish_ignores_can
 const BUG_CANCEL_FORGETS_RUNNING: bool = cfg!(leno_bug = "task_cancel_forgets_running");
 const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
 const BUG_OTHERS_OWN: bool = cfg!(leno_bug = "task_others_own");
-const BUG_START_RELAXED: bool = cfg!(leno_bug = "task_start_relaxed");
 const BUG_START_IGNORES_SEIZED: bool = cfg!(leno_bug = "task_start_ignores_seized");
 const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
 
@@ -273,9 +272,9 @@ impl State {
     /// SCHEDULED or owned by the entry → owned by the caller, who took the entry out.
     #[inline]
     pub(crate) fn start(&self) -> Start {
-        // ORDERING: Acquire: a plain wake-up since the fiber was queued would have set SCHEDULED; what came before
-        // was acquired with the entry.
-        let word = self.0.load(if BUG_START_RELAXED { Ordering::Relaxed } else { Ordering::Acquire });
+        // ORDERING: Relaxed: all up to the owner's push was acquired with the entry (invariant 2). A wake-up or a cancel
+        // since then that is not seen here is seen by `finish_poll`.
+        let word = self.0.load(Ordering::Relaxed);
         if word & (RUNNING | SCHEDULED | CANCELLED | COMPLETE | SEIZED) == RUNNING {
             return Start::Poll;
         }

@@ -76,6 +76,15 @@ pub(crate) fn glance<R>(deadline: Option<Instant>, mut look: impl FnMut() -> Opt
     PATIENCE.try_with(|patience| patience.let_others_run(deadline, GLANCES, look)).ok().flatten()
 }
 
+/// Looks around for a moment, for what a peer on another core is about to be through with, if that has paid lately. Ever more
+/// rarely: each look takes the cache line from the peer, who may do much with it meanwhile.
+pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
+    if prim::MODEL {
+        return None;
+    }
+    PATIENCE.try_with(|patience| patience.spin(2, look)).ok().flatten()
+}
+
 /// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
 /// only the sleep: the rest would be more to explore, and nothing to find.
 pub(super) fn wait<R>(
@@ -103,7 +112,7 @@ impl Patience {
         if is_late(deadline) {
             return None;
         }
-        self.spin(&look).or_else(|| {
+        self.spin(1, &look).or_else(|| {
             let found = self.let_others_run(deadline, self.yields.get(), &look);
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
@@ -112,19 +121,24 @@ impl Patience {
         })
     }
 
-    fn spin<R>(&self, look: impl Fn() -> Option<R>) -> Option<R> {
+    /// `growth`: each burst of pauses between two looks is so many times as long as the one before.
+    fn spin<R>(&self, growth: u32, mut look: impl FnMut() -> Option<R>) -> Option<R> {
         self.waits.set(self.waits.get().wrapping_add(1));
         let mut spins = self.spins.get();
         if spins == 0 && self.waits.get() % PROBE == 0 {
             spins = PROBE_SPINS;
         }
-        for _ in 0..spins {
-            prim::spin_loop();
+        let mut burst = 1;
+        let mut spent = 0;
+        while spent < spins {
+            (0..burst).for_each(|_| prim::spin_loop());
+            spent += burst;
             let found = look();
             if found.is_some() {
                 self.spins.set((spins * 2).clamp(PROBE_SPINS, SPINS));
                 return found;
             }
+            burst *= growth;
         }
         self.spins.set(spins / 2);
         None

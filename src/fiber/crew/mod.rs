@@ -8,60 +8,64 @@
 //!   idle = parked:16… | searching:16          sleepers (a lock): who is asleep, and who of them keeps watch
 //! ```
 //!
+//! Here is what is pushed and taken; [`worker`] is one worker's part, [`park`] how workers sleep and are woken.
+//!
 //! A crew of one, a cord's or that of a runtime with one worker, has a plain queue instead of the ring, as there are no
-//! thieves; a *strict* one, a cord's, has no slot either, and moves what was injected behind its own queue at
-//! each turn: first in, first out.
+//! thieves. A *strict* one, a cord's, has no slot either, and at each turn moves what was injected behind its own queue:
+//! first in, first out.
 //!
-//! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has nothing, and
-//! looks everywhere. *Parked*: it is among the `sleepers`, under whose lock it got there and is taken out. `idle` counts
-//! the last two and is changed by read-modify-writes; `parked` changes under the lock only.
+//! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has
+//! nothing, and looks everywhere. *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
+//! out. `idle` counts the last two, by read-modify-writes; `parked` changes under the lock only.
 //!
-//! **No ready fiber is left alone.** Whoever makes one ready from elsewhere pushes it into `inject`, then looks at `idle`, and
-//! unless somebody searches wakes a sleeper ([`Crew::wake_one`]). A worker that makes one ready pushes it
-//! into its own queue and goes on; it wakes nobody, and has no fence. So:
+//! **No ready fiber is left alone.** Who makes one ready from elsewhere pushes it into `inject`, then looks at `idle`, and
+//! unless somebody searches wakes a sleeper. A worker that makes one ready pushes it into its own queue and goes on: it
+//! wakes nobody, and has no fence. So:
 //!
 //! 1. Who is woken, or leaves the park for any other reason, is a searcher until it has found something.
-//! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there
-//!    is more: pushers may have relied on the search.
+//! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there is more:
+//!    pushers may have relied on the search.
 //! 3. Who parks looks at `inject` after it has been counted as parked.
-//! 4. Who takes a fiber and leaves two or more in its ring, which have stood there for long, wakes one, if nobody searches. Searchers
-//!    take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short polls
-//!    stay together; and a lone one is left to its worker: it is next, and moving it costs more than waiting.)
-//! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps, and somebody
-//!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended
-//!    since its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so
-//!    the watch may have run out when one of them is woken; then the crew is *dormant*, which that worker sees, as it was asleep
-//!    itself, and at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
+//! 4. Who takes a fiber and leaves two or more in its ring, which have stood there for long, wakes one, if nobody searches.
+//!    Searchers take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short
+//!    polls stay together; and a lone one is left to its worker: it is next, and moving it costs more than waiting.)
+//! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps and somebody
+//!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended since
+//!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
+//!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
+//!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
 //! 6. A leno call that blocks its worker hands the worker's queue over first ([`Crew::blocks`]).
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
 //!
-//! **Time.** The watcher's sleep also ends at the next deadline, and so does that of the last one to park: who
-//! parks with an earlier end than the watcher's takes the watch over. Who sets a timer that is the first one now takes the
-//! sleepers' lock afterwards, and has the watcher look again, so it sees the timer, or is woken. Working threads
-//! look every 61 turns. On a virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and
-//! nothing else is busy, moves the clock on to it.
+//! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is
+//! either given back to who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
+//! never just dropped.
 //!
-//! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what was pushed is either given
-//! back to who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are never just
-//! dropped.
-//!
-//! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and waking take
-//! locks, under which no foreign code runs.
+//! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and
+//! waking take locks, under which no foreign code runs.
 //!
 //! Locked instructions: own push 0, own take 0 (crew of one) or 1; injecting into a crew at work 3, waking a sleeper 5 and
 //! the system calls'.
+//!
+//! Sources: the searchers and their rules are Go's (`proc.go`, "Worker thread parking/unparking") and tokio's; that a
+//! fiber is left where it was woken until it has waited for long is after "resume on the same thread" in Kotlin's scheduler.
+
+mod park;
+mod worker;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use crate::fiber::ring::{Entry, Ring};
+use self::park::{Sleepers, needs_searcher};
+pub(crate) use self::worker::Worker;
+use self::worker::{KEEP, LATE, Own, STREAK};
+use crate::fiber::ring::Entry;
 use crate::prim::{
-    AtomicBool, AtomicU64, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, UnsafeCell,
-    fence, random_below, spin_loop,
+    AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence, spin_loop,
 };
 use crate::time::timers::Timers;
 
@@ -74,80 +78,13 @@ const PARKED: usize = 1 << 16;
 const CLOSED: usize = 1;
 const ONE: usize = 2;
 
-/// So many fibers in a row may run from the slot: two that wake each other starve nobody.
-const STREAK: u32 = 64;
 /// A worker looks at the timers after so many fibers.
 const LOOK_EVERY: u64 = 61;
-/// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
-/// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
-const LATE: Duration = Duration::from_micros(30);
 /// So long a worker that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
-/// A queue that has grown beyond this gives its memory back when it is empty.
-const KEEP: usize = 1024;
-/// The watcher's first look comes after the one, and further ones ever later, up to the other.
-const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
-
 const BUG_FORGETS_LAST_SEARCH: bool = cfg!(leno_bug = "crew_forgets_last_search");
-const BUG_PARKS_UNCHECKED: bool = cfg!(leno_bug = "crew_parks_unchecked");
-const BUG_DORMANT: bool = cfg!(leno_bug = "crew_stays_dormant");
-const BUG_WATCH_ENDS: bool = cfg!(leno_bug = "crew_hands_no_watch_on");
 const BUG_NO_FENCE: bool = cfg!(leno_bug = "crew_injects_without_fence");
 const BUG_CLOSES_LATE: bool = cfg!(leno_bug = "crew_accepts_after_close");
-
-/// One worker's part.
-pub(crate) struct Worker<T> {
-    index: usize,
-    ring: Ring<T>,
-    /// How many fibers it has begun with, for the watcher.
-    turn: AtomicU64,
-    /// By its own account, what stands in its ring has stood there for long.
-    late: AtomicBool,
-    /// Where it sleeps, with the sleepers' lock.
-    bell: Condvar,
-    /// Touched by its own thread only, in none of the foreign code that it calls.
-    own: UnsafeCell<Own<T>>,
-}
-
-struct Own<T> {
-    /// In a crew of one, the slot; otherwise empty.
-    next: Option<T>,
-    /// In a crew of one, the queue. Otherwise what came after the end, and found no room in the ring.
-    queue: VecDeque<T>,
-    /// So many in a row came from the slot.
-    streak: u32,
-    mark: Mark,
-    /// The others' turns at the last look, as the watcher.
-    seen: Vec<u64>,
-}
-
-// SAFETY: `own` is its thread's (`Crew`'s unsafe functions ask for it); entries may be sent.
-unsafe impl<T: Send> Sync for Worker<T> {}
-
-impl<T: Entry> Worker<T> {
-    /// Opens the worker's own part.
-    ///
-    /// # Safety
-    ///
-    /// This is the worker's thread, and not inside another call of this.
-    unsafe fn own<R>(&self, f: impl FnOnce(&mut Own<T>) -> R) -> R {
-        // SAFETY: exclusive by contract.
-        self.own.with_mut(|own| f(unsafe { &mut *own }))
-    }
-}
-
-struct Sleepers {
-    asleep: Vec<usize>,
-    watch: Option<Watch>,
-}
-
-/// The sleeper that looks after the others, and after time.
-struct Watch {
-    worker: usize,
-    until: Option<Instant>,
-    /// Whether it looks after long polls, and not after time only.
-    looks: bool,
-}
 
 /// See the module.
 pub(crate) struct Crew<T> {
@@ -169,30 +106,14 @@ impl<T: Entry> Crew<T> {
     /// `strict`: first in, first out; for one worker.
     pub(crate) fn new(workers: usize, strict: bool, timers: Timers) -> Self {
         assert!(workers < PARKED && (workers == 1 || !strict));
-        let worker = |index| {
-            CachePadded::new(Worker {
-                index,
-                ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
-                turn: AtomicU64::new(0),
-                late: AtomicBool::new(false),
-                bell: Condvar::new(),
-                own: UnsafeCell::new(Own {
-                    next: None,
-                    queue: VecDeque::new(),
-                    streak: 0,
-                    mark: Mark::NONE,
-                    seen: vec![0; workers],
-                }),
-            })
-        };
         Crew {
-            workers: (0..workers).map(worker).collect(),
+            workers: (0..workers).map(|index| CachePadded::new(Worker::new(index, workers))).collect(),
             strict,
             idle: CachePadded::new(AtomicUsize::new(0)),
             injected: CachePadded::new(AtomicUsize::new(0)),
             inject: Mutex::new(VecDeque::new()),
             dormant: AtomicBool::new(false),
-            sleepers: Mutex::new(Sleepers { asleep: Vec::new(), watch: None }),
+            sleepers: Mutex::new(Sleepers::new()),
             busy: AtomicUsize::new(0),
             timers,
         }
@@ -319,58 +240,6 @@ impl<T: Entry> Crew<T> {
         self.wake_one();
     }
 
-    /// Somebody has the watch after a push that wakes nobody (5).
-    #[inline]
-    fn leave_watched(&self) {
-        // ORDERING: Relaxed: set before this worker left the park, which took the lock under which it was.
-        if self.dormant.load(Ordering::Relaxed) && !BUG_DORMANT {
-            self.rouse();
-        }
-    }
-
-    /// Has a sleeper keep watch.
-    #[cold]
-    fn rouse(&self) {
-        let watcher = Self::appoint(&mut self.sleepers.lock(), &self.dormant);
-        if let Some(index) = watcher {
-            self.workers[index].bell.notify_one();
-        }
-    }
-
-    /// Gives a sleeper the watch, who has it at once, and has to be told.
-    fn appoint(sleepers: &mut Sleepers, dormant: &AtomicBool) -> Option<usize> {
-        let watcher = sleepers.watch.as_ref().map(|watch| watch.worker).or(sleepers.asleep.last().copied())?;
-        sleepers.watch = Some(Watch { worker: watcher, until: None, looks: true });
-        dormant.store(false, Ordering::Relaxed);
-        Some(watcher)
-    }
-
-    /// Whether somebody sleeps, and nobody searches.
-    fn needs_searcher(idle: usize) -> bool {
-        idle >= PARKED && idle % PARKED == 0
-    }
-
-    /// Takes a sleeper out of the park, as a searcher, unless somebody searches already.
-    fn wake_one(&self) {
-        // ORDERING: Relaxed: see the header for the fence before.
-        if !Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
-            return;
-        }
-        let woken = {
-            let mut sleepers = self.sleepers.lock();
-            if !Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
-                return;
-            }
-            // Rather not the watcher.
-            let watcher = sleepers.watch.as_ref().map(|watch| watch.worker);
-            let at = sleepers.asleep.iter().rposition(|index| Some(*index) != watcher).unwrap_or(0);
-            let index = sleepers.asleep[at];
-            self.rise(&mut sleepers, index);
-            index
-        };
-        self.workers[woken].bell.notify_one();
-    }
-
     // What is taken.
 
     /// The next one to run; waits for one. `None`: the crew has ended.
@@ -419,7 +288,7 @@ impl<T: Entry> Crew<T> {
     /// As for `next`.
     #[inline]
     unsafe fn look_for_help(&self, worker: &Worker<T>) {
-        if Self::needs_searcher(self.idle.load(Ordering::Relaxed)) {
+        if needs_searcher(self.idle.load(Ordering::Relaxed)) {
             // SAFETY: by contract; nothing foreign is called.
             let late = unsafe { worker.own(|own| own.mark.is_late(&worker.ring)) };
             if late {
@@ -513,7 +382,9 @@ impl<T: Entry> Crew<T> {
             }
             // SAFETY: by contract.
             let mut found = unsafe { self.take(worker).or_else(|| self.take_injected(worker)) };
-            if found.is_none() && !searching && 2 * (self.idle.load(Ordering::Relaxed) % PARKED) < self.workers.len()
+            if found.is_none()
+                && !searching
+                && 2 * (self.idle.load(Ordering::Relaxed) % PARKED) < self.workers.len()
             {
                 self.idle.fetch_add(SEARCHING, Ordering::SeqCst);
                 searching = true;
@@ -568,7 +439,8 @@ impl<T: Entry> Crew<T> {
             let mut waits = false;
             for victim in self.workers.iter().filter(|victim| victim.index != worker.index) {
                 // SAFETY: by contract; nothing foreign is called.
-                let since_the_start = unsafe { worker.own(|own| victim.ring.head() < own.seen[victim.index]) };
+                let since_the_start =
+                    unsafe { worker.own(|own| victim.ring.head() < own.seen[victim.index]) };
                 // ORDERING: Relaxed: a hint.
                 if (since_the_start && spent >= LATE) || victim.late.load(Ordering::Relaxed) {
                     if let Some(task) = victim.ring.steal_into(&worker.ring) {
@@ -595,159 +467,6 @@ impl<T: Entry> Crew<T> {
     /// Whether there is something for anybody, or the crew has ended. After a fence.
     fn has_work(&self) -> bool {
         self.injected.load(Ordering::Acquire) != 0
-    }
-
-    // Sleeping.
-
-    /// Takes a sleeper off the list: it is a searcher from now on (1).
-    fn rise(&self, sleepers: &mut Sleepers, index: usize) {
-        let all = sleepers.asleep.len() == self.workers.len();
-        sleepers.asleep.retain(|sleeper| *sleeper != index);
-        self.idle.fetch_sub(PARKED - SEARCHING, Ordering::SeqCst);
-        let was_watcher = sleepers.watch.as_ref().is_some_and(|watch| watch.worker == index);
-        if was_watcher {
-            sleepers.watch = None;
-        }
-        let unwatched = !sleepers.asleep.is_empty() && !sleepers.watch.as_ref().is_some_and(|watch| watch.looks);
-        self.dormant.store(unwatched, Ordering::Relaxed);
-        // Where all slept, only the one that rises now can push, and it sees the mark. Otherwise another one may
-        // have pushed already; and timers cannot wait for a push.
-        if was_watcher && unwatched && (!all || self.timers.next().is_some()) && !BUG_WATCH_ENDS {
-            if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
-                self.workers[heir].bell.notify_one();
-            }
-        }
-    }
-
-    /// Sleeps until there is something to look for; gives what it has found as the watcher. Afterwards the worker is a
-    /// searcher.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
-    unsafe fn park(&self, worker: &Worker<T>, searching: bool) -> Option<T> {
-        let me = worker.index;
-        let mut patience = PATIENCE[0];
-        let mut sleepers = self.sleepers.lock();
-        sleepers.asleep.push(me);
-        let all = sleepers.asleep.len() == self.workers.len();
-        if all {
-            self.dormant.store(false, Ordering::Relaxed);
-        }
-        self.idle.fetch_add(PARKED - if searching { SEARCHING } else { 0 }, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        // 3.
-        if self.has_work() && !BUG_PARKS_UNCHECKED {
-            self.rise(&mut sleepers, me);
-            return None;
-        }
-        // SAFETY: by contract; nothing foreign is called.
-        unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
-        loop {
-            let all = sleepers.asleep.len() == self.workers.len();
-            let until = match self.sleep_until(all, patience) {
-                Ok(until) => until,
-                Err(Jump) => {
-                    self.rise(&mut sleepers, me);
-                    drop(sleepers);
-                    self.timers.jump();
-                    return None;
-                }
-            };
-            let is_earlier = |than: &Watch| until.is_some_and(|at| than.until.is_none_or(|than| at < than));
-            let watches = until.is_some() && sleepers.watch.as_ref().is_none_or(|watch| watch.worker == me || is_earlier(watch));
-            if watches {
-                sleepers.watch = Some(Watch { worker: me, until, looks: !all && !self.is_alone() });
-                self.dormant.store(false, Ordering::Relaxed);
-            }
-            sleepers = worker.bell.wait_until(sleepers, until.filter(|_| watches));
-            if !sleepers.asleep.contains(&me) {
-                return None;
-            }
-            if !watches || until.is_none_or(|at| Instant::now() < at) {
-                // Somebody has it look anew.
-                continue;
-            }
-            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me) {
-                sleepers.watch = None;
-            }
-            if self.timers.next().is_some_and(|at| Instant::now() >= at) && !self.timers.clock.is_virtual() {
-                self.rise(&mut sleepers, me);
-                return None;
-            }
-            // SAFETY: by contract; nothing foreign is called.
-            if let Some(stuck) = unsafe { worker.own(|own| self.look_at_turns(own)) } {
-                self.rise(&mut sleepers, me);
-                drop(sleepers);
-                return self.workers[stuck].ring.steal_one();
-            }
-            patience = (patience * 2).min(PATIENCE[1]);
-        }
-    }
-
-    /// Until when one who is about to sleep should do so, if there is nobody else to keep watch. `Err`: on a virtual clock it is
-    /// time to go on.
-    fn sleep_until(&self, all: bool, patience: Duration) -> Result<Option<Instant>, Jump> {
-        let next = self.timers.next();
-        let watch = (!all).then(|| Instant::now() + patience);
-        if self.timers.clock.is_virtual() {
-            let still = self.busy.load(Ordering::SeqCst) == 0 && self.injected.load(Ordering::SeqCst) == 0;
-            return if all && still && next.is_some() { Err(Jump) } else { Ok(watch) };
-        }
-        Ok(match (next, watch) {
-            (Some(next), Some(watch)) => Some(next.min(watch)),
-            (next, watch) => next.or(watch),
-        })
-    }
-
-    /// A worker that keeps something waiting and has been in the same poll since the last look.
-    fn look_at_turns(&self, own: &mut Own<T>) -> Option<usize> {
-        let mut stuck = None;
-        for (worker, seen) in self.workers.iter().zip(&mut own.seen) {
-            // ORDERING: Relaxed: a turn that is seen late costs another look.
-            let turn = worker.turn.load(Ordering::Relaxed);
-            let same = std::mem::replace(seen, turn) == turn;
-            if same && (worker.ring.len() > 0 || worker.ring.has_next()) {
-                stuck = Some(worker.index);
-            }
-        }
-        stuck
-    }
-
-    /// A timer was set that is the first one now, due at `at`. `own`: by a worker of this crew, which looks at it itself,
-    /// unless its poll goes on and on; then the watcher does.
-    pub(crate) fn timer_set(&self, at: Instant, own: bool) {
-        if own {
-            return self.leave_watched();
-        }
-        let whom = {
-            let sleepers = self.sleepers.lock();
-            match &sleepers.watch {
-                Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
-                Some(watch) => Some(watch.worker),
-                None => sleepers.asleep.last().copied(),
-            }
-        };
-        if let Some(index) = whom {
-            self.workers[index].bell.notify_one();
-        }
-    }
-
-    /// One more that may make fibers ready.
-    pub(crate) fn busy(&self) {
-        if self.timers.clock.is_virtual() {
-            self.busy.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-
-    /// One less.
-    pub(crate) fn calm(&self) {
-        if self.timers.clock.is_virtual() && self.busy.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let last = self.sleepers.lock().asleep.last().copied();
-            if let Some(index) = last {
-                self.workers[index].bell.notify_one();
-            }
-        }
     }
 
     /// The worker's thread is about to block: the others get what is in its queue.
@@ -809,62 +528,5 @@ impl<T: Entry> Crew<T> {
     /// Of a crew of several that has ended: takes one that a worker keeps waiting. The caller ends it.
     pub(crate) fn steal_left(&self) -> Option<T> {
         self.workers.iter().find_map(|worker| worker.ring.steal_one())
-    }
-}
-
-/// How long what stands in a worker's ring has stood there: one entry at a time is timed, and the clock is read rarely
-/// where it does not stand for long.
-struct Mark {
-    /// The end of the ring at the time; all before it has been taken once `head` gets there.
-    at: u64,
-    since: Option<Instant>,
-    /// Looks since then.
-    looks: u32,
-    /// Looks without a mark before the next one.
-    pause: u32,
-}
-
-impl Mark {
-    const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1 };
-
-    fn is_late<T: Entry>(&mut self, ring: &Ring<T>) -> bool {
-        self.looks += 1;
-        let Some(since) = self.since else {
-            if self.looks >= self.pause {
-                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, pause: self.pause };
-            }
-            return false;
-        };
-        if ring.head() >= self.at {
-            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
-            return false;
-        }
-        let late = (self.looks <= 4 || self.looks % 8 == 0) && since.elapsed() >= LATE;
-        if late {
-            *self = Mark::NONE;
-        }
-        late
-    }
-}
-
-/// On a virtual clock: nothing is left to be done now.
-struct Jump;
-
-impl<T> Own<T> {
-    #[inline]
-    fn take(&mut self) -> Option<T> {
-        if let Some(task) = self.next.take() {
-            self.streak += 1;
-            if self.streak <= STREAK {
-                return Some(task);
-            }
-            self.queue.push_back(task);
-        }
-        self.streak = 0;
-        let task = self.queue.pop_front();
-        if task.is_none() && self.queue.capacity() > KEEP {
-            self.queue = VecDeque::new();
-        }
-        task
     }
 }

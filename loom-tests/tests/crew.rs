@@ -1,0 +1,354 @@
+//! Models of a runtime's workers: what they push, steal, and sleep for. F9: no ready fiber is left alone; a lost one is a
+//! deadlock here. The fibers are numbers, and each model says what its "poll" does.
+//!
+//! Planted bugs: see the constants in `src/fiber/crew.rs` and `src/fiber/ring.rs`.
+
+use leno::model::crew::{Crew, Ring};
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+fn model(scenario: impl Fn() + Send + Sync + 'static) {
+    model_with(0, scenario);
+}
+
+/// With so many preemptions fewer than the others: a large one.
+fn model_with(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).saturating_sub(fewer));
+    builder.max_branches = 20_000;
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = runs.clone();
+    builder.check(move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        scenario();
+    });
+    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
+}
+
+/// Which numbers have run: each once.
+#[derive(Default)]
+struct Ran(Mutex<Vec<usize>>, Condvar);
+
+impl Ran {
+    fn add(&self, number: usize) {
+        let mut ran = self.0.lock().unwrap();
+        assert!(!ran.contains(&number), "{number} ran twice");
+        ran.push(number);
+        self.1.notify_all();
+    }
+
+    /// A poll that does not end before that.
+    fn wait_for(&self, number: usize) {
+        let mut ran = self.0.lock().unwrap();
+        while !ran.contains(&number) {
+            ran = self.1.wait(ran).unwrap();
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        let mut ran = self.0.lock().unwrap().clone();
+        ran.sort();
+        ran
+    }
+}
+
+/// A worker's life; `poll` says what a fiber does.
+fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
+    while let Some(number) = crew.next(i) {
+        poll(number);
+        ran.add(number);
+    }
+    for number in crew.left(i) {
+        ran.add(number);
+    }
+}
+
+/// The worker may be on its way to sleep. `crew_injects_without_fence`, `crew_parks_unchecked`.
+#[test]
+fn inject_against_park() {
+    model(|| {
+        let crew = Arc::new(Crew::new(1));
+        let worker = crew.clone();
+        let worker = thread::spawn(move || [worker.next(0), worker.next(0)]);
+        assert!(crew.inject(1));
+        assert!(crew.inject(2));
+        assert_eq!(worker.join().unwrap(), [Some(1), Some(2)]);
+    });
+}
+
+/// The same with two that may sleep, each of which takes one and is not seen again, as in a poll that does not end.
+/// `crew_forgets_last_search`.
+#[test]
+fn two_injected_reach_two_workers() {
+    model(|| {
+        let crew = Arc::new(Crew::new(2));
+        let workers: Vec<_> = (0..2)
+            .map(|i| {
+                let crew = crew.clone();
+                thread::spawn(move || crew.next(i))
+            })
+            .collect();
+        crew.inject(1);
+        crew.inject(2);
+        let mut got: Vec<_> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+        got.sort();
+        assert_eq!(got, [Some(1), Some(2)]);
+    });
+}
+
+/// The first one makes the second one ready on its worker, and waits for it, in a way that leno does not see (`push`) or
+/// does: the watcher has to find it, or is needed no more. Each worker runs one.
+fn long_poll(push: fn(&Crew, usize)) {
+    model(move || {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        let workers: Vec<_> = (0..2)
+            .map(|i| {
+                let (crew, ran) = (crew.clone(), ran.clone());
+                thread::spawn(move || {
+                    if crew.next(i) == Some(1) {
+                        push(&crew, i);
+                        ran.wait_for(2);
+                    } else {
+                        ran.add(2);
+                    }
+                })
+            })
+            .collect();
+        crew.inject(1);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+/// `crew_stays_dormant`.
+#[test]
+fn long_poll_before_the_slot() {
+    long_poll(|crew, i| crew.push_next(i, 2));
+}
+
+#[test]
+fn long_poll_before_the_ring() {
+    long_poll(|crew, i| crew.push_last(i, 2));
+}
+
+#[test]
+fn blocks_before_it_waits() {
+    long_poll(|crew, i| {
+        crew.push_next(i, 2);
+        crew.blocks(i);
+    });
+}
+
+/// Three workers, two of which wait for what was made ready in the poll before: the watch has to go on after the one who
+/// had it has found something. `crew_hands_no_watch_on`.
+#[test]
+fn watch_is_handed_on() {
+    model_with(1, || {
+        let (crew, ran) = (Arc::new(Crew::new(3)), Arc::new(Ran::default()));
+        let workers: Vec<_> = (0..3)
+            .map(|i| {
+                let (crew, ran) = (crew.clone(), ran.clone());
+                thread::spawn(move || {
+                    let number = crew.next(i).unwrap();
+                    if number < 3 {
+                        crew.push_next(i, number + 1);
+                        ran.wait_for(number + 1);
+                    }
+                    ran.add(number);
+                })
+            })
+            .collect();
+        crew.inject(1);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(ran.all(), [1, 2, 3]);
+    });
+}
+
+/// Everything that was accepted is run, or ended by the one who closes, or by a worker that leaves.
+/// `crew_accepts_after_close`.
+#[test]
+fn close_against_inject_and_park() {
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
+        let worker = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || {
+                work(&crew, 0, &ran, |number| {
+                    if number == 1 {
+                        crew.push_next(0, 2);
+                        crew.push_last(0, 3);
+                    }
+                });
+            })
+        };
+        let injector = {
+            let crew = crew.clone();
+            thread::spawn(move || crew.inject(1))
+        };
+        crew.close().into_iter().for_each(|number| ran.add(number));
+        let accepted = injector.join().unwrap();
+        worker.join().unwrap();
+        let ran = ran.all();
+        assert_eq!(ran.contains(&1), accepted);
+        assert_eq!(ran.contains(&2), ran.contains(&3));
+    });
+}
+
+/// A ring overflows while another worker searches.
+#[test]
+fn overflow_against_a_searcher() {
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        let other = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || crew.next(1).into_iter().for_each(|number| ran.add(number)))
+        };
+        (1..=5).for_each(|number| crew.push_last(0, number));
+        (0..4).for_each(|_| ran.add(crew.next(0).unwrap()));
+        other.join().unwrap();
+        assert_eq!(ran.all(), [1, 2, 3, 4, 5]);
+    });
+}
+
+/// First in, first out, whoever pushes.
+#[test]
+fn a_strict_crew_keeps_the_order() {
+    model(|| {
+        let crew = Arc::new(Crew::strict());
+        let other = {
+            let crew = crew.clone();
+            thread::spawn(move || {
+                crew.inject(1);
+                crew.inject(2);
+            })
+        };
+        crew.push_next(0, 11);
+        crew.push_last(0, 12);
+        let got: Vec<_> = (0..4).map(|_| crew.next(0).unwrap()).collect();
+        let of = |numbers: [usize; 2]| numbers.map(|number| got.iter().position(|n| *n == number));
+        assert!(of([1, 2]).is_sorted() && of([11, 12]).is_sorted(), "{got:?}");
+        other.join().unwrap();
+    });
+}
+
+/// What stands for fibers: cells that only the one who has taken the number may touch.
+struct Cells([UnsafeCell<usize>; 5]);
+
+// SAFETY: that is what the models check.
+unsafe impl Sync for Cells {}
+// SAFETY: as above.
+unsafe impl Send for Cells {}
+
+impl Cells {
+    fn new() -> Self {
+        Cells(std::array::from_fn(|_| UnsafeCell::new(0)))
+    }
+
+    fn write(&self, number: usize) {
+        // SAFETY: loom says if it is not exclusive.
+        self.0[number].with_mut(|cell| unsafe { *cell = 1 });
+    }
+
+    fn take(&self, number: usize) {
+        // SAFETY: loom says if it is not exclusive.
+        self.0[number].with_mut(|cell| unsafe {
+            assert_eq!(*cell, 1, "{number} was not there, or was taken twice");
+            *cell = 2;
+        });
+    }
+}
+
+/// The owner pushes and pops, a thief steals. `ring_push_relaxed`, `ring_pop_stores`.
+#[test]
+fn push_and_pop_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        let thief = {
+            let (ring, cells) = (ring.clone(), cells.clone());
+            thread::spawn(move || {
+                let mine = Ring::default();
+                let mut got = ring.steal_into(&mine);
+                let mut count = 0;
+                while let Some(number) = got {
+                    cells.take(number);
+                    count += 1;
+                    got = mine.pop();
+                }
+                count
+            })
+        };
+        for number in 1..=4 {
+            cells.write(number);
+            assert!(ring.push(number));
+        }
+        let mut count = 0;
+        while let Some(number) = ring.pop() {
+            cells.take(number);
+            count += 1;
+        }
+        assert_eq!(count + thief.join().unwrap(), 4);
+    });
+}
+
+/// A full ring gives up its older half while a thief takes one.
+#[test]
+fn overflow_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        for number in 1..=4 {
+            cells.write(number);
+            assert!(ring.push(number));
+        }
+        let thief = {
+            let (ring, cells) = (ring.clone(), cells.clone());
+            thread::spawn(move || {
+                let mine = Ring::default();
+                let mut got = ring.steal_into(&mine);
+                let mut count = 0;
+                while let Some(number) = got {
+                    cells.take(number);
+                    count += 1;
+                    got = mine.pop();
+                }
+                count
+            })
+        };
+        let half = ring.take_half();
+        let mut count = half.len();
+        half.into_iter().for_each(|number| cells.take(number));
+        while let Some(number) = ring.pop() {
+            cells.take(number);
+            count += 1;
+        }
+        assert_eq!(count + thief.join().unwrap(), 4);
+    });
+}
+
+/// The slot: the owner puts and takes, a thief takes. `slot_put_relaxed`.
+#[test]
+fn slot_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        let thief = {
+            let (ring, cells) = (ring.clone(), cells.clone());
+            thread::spawn(move || {
+                let got = ring.steal_one();
+                got.into_iter().for_each(|number| cells.take(number));
+                got.is_some()
+            })
+        };
+        let mut count = 0;
+        for number in 1..=2 {
+            cells.write(number);
+            if let Some(displaced) = ring.put_next(number) {
+                cells.take(displaced);
+                count += 1;
+            }
+        }
+        if let Some(number) = ring.take_next() {
+            cells.take(number);
+            count += 1;
+        }
+        assert_eq!(count + usize::from(thief.join().unwrap()), 2);
+    });
+}

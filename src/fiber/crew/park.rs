@@ -1,0 +1,255 @@
+//! How workers sleep and are woken: the rules are in [`crew`](super).
+//!
+//! A sleeper waits with the lock of the sleepers, and who takes it out does so under that lock; a bell only says that there is
+//! something to look at, so one that is rung in vain, or too early, costs a look.
+//!
+//! **Time.** The watcher's sleep also ends at the next deadline, and so does that of the last one to park: who parks with
+//! an earlier end than the watcher's takes the watch over. Who sets a timer that is the first one now takes the lock
+//! afterwards, and has the watcher look again: it sees the timer, or is woken. Workers at work look every few turns. On a
+//! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
+//! the clock on to it.
+
+use std::time::{Duration, Instant};
+
+use super::worker::Own;
+use super::{Crew, PARKED, SEARCHING, Worker};
+use crate::fiber::ring::Entry;
+use crate::prim::{AtomicBool, Ordering, fence, is_late};
+
+/// The watcher's first look comes after the one, and further ones ever later, up to the other.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
+
+const BUG_PARKS_UNCHECKED: bool = cfg!(leno_bug = "crew_parks_unchecked");
+const BUG_DORMANT: bool = cfg!(leno_bug = "crew_stays_dormant");
+const BUG_WATCH_ENDS: bool = cfg!(leno_bug = "crew_hands_no_watch_on");
+
+/// Who is asleep.
+pub(super) struct Sleepers {
+    pub(super) asleep: Vec<usize>,
+    pub(super) watch: Option<Watch>,
+}
+
+/// The sleeper that looks after the others, and after time.
+pub(super) struct Watch {
+    worker: usize,
+    until: Option<Instant>,
+    /// Whether it looks after long polls, and not after time only.
+    looks: bool,
+}
+
+/// On a virtual clock: nothing is left to be done now.
+struct Jump;
+
+impl Sleepers {
+    pub(super) fn new() -> Self {
+        Sleepers { asleep: Vec::new(), watch: None }
+    }
+}
+
+/// Whether somebody sleeps, and nobody searches.
+pub(super) fn needs_searcher(idle: usize) -> bool {
+    idle >= PARKED && idle % PARKED == 0
+}
+
+impl<T: Entry> Crew<T> {
+    /// Somebody has the watch after a push that wakes nobody (5).
+    #[inline]
+    pub(super) fn leave_watched(&self) {
+        // ORDERING: Relaxed: set before this worker left the park, which took the lock under which it was.
+        if self.dormant.load(Ordering::Relaxed) && !BUG_DORMANT {
+            self.rouse();
+        }
+    }
+
+    /// Has a sleeper keep watch.
+    #[cold]
+    fn rouse(&self) {
+        let watcher = Self::appoint(&mut self.sleepers.lock(), &self.dormant);
+        if let Some(index) = watcher {
+            self.workers[index].bell.notify_one();
+        }
+    }
+
+    /// Gives a sleeper the watch, who has it at once, and has to be told.
+    fn appoint(sleepers: &mut Sleepers, dormant: &AtomicBool) -> Option<usize> {
+        let watcher =
+            sleepers.watch.as_ref().map(|watch| watch.worker).or(sleepers.asleep.last().copied())?;
+        sleepers.watch = Some(Watch { worker: watcher, until: None, looks: true });
+        dormant.store(false, Ordering::Relaxed);
+        Some(watcher)
+    }
+
+    /// Takes a sleeper out of the park, as a searcher, unless somebody searches already.
+    pub(super) fn wake_one(&self) {
+        // ORDERING: Relaxed: see the header for the fence before.
+        if !needs_searcher(self.idle.load(Ordering::Relaxed)) {
+            return;
+        }
+        let woken = {
+            let mut sleepers = self.sleepers.lock();
+            if !needs_searcher(self.idle.load(Ordering::Relaxed)) {
+                return;
+            }
+            // Rather not the watcher.
+            let watcher = sleepers.watch.as_ref().map(|watch| watch.worker);
+            let at = sleepers.asleep.iter().rposition(|index| Some(*index) != watcher).unwrap_or(0);
+            let index = sleepers.asleep[at];
+            self.rise(&mut sleepers, index);
+            index
+        };
+        self.workers[woken].bell.notify_one();
+    }
+
+    /// Takes a sleeper off the list: it is a searcher from now on (1).
+    fn rise(&self, sleepers: &mut Sleepers, index: usize) {
+        let all = sleepers.asleep.len() == self.workers.len();
+        sleepers.asleep.retain(|sleeper| *sleeper != index);
+        self.idle.fetch_sub(PARKED - SEARCHING, Ordering::SeqCst);
+        let was_watcher = sleepers.watch.as_ref().is_some_and(|watch| watch.worker == index);
+        if was_watcher {
+            sleepers.watch = None;
+        }
+        let unwatched =
+            !sleepers.asleep.is_empty() && !sleepers.watch.as_ref().is_some_and(|watch| watch.looks);
+        self.dormant.store(unwatched, Ordering::Relaxed);
+        // Where all slept, only the one that rises now can push, and it sees the mark. Otherwise another one may
+        // have pushed already; and timers cannot wait for a push.
+        if was_watcher && unwatched && (!all || self.timers.next().is_some()) && !BUG_WATCH_ENDS {
+            if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
+                self.workers[heir].bell.notify_one();
+            }
+        }
+    }
+
+    /// Sleeps until there is something to look for; gives what it has found as the watcher. Afterwards the worker is a
+    /// searcher.
+    ///
+    /// # Safety
+    ///
+    /// As for `next`.
+    pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: bool) -> Option<T> {
+        let me = worker.index;
+        let mut patience = PATIENCE[0];
+        let mut sleepers = self.sleepers.lock();
+        sleepers.asleep.push(me);
+        let all = sleepers.asleep.len() == self.workers.len();
+        if all {
+            self.dormant.store(false, Ordering::Relaxed);
+        }
+        self.idle.fetch_add(PARKED - if searching { SEARCHING } else { 0 }, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        // 3.
+        if self.has_work() && !BUG_PARKS_UNCHECKED {
+            self.rise(&mut sleepers, me);
+            return None;
+        }
+        // SAFETY: by contract; nothing foreign is called.
+        unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
+        loop {
+            let all = sleepers.asleep.len() == self.workers.len();
+            let until = match self.sleep_until(all, patience) {
+                Ok(until) => until,
+                Err(Jump) => {
+                    self.rise(&mut sleepers, me);
+                    drop(sleepers);
+                    self.timers.jump();
+                    return None;
+                }
+            };
+            let is_earlier = |than: &Watch| until.is_some_and(|at| than.until.is_none_or(|than| at < than));
+            let watches = until.is_some()
+                && sleepers.watch.as_ref().is_none_or(|watch| watch.worker == me || is_earlier(watch));
+            if watches {
+                sleepers.watch = Some(Watch { worker: me, until, looks: !all && !self.is_alone() });
+                self.dormant.store(false, Ordering::Relaxed);
+            }
+            sleepers = worker.bell.wait_until(&self.sleepers, sleepers, until.filter(|_| watches));
+            if !sleepers.asleep.contains(&me) {
+                return None;
+            }
+            if !watches || !is_late(until) {
+                // Somebody has it look anew.
+                continue;
+            }
+            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me) {
+                sleepers.watch = None;
+            }
+            if !self.timers.clock.is_virtual() && is_late(self.timers.next()) {
+                self.rise(&mut sleepers, me);
+                return None;
+            }
+            // SAFETY: by contract; nothing foreign is called.
+            if let Some(stuck) = unsafe { worker.own(|own| self.look_at_turns(own)) } {
+                self.rise(&mut sleepers, me);
+                drop(sleepers);
+                return self.workers[stuck].ring.steal_one();
+            }
+            patience = (patience * 2).min(PATIENCE[1]);
+        }
+    }
+
+    /// Until when one who is about to sleep should do so, if there is nobody else to keep watch. `Err`: on a virtual clock it is
+    /// time to go on.
+    fn sleep_until(&self, all: bool, patience: Duration) -> Result<Option<Instant>, Jump> {
+        let next = self.timers.next();
+        let watch = (!all).then(|| Instant::now() + patience);
+        if self.timers.clock.is_virtual() {
+            let still = self.busy.load(Ordering::SeqCst) == 0 && self.injected.load(Ordering::SeqCst) == 0;
+            return if all && still && next.is_some() { Err(Jump) } else { Ok(watch) };
+        }
+        Ok(match (next, watch) {
+            (Some(next), Some(watch)) => Some(next.min(watch)),
+            (next, watch) => next.or(watch),
+        })
+    }
+
+    /// A worker that keeps something waiting and has been in the same poll since the last look.
+    fn look_at_turns(&self, own: &mut Own<T>) -> Option<usize> {
+        let mut stuck = None;
+        for (worker, seen) in self.workers.iter().zip(&mut own.seen) {
+            // ORDERING: Relaxed: a turn that is seen late costs another look.
+            let turn = worker.turn.load(Ordering::Relaxed);
+            let same = std::mem::replace(seen, turn) == turn;
+            if same && (worker.ring.len() > 0 || worker.ring.has_next()) {
+                stuck = Some(worker.index);
+            }
+        }
+        stuck
+    }
+
+    /// A timer was set that is the first one now, due at `at`. `own`: by a worker of this crew, which looks at it itself,
+    /// unless its poll goes on and on; then the watcher does.
+    pub(crate) fn timer_set(&self, at: Instant, own: bool) {
+        if own {
+            return self.leave_watched();
+        }
+        let whom = {
+            let sleepers = self.sleepers.lock();
+            match &sleepers.watch {
+                Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
+                Some(watch) => Some(watch.worker),
+                None => sleepers.asleep.last().copied(),
+            }
+        };
+        if let Some(index) = whom {
+            self.workers[index].bell.notify_one();
+        }
+    }
+
+    /// One more that may make fibers ready.
+    pub(crate) fn busy(&self) {
+        if self.timers.clock.is_virtual() {
+            self.busy.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// One less.
+    pub(crate) fn calm(&self) {
+        if self.timers.clock.is_virtual() && self.busy.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let last = self.sleepers.lock().asleep.last().copied();
+            if let Some(index) = last {
+                self.workers[index].bell.notify_one();
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! One worker of a crew: its queue, and what it alone keeps.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::fiber::ring::{Entry, Ring};
+use crate::prim::{AtomicBool, AtomicU64, Condvar, RUN_SLOTS, UnsafeCell};
+
+/// So many fibers in a row may run from the slot: two that wake each other starve nobody.
+pub(super) const STREAK: u32 = 64;
+/// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
+/// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
+pub(super) const LATE: Duration = Duration::from_micros(30);
+/// A queue that has grown beyond this gives its memory back when it is empty.
+pub(super) const KEEP: usize = 1024;
+
+/// One worker's part.
+pub(crate) struct Worker<T> {
+    pub(super) index: usize,
+    pub(super) ring: Ring<T>,
+    /// How many fibers it has begun with, for the watcher.
+    pub(super) turn: AtomicU64,
+    /// By its own account, what stands in its ring has stood there for long.
+    pub(super) late: AtomicBool,
+    /// Where it sleeps, with the sleepers' lock.
+    pub(super) bell: Condvar,
+    /// Touched by its own thread only, in none of the foreign code that it calls.
+    pub(super) own: UnsafeCell<Own<T>>,
+}
+
+pub(super) struct Own<T> {
+    /// In a crew of one, the slot; otherwise empty.
+    pub(super) next: Option<T>,
+    /// In a crew of one, the queue. Otherwise what came after the end, and found no room in the ring.
+    pub(super) queue: VecDeque<T>,
+    /// So many in a row came from the slot.
+    pub(super) streak: u32,
+    pub(super) mark: Mark,
+    /// The others' turns at the last look, as the watcher.
+    pub(super) seen: Vec<u64>,
+}
+
+// SAFETY: `own` is its thread's (`Crew`'s unsafe functions ask for it); entries may be sent.
+unsafe impl<T: Send> Sync for Worker<T> {}
+
+impl<T: Entry> Worker<T> {
+    /// The worker `index` of so many.
+    pub(super) fn new(index: usize, workers: usize) -> Self {
+        let own =
+            Own { next: None, queue: VecDeque::new(), streak: 0, mark: Mark::NONE, seen: vec![0; workers] };
+        Worker {
+            index,
+            ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
+            turn: AtomicU64::new(0),
+            late: AtomicBool::new(false),
+            bell: Condvar::new(),
+            own: UnsafeCell::new(own),
+        }
+    }
+
+    /// Opens the worker's own part.
+    ///
+    /// # Safety
+    ///
+    /// This is the worker's thread, and not inside another call of this.
+    pub(super) unsafe fn own<R>(&self, f: impl FnOnce(&mut Own<T>) -> R) -> R {
+        // SAFETY: exclusive by contract.
+        self.own.with_mut(|own| f(unsafe { &mut *own }))
+    }
+}
+
+impl<T> Own<T> {
+    /// In a crew of one.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<T> {
+        if let Some(task) = self.next.take() {
+            self.streak += 1;
+            if self.streak <= STREAK {
+                return Some(task);
+            }
+            self.queue.push_back(task);
+        }
+        self.streak = 0;
+        let task = self.queue.pop_front();
+        if task.is_none() && self.queue.capacity() > KEEP {
+            self.queue = VecDeque::new();
+        }
+        task
+    }
+}
+
+/// How long what stands in a worker's ring has stood there: one entry at a time is timed, and the clock is read rarely
+/// where it does not stand for long.
+pub(super) struct Mark {
+    /// The end of the ring at the time; all before it has been taken once `head` gets there.
+    at: u64,
+    since: Option<Instant>,
+    /// Looks since then.
+    looks: u32,
+    /// Looks without a mark before the next one.
+    pause: u32,
+}
+
+impl Mark {
+    const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1 };
+
+    /// Whether it is long by now. To be asked at each turn that leaves something there.
+    pub(super) fn is_late<T: Entry>(&mut self, ring: &Ring<T>) -> bool {
+        self.looks += 1;
+        let Some(since) = self.since else {
+            if self.looks >= self.pause {
+                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, pause: self.pause };
+            }
+            return false;
+        };
+        if ring.head() >= self.at {
+            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
+            return false;
+        }
+        let late = (self.looks <= 4 || self.looks % 8 == 0) && since.elapsed() >= LATE;
+        if late {
+            *self = Mark::NONE;
+        }
+        late
+    }
+}
