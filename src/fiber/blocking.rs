@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
 use crate::task::error::{Payload, discard, shielded};
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::{self, context};
 
 /// More threads than this are never started; further jobs wait.
@@ -130,7 +130,7 @@ struct Slot<R>(Mutex<Shared<R>>);
 struct Shared<R> {
     state: State<R>,
     /// Who counts the job, from the first poll to the job's end.
-    home: Option<Arc<Home>>,
+    home: Option<HomeRef>,
 }
 
 impl<R> Shared<R> {

@@ -15,8 +15,8 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::runtime::check_name;
 use crate::fiber::spawn::Builder;
-use crate::prim::{Arc, thread};
-use crate::task::home::Home;
+use crate::prim::thread;
+use crate::task::home::HomeRef;
 use crate::task::{context, run};
 use crate::time::Clock;
 
@@ -47,7 +47,7 @@ use crate::time::Clock;
 /// assert_eq!(*log.borrow(), ["a", "b", "a", "b"]);
 /// ```
 pub struct Cord {
-    home: Arc<Home>,
+    home: HomeRef,
     /// It stays on its thread: that is what lets its fibers be anything.
     _not_send: PhantomData<*mut ()>,
 }
@@ -147,7 +147,7 @@ impl Cord {
         // nothing but `start`, which is `Send`. The new thread is the cord's.
         let handle = unsafe { builder.spawn_local_on(&home, Location::caller(), first) };
         let fiber = handle.task().clone();
-        let thread = Arc::clone(&home);
+        let thread = home.clone();
         let started = thread::Builder::new().name(name).spawn(move || {
             let cord = Cord { home: thread, _not_send: PhantomData };
             // SAFETY: this is the cord's thread from now on.
@@ -253,7 +253,7 @@ mod tests {
         }
         for _ in 0..20 {
             let cord = Cord::new();
-            let home = Arc::clone(&cord.home);
+            let home = cord.home.clone();
             let roots: Vec<_> = (0..4).map(|_| cord.spawn_local(node(4))).collect();
             cord.block_on(async {
                 for _ in 0..40 {

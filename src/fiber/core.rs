@@ -10,10 +10,9 @@ use crate::fiber::crew::{Crew, Worker};
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
-use crate::prim::Arc;
 use crate::task::error::message;
 use crate::task::header::Task;
-use crate::task::home::Home;
+use crate::task::home::{Home, HomeRef};
 use crate::task::seam::{Seam, TimerKey};
 use crate::task::{context, run};
 use crate::time::Clock;
@@ -42,10 +41,10 @@ pub(crate) struct Core {
 impl Core {
     /// Opens an executor, which [`find`](crate::fiber::find) searches from now on. `None`: a cord; otherwise a runtime with
     /// so many workers.
-    pub(crate) fn open(workers: Option<usize>, clock: Clock, on_panic: Option<PanicHook>) -> Arc<Home> {
+    pub(crate) fn open(workers: Option<usize>, clock: Clock, on_panic: Option<PanicHook>) -> HomeRef {
         let local = workers.is_none();
         let core = Core { crew: Crew::new(workers.unwrap_or(1), local, Timers::new(clock)), on_panic };
-        let home = Arc::new(Home::new(local, Box::new(core)));
+        let home = HomeRef::new(local, Box::new(core));
         registry::add(&home);
         home
     }
@@ -62,7 +61,7 @@ impl Core {
     ///
     /// No other thread is this worker meanwhile. For a cord, this is its thread.
     pub(crate) unsafe fn drive<R>(
-        home: &Arc<Home>,
+        home: &HomeRef,
         index: usize,
         mut run: impl FnMut(Task) -> Option<R>,
     ) -> Option<R> {
@@ -84,7 +83,7 @@ impl Core {
     /// # Safety
     ///
     /// As for `drive`.
-    pub(crate) unsafe fn end_queue(home: &Arc<Home>, index: usize) {
+    pub(crate) unsafe fn end_queue(home: &HomeRef, index: usize) {
         let crew = &Core::of(home).crew;
         let worker = crew.worker(index);
         // SAFETY: as in `drive`.

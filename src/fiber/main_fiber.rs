@@ -21,9 +21,9 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use crate::fiber::spawn::{admit, next_id};
-use crate::prim::{Arc, Condvar, Mutex};
+use crate::prim::{Condvar, Mutex};
 use crate::task::header::{Header, Task, Vtable};
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{Finish, Start, State};
@@ -93,12 +93,12 @@ pub(super) struct Main {
 
 impl Main {
     /// Makes, lists and schedules it. For a cord this is its thread.
-    pub(super) fn start(home: &Arc<Home>, place: &Place, at: &'static Location<'static>) -> Main {
+    pub(super) fn start(home: &HomeRef, place: &Place, at: &'static Location<'static>) -> Main {
         let vtable = match place {
             Place::Gate => &GATED,
             Place::Queue => &IN_QUEUE,
         };
-        let header = Header::new(State::main(), vtable, Arc::clone(home), next_id(), at, None);
+        let header = Header::new(State::main(), vtable, home.share(), next_id(), at, None);
         let cell =
             Box::new(MainCell { header, gate: Gate { ready: Mutex::new(None), came: Condvar::new() } });
         // SAFETY: not null.

@@ -1,17 +1,17 @@
 //! All living executors of the process, for `find`.
 
-use crate::prim::{Arc, Mutex, OnceLock};
+use crate::prim::{Mutex, OnceLock};
 use crate::task::header::{FiberId, Task};
-use crate::task::home::Home;
+use crate::task::home::{Home, HomeRef};
 
-static HOMES: OnceLock<Mutex<Vec<Arc<Home>>>> = OnceLock::new();
+static HOMES: OnceLock<Mutex<Vec<HomeRef>>> = OnceLock::new();
 
-fn homes() -> &'static Mutex<Vec<Arc<Home>>> {
+fn homes() -> &'static Mutex<Vec<HomeRef>> {
     HOMES.get_or_init(|| Mutex::new(Vec::new()))
 }
 
-pub(crate) fn add(home: &Arc<Home>) {
-    homes().lock().push(Arc::clone(home));
+pub(crate) fn add(home: &HomeRef) {
+    homes().lock().push(home.clone());
 }
 
 /// Takes an executor out; once more does nothing.

@@ -14,8 +14,8 @@ use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
-use crate::prim::{Arc, OnceLock, thread};
-use crate::task::home::Home;
+use crate::prim::{OnceLock, thread};
+use crate::task::home::{Home, HomeRef};
 use crate::task::{context, run};
 use crate::time::Clock;
 
@@ -33,7 +33,7 @@ use crate::time::Clock;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Runtime {
-    home: Arc<Home>,
+    home: HomeRef,
     workers: Vec<thread::JoinHandle<()>>,
 }
 
@@ -168,7 +168,7 @@ impl RuntimeBuilder {
         // Dropped on an error, it ends those that were started.
         let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
         for number in 0..workers {
-            let home = Arc::clone(&runtime.home);
+            let home = runtime.home.clone();
             let thread = thread::Builder::new().name(format!("{}-{number}", self.name));
             runtime.workers.push(thread.spawn(move || work(&home, number))?);
         }
@@ -198,7 +198,7 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 }
 
 /// A worker's life.
-fn work(home: &Arc<Home>, index: usize) {
+fn work(home: &HomeRef, index: usize) {
     // SAFETY: each worker has one thread. Not a cord.
     unsafe {
         let _ended: Option<()> = Core::drive(home, index, |task| {
@@ -210,7 +210,7 @@ fn work(home: &Arc<Home>, index: usize) {
 }
 
 #[track_caller]
-fn block_on_home<F: Future>(home: &Arc<Home>, future: F) -> F::Output {
+fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
@@ -238,12 +238,12 @@ static DEFAULT: OnceLock<Runtime> = OnceLock::new();
 
 /// The executor for whoever has none: a runtime with one worker per processor, started at first use and never
 /// ended.
-pub(crate) fn default_home() -> Arc<Home> {
+pub(crate) fn default_home() -> HomeRef {
     let start = || match Runtime::builder().build() {
         Ok(runtime) => runtime,
         Err(error) => panic!("leno's default runtime cannot start its threads: {error}"),
     };
-    Arc::clone(&DEFAULT.get_or_init(start).home)
+    DEFAULT.get_or_init(start).home.clone()
 }
 
 /// Runs `future` on the calling thread until it is ready, on leno's default runtime: a multi-worker runtime that

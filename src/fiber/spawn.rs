@@ -6,11 +6,11 @@ use std::panic::Location;
 
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
-use crate::prim::{Arc, Counter};
+use crate::prim::Counter;
 use crate::task::cell::{Birth, allocate};
 use crate::task::context;
 use crate::task::header::{FiberId, Task};
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::State;
@@ -85,18 +85,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let home = context::home().unwrap_or_else(default_home);
-    home.seam.busy();
-    let plan = Plan { home: &home, name: None, root: false, at: Location::caller() };
-    // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
-    let handle = unsafe {
-        plan.start(future, |task| {
-            run::run(task);
-            Ok(())
-        })
-    };
-    home.seam.calm();
-    handle
+    let at = Location::caller();
+    context::with_home(default_home, |home| {
+        home.seam.busy();
+        let plan = Plan { home, name: None, root: false, at };
+        // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
+        let handle = unsafe {
+            plan.start(future, |task| {
+                run::run(task);
+                Ok(())
+            })
+        };
+        home.seam.calm();
+        handle
+    })
 }
 
 /// How a fiber is to be started: with what name, as whose child. As [`std::thread::Builder`].
@@ -139,14 +141,14 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let home = context::home().unwrap_or_else(default_home);
-        self.spawn_on(&home, Location::caller(), future)
+        let at = Location::caller();
+        context::with_home(default_home, |home| self.spawn_on(home, at, future))
     }
 
     /// Starts it on a given executor.
     pub(crate) fn spawn_on<F>(
         self,
-        home: &Arc<Home>,
+        home: &HomeRef,
         at: &'static Location<'static>,
         future: F,
     ) -> JoinHandle<F::Output>
@@ -187,7 +189,7 @@ impl Builder {
     /// This is the cord's thread.
     pub(crate) unsafe fn spawn_local_on<F>(
         self,
-        home: &Arc<Home>,
+        home: &HomeRef,
         at: &'static Location<'static>,
         future: F,
     ) -> JoinHandle<F::Output>
@@ -219,7 +221,7 @@ impl Builder {
 
 /// A fiber that is about to be made.
 struct Plan<'a> {
-    home: &'a Arc<Home>,
+    home: &'a HomeRef,
     name: Option<Box<str>>,
     root: bool,
     at: &'static Location<'static>,
@@ -260,12 +262,11 @@ impl Plan<'_> {
 /// Lists a fiber, below the one that runs here if that is of the same executor and `root` isn't asked for. The
 /// roster keeps the count or drops it.
 pub(crate) fn admit(listing: Task, root: bool) -> Admission {
-    let home = Arc::clone(&listing.home);
     let admission = context::with_task(|current| {
-        let parent = (!root && Arc::ptr_eq(&current.home, &home)).then_some(current);
-        home.roster.admit(&listing, parent)
+        let parent = (!root && current.home.is(&listing.home)).then_some(current);
+        listing.home.roster.admit(&listing, parent)
     })
-    .unwrap_or_else(|| home.roster.admit(&listing, None));
+    .unwrap_or_else(|| listing.home.roster.admit(&listing, None));
     if admission == Admission::Listed {
         // The roster's count; `retire` turns it into a task again.
         let _ = listing.into_raw();

@@ -10,10 +10,10 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-use crate::prim::{Arc, UnsafeCell};
+use crate::prim::UnsafeCell;
 use crate::task::error::{JoinError, Outcome, Payload, discard};
 use crate::task::header::{FiberId, Header, Task, Vtable};
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::run;
 use crate::task::state::State;
 
@@ -30,7 +30,7 @@ struct Cell<F: Future> {
 
 /// What is known of a fiber before it is made.
 pub(crate) struct Birth<'a> {
-    pub(crate) home: &'a Arc<Home>,
+    pub(crate) home: &'a HomeRef,
     pub(crate) id: FiberId,
     pub(crate) at: &'static Location<'static>,
     pub(crate) name: Option<Box<str>>,
@@ -50,7 +50,7 @@ where
 {
     let Birth { home, id, at, name } = birth;
     let cell = Box::new(Cell {
-        header: Header::new(state, &Kind::<F>::VTABLE, Arc::clone(home), id, at, name),
+        header: Header::new(state, &Kind::<F>::VTABLE, home.share(), id, at, name),
         stage: UnsafeCell::new(Stage { future: ManuallyDrop::new(future) }),
     });
     // SAFETY: not null. The pointer is derived from the whole box (`header.rs`, invariant 2).

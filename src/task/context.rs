@@ -13,9 +13,9 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 
-use crate::prim::{self, Arc};
+use crate::prim;
 use crate::task::header::{Header, Task};
-use crate::task::home::Home;
+use crate::task::home::{Home, HomeRef};
 use crate::task::state::By;
 use crate::task::warn;
 
@@ -23,7 +23,7 @@ use crate::task::warn;
 #[derive(Clone, Copy)]
 struct Frame {
     fiber: Option<NonNull<Header>>,
-    home: Option<NonNull<Arc<Home>>>,
+    home: Option<NonNull<HomeRef>>,
 }
 
 /// The executor that this thread is a worker of, and which worker. Null: none.
@@ -36,6 +36,8 @@ struct Seat {
 struct Here {
     frame: Cell<Frame>,
     seat: Cell<Seat>,
+    /// Counts of that executor's home, for its fibers.
+    spare: Cell<usize>,
     /// The fiber of the frame has woken itself.
     woken: Cell<bool>,
     /// What is woken goes behind what is ready.
@@ -49,6 +51,7 @@ prim::thread_local! {
     static HERE: Here = Here {
         frame: Cell::new(OUTSIDE),
         seat: Cell::new(NOWHERE),
+        spare: Cell::new(0),
         woken: Cell::new(false),
         behind: Cell::new(false),
     };
@@ -101,7 +104,7 @@ impl Drop for Entered<'_> {
 /// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
 #[inline]
 pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
-    Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&task.home)) })
+    Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&*task.home)) })
 }
 
 /// The calling thread works for `home`, in none of its fibers.
@@ -109,14 +112,15 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 /// # Safety
 ///
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
-pub(crate) unsafe fn enter_home(home: &Arc<Home>) -> Entered<'_> {
+pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
     Entered::new(Frame { fiber: None, home: Some(NonNull::from(home)) })
 }
 
 /// Leaves the seat when dropped, and the frame.
 #[must_use]
 pub(crate) struct Driving<'a> {
-    before: Seat,
+    home: &'a HomeRef,
+    before: (Seat, usize),
     _base: Entered<'a>,
 }
 
@@ -126,29 +130,73 @@ pub(crate) struct Driving<'a> {
 ///
 /// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the guard. For
 /// a cord, this is its thread.
-pub(crate) unsafe fn drive(home: &Arc<Home>, worker: *const ()) -> Driving<'_> {
-    let seat = Seat { home: Arc::as_ptr(home), worker };
-    let before = HERE.try_with(|here| here.seat.replace(seat)).unwrap_or(NOWHERE);
+pub(crate) unsafe fn drive(home: &HomeRef, worker: *const ()) -> Driving<'_> {
+    let seat = Seat { home: home.as_ptr(), worker };
+    let before =
+        HERE.try_with(|here| (here.seat.replace(seat), here.spare.replace(0))).unwrap_or((NOWHERE, 0));
     // SAFETY: by contract.
-    Driving { before, _base: unsafe { enter_home(home) } }
+    Driving { home, before, _base: unsafe { enter_home(home) } }
 }
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        let _ = HERE.try_with(|here| here.seat.set(self.before));
+        let _ = HERE.try_with(|here| {
+            let (seat, spare) = self.before;
+            here.seat.set(seat);
+            self.home.release(here.spare.replace(spare));
+        });
     }
+}
+
+/// How many counts of its home a worker gets at once; it keeps up to twice as many.
+const STOCK: usize = 64;
+
+/// Takes a count of `home` from the stock, if this thread drives it.
+#[inline]
+pub(crate) fn take_spare(home: &HomeRef) -> bool {
+    HERE.try_with(|here| {
+        let driven = ptr::eq(here.seat.get().home, home.as_ptr());
+        if driven {
+            let mut spare = here.spare.get();
+            if spare == 0 {
+                home.retain(STOCK);
+                spare = STOCK;
+            }
+            here.spare.set(spare - 1);
+        }
+        driven
+    })
+    .unwrap_or(false)
+}
+
+/// Puts a count of `home` into the stock, if this thread drives it.
+#[inline]
+pub(crate) fn keep_spare(home: &HomeRef) -> bool {
+    HERE.try_with(|here| {
+        let driven = ptr::eq(here.seat.get().home, home.as_ptr());
+        if driven {
+            let mut spare = here.spare.get() + 1;
+            if spare > 2 * STOCK {
+                home.release(STOCK);
+                spare -= STOCK;
+            }
+            here.spare.set(spare);
+        }
+        driven
+    })
+    .unwrap_or(false)
 }
 
 /// The worker of `home` that this thread is.
 #[inline]
-pub(crate) fn worker_of(home: &Arc<Home>) -> Option<NonNull<()>> {
+pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
     let seat = HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE);
-    if ptr::eq(seat.home, Arc::as_ptr(home)) { NonNull::new(seat.worker.cast_mut()) } else { None }
+    if ptr::eq(seat.home, home.as_ptr()) { NonNull::new(seat.worker.cast_mut()) } else { None }
 }
 
 /// As who this thread wakes fibers of `home`.
 #[inline]
-pub(crate) fn by(home: &Arc<Home>) -> By {
+pub(crate) fn by(home: &HomeRef) -> By {
     if worker_of(home).is_some() { By::Owner } else { By::Other }
 }
 
@@ -187,10 +235,19 @@ pub(crate) fn with_task<R>(f: impl FnOnce(&Task) -> R) -> Option<R> {
     Some(f(&task))
 }
 
+/// Calls `f` with the executor that this thread works for, or with `otherwise`.
+pub(crate) fn with_home<R>(otherwise: impl FnOnce() -> HomeRef, f: impl FnOnce(&HomeRef) -> R) -> R {
+    match frame().home {
+        // SAFETY: the frame's guard borrows it, and is further up this thread's stack.
+        Some(home) => f(unsafe { home.as_ref() }),
+        None => f(&otherwise()),
+    }
+}
+
 /// The executor that this thread works for.
-pub(crate) fn home() -> Option<Arc<Home>> {
+pub(crate) fn home() -> Option<HomeRef> {
     // SAFETY: the frame's guard borrows the `Arc`, and cannot end during this call.
-    frame().home.map(|home| Arc::clone(unsafe { home.as_ref() }))
+    frame().home.map(|home| unsafe { home.as_ref() }.clone())
 }
 
 /// Leaves a `block_on` when dropped.

@@ -18,9 +18,9 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
-use crate::prim::{Arc, AtomicPtr, Life, Mutex, Ordering, UnsafeCell};
+use crate::prim::{AtomicPtr, Life, Mutex, Ordering, UnsafeCell};
 use crate::task::context;
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::roster::Links;
 use crate::task::state::{By, Cancel, State, Wake};
 
@@ -83,7 +83,8 @@ pub(crate) struct Extras {
 pub(crate) struct Header {
     pub(crate) state: State,
     pub(crate) vtable: &'static Vtable,
-    pub(crate) home: Arc<Home>,
+    /// Shared; given back with the header.
+    pub(crate) home: ManuallyDrop<HomeRef>,
     pub(crate) id: FiberId,
     pub(crate) spawned_at: &'static Location<'static>,
     extras: AtomicPtr<Extras>,
@@ -102,7 +103,7 @@ impl Header {
     pub(crate) fn new(
         state: State,
         vtable: &'static Vtable,
-        home: Arc<Home>,
+        home: HomeRef,
         id: FiberId,
         spawned_at: &'static Location<'static>,
         name: Option<Box<str>>,
@@ -114,7 +115,7 @@ impl Header {
         Header {
             state,
             vtable,
-            home,
+            home: ManuallyDrop::new(home),
             id,
             spawned_at,
             extras: AtomicPtr::new(extras),
@@ -164,6 +165,8 @@ impl Header {
 impl Drop for Header {
     fn drop(&mut self) {
         self.life.end();
+        // SAFETY: taken here only.
+        unsafe { ManuallyDrop::take(&mut self.home) }.give_back();
         // ORDERING: Relaxed: the last count is gone, so this thread sees everything (`State::release`).
         let extras = self.extras.load(Ordering::Relaxed);
         if !extras.is_null() {

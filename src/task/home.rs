@@ -1,10 +1,24 @@
 //! A home: the executor as its fibers see it. They keep it alive; it ends when its owner closes it.
+//!
+//! Each fiber holds a count of its home. A worker takes these from a stock of its own, and puts them back there
+//! ([`context::take_spare`], [`context::keep_spare`]), so that a fiber that is born and ends on workers of its home
+//! changes no shared count.
+//!
+//! ORDERING of the count: as std's `Arc`: more is Relaxed, less is Release, and the last one acquires all the others.
 
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use crate::prim::{AtomicUsize, Ordering, fence};
+use crate::task::context;
 use crate::task::roster::Roster;
 use crate::task::seam::Seam;
 
 /// The executor that a fiber belongs to, for life.
 pub(crate) struct Home {
+    /// So many keep it: the stocks included.
+    count: AtomicUsize,
     /// The living fibers.
     pub(crate) roster: Roster,
     /// One thread runs all fibers: a cord. Then futures are polled and dropped on that thread only.
@@ -13,14 +27,87 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    pub(crate) fn new(local: bool, seam: Box<dyn Seam>) -> Self {
-        Home { roster: Roster::new(), local, seam }
-    }
-
     /// Cancels `task` and all below it; those that have to be scheduled for it are.
     pub(crate) fn cancel(&self, task: &crate::task::header::Task) {
         for ready in self.roster.cancel(task) {
             ready.schedule();
+        }
+    }
+
+    /// So many more counts, by somebody who has one.
+    pub(crate) fn retain(&self, more: usize) {
+        if self.count.fetch_add(more, Ordering::Relaxed) > usize::MAX / 2 {
+            std::process::abort();
+        }
+    }
+
+    /// So many fewer, and not the last.
+    pub(crate) fn release(&self, fewer: usize) {
+        let before = self.count.fetch_sub(fewer, Ordering::Release);
+        debug_assert!(before > fewer, "the caller keeps one");
+    }
+}
+
+/// One count of a home.
+pub(crate) struct HomeRef(NonNull<Home>);
+
+// SAFETY: it is as an `Arc` of a `Home`, which is Send and Sync: its seam is, and the roster's fibers may be reached
+// from any thread.
+unsafe impl Send for HomeRef {}
+// SAFETY: as above.
+unsafe impl Sync for HomeRef {}
+
+impl HomeRef {
+    pub(crate) fn new(local: bool, seam: Box<dyn Seam>) -> Self {
+        let home = Home { count: AtomicUsize::new(1), roster: Roster::new(), local, seam };
+        HomeRef(NonNull::from(Box::leak(Box::new(home))))
+    }
+
+    /// As `clone`, without touching the shared count if this is the thread of a worker of that home.
+    #[inline]
+    pub(crate) fn share(&self) -> HomeRef {
+        if context::take_spare(self) { HomeRef(self.0) } else { self.clone() }
+    }
+
+    /// As `drop`, for what [`share`](Self::share) gave.
+    #[inline]
+    pub(crate) fn give_back(self) {
+        if context::keep_spare(&self) {
+            let _kept = ManuallyDrop::new(self);
+        }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *const Home {
+        self.0.as_ptr()
+    }
+
+    pub(crate) fn is(&self, other: &HomeRef) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Deref for HomeRef {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        // SAFETY: alive by the count.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for HomeRef {
+    fn clone(&self) -> Self {
+        self.retain(1);
+        HomeRef(self.0)
+    }
+}
+
+impl Drop for HomeRef {
+    fn drop(&mut self) {
+        if self.count.fetch_sub(1, Ordering::Release) == 1 {
+            fence(Ordering::Acquire);
+            // SAFETY: that was the last count; from `Box::leak`.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::Instant;
 use crate::prim::{Arc, Counter, Mutex};
 use crate::task::cell::{Birth, allocate};
 use crate::task::header::{FiberId, Task};
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::seam::{Seam, TimerKey};
 use crate::task::state::State;
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Worker {
 
 /// An executor whose fibers run when a thread of the model calls [`run_one`](Self::run_one).
 #[derive(Clone)]
-pub struct Executor(Arc<Home>);
+pub struct Executor(HomeRef);
 
 impl std::fmt::Debug for Executor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -107,7 +107,7 @@ impl Default for Executor {
 impl Executor {
     /// An executor without fibers.
     pub fn new() -> Self {
-        Executor(Arc::new(Home::new(false, Box::new(Queue(Mutex::new(Some(VecDeque::new())))))))
+        Executor(HomeRef::new(false, Box::new(Queue(Mutex::new(Some(VecDeque::new()))))))
     }
 
     fn queue(&self) -> &Queue {

@@ -2,9 +2,9 @@
 
 use std::task::{Context, Poll};
 
-use crate::prim::Arc;
 use crate::task::error::discard;
 use crate::task::header::Task;
+use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
 use crate::task::state::{By, Cancel, Finish, Seize, Start};
 use crate::task::{budget, context, join, waker};
@@ -22,7 +22,7 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
         return Ok(());
     }
     // The count goes away in the call, maybe as the last: the home has to outlive it.
-    let home = Arc::clone(&task.home);
+    let home = HomeRef::clone(&task.home);
     home.seam.inject(task)
 }
 

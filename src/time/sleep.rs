@@ -10,8 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::fiber::default_home;
-use crate::prim::Arc;
-use crate::task::home::Home;
+use crate::task::home::HomeRef;
 use crate::task::seam::TimerKey;
 use crate::task::{context, thread};
 use crate::time::now;
@@ -54,7 +53,7 @@ pub struct Sleep {
     span: Option<Duration>,
     /// The clock that `deadline` is of.
     clock: usize,
-    timer: Option<(Arc<Home>, TimerKey)>,
+    timer: Option<(HomeRef, TimerKey)>,
 }
 
 impl Sleep {
@@ -89,8 +88,8 @@ impl Sleep {
     }
 
     /// Makes `deadline` one of `home`'s clock.
-    fn move_to(&mut self, home: &Arc<Home>) {
-        if self.timer.as_ref().is_some_and(|(owner, _)| Arc::ptr_eq(owner, home)) {
+    fn move_to(&mut self, home: &HomeRef) {
+        if self.timer.as_ref().is_some_and(|(owner, _)| owner.is(home)) {
             return;
         }
         let clock = home.seam.clock_id();
