@@ -73,7 +73,7 @@ pub fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// CPU time that this process has used so far.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is to writable memory of the right type.
     let status = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };

@@ -94,10 +94,14 @@ impl<'a, T> SendFuture<'a, T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+    #[inline]
     #[track_caller]
-    pub fn wait(self) -> Result<(), SendError<T>> {
+    pub fn wait(mut self) -> Result<(), SendError<T>> {
         may_block("send");
-        self.block_on(None).map_err(|error| SendError(error.into_inner()))
+        match self.operation.quick_if_fresh() {
+            Some(sent) => sent,
+            None => self.block_on(None).map_err(|error| SendError(error.into_inner())),
+        }
     }
 
     /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
@@ -150,10 +154,14 @@ impl<'a, T> RecvFuture<'a, T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+    #[inline]
     #[track_caller]
     pub fn wait(mut self) -> Result<T, RecvError> {
         may_block("recv");
-        self.operation.block_on(None).expect("without a deadline it waits until it is done")
+        match self.operation.quick_if_fresh() {
+            Some(received) => received,
+            None => self.operation.block_on(None).expect("without a deadline it waits until it is done"),
+        }
     }
 
     /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for

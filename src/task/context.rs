@@ -289,24 +289,27 @@ pub(crate) fn enter_block_on() -> Blocking {
 /// # Panics
 ///
 /// Inside a fiber of a cord, whose only thread it would stop.
+#[inline]
 #[track_caller]
 pub(crate) fn may_block(what: &str) {
-    let place = Location::caller();
-    match with_task(|task| task.home.local) {
-        None => {}
-        Some(true) => panic!(
+    if frame().fiber.is_some() {
+        blocks(what, Location::caller());
+    }
+}
+
+#[cold]
+fn blocks(what: &str, place: &'static Location<'static>) {
+    with_task(|task| {
+        assert!(
+            !task.home.local,
             "`{what}` at {place} blocks the thread of a cord, and with it all fibers of that cord; `.await` the \
              async form instead, or move the blocking call into `leno::fiber::unblock(|| …).await`"
-        ),
-        Some(false) => {
-            if cfg!(debug_assertions) {
-                warn::blocking_call(what, place);
-            }
-            with_task(|task| {
-                if let Some(worker) = worker_of(&task.home) {
-                    task.home.seam.blocks(worker);
-                }
-            });
+        );
+        if cfg!(debug_assertions) {
+            warn::blocking_call(what, place);
         }
-    }
+        if let Some(worker) = worker_of(&task.home) {
+            task.home.seam.blocks(worker);
+        }
+    });
 }

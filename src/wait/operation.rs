@@ -242,12 +242,10 @@ impl<B: Branch> Operation<B> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if self.at == FRESH {
-            if let Some(output) = self.quick() {
-                return Poll::Ready(output);
-            }
+        match self.quick_if_fresh() {
+            Some(output) => Poll::Ready(output),
+            None => self.poll_slowly(cx),
         }
-        self.poll_slowly(cx)
     }
 
     #[inline(never)]
@@ -357,6 +355,12 @@ impl<B: Branch> Operation<B> {
         let output = self.branch.quick()?;
         self.at = OVER;
         Some(output)
+    }
+
+    /// One try, on the shortest way, unless it has waited.
+    #[inline(always)]
+    pub(crate) fn quick_if_fresh(&mut self) -> Option<B::Output> {
+        if self.at == FRESH { self.quick() } else { None }
     }
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.

@@ -1,0 +1,220 @@
+//! A runtime's workers: who runs what, what waits behind a long poll, and how they end. The polls that do not end in these
+//! tests block on something of std's, of which leno knows nothing; what they wait for has to be run by another worker.
+
+mod fiber_support;
+
+use fiber_support::{Drops, SeqCst, in_time};
+use leno::fiber::{self, Cord, Runtime, yield_now};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+fn runtime(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).build().unwrap()
+}
+
+#[test]
+fn what_waits_behind_a_long_poll_is_run_by_others() {
+    // F10
+    in_time(|| {
+        for workers in [2, 3] {
+            let runtime = runtime(workers);
+            for children in [1, 2, 3, 300] {
+                let parent = runtime.spawn(async move {
+                    let (done, all) = mpsc::channel();
+                    for _ in 0..children {
+                        let done = done.clone();
+                        drop(leno::spawn(async move { done.send(()).unwrap() }));
+                    }
+                    // The worker is stuck here; the children stand in its slot and its ring.
+                    (0..children).for_each(|_| all.recv().unwrap());
+                });
+                parent.wait().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn timers_of_a_stuck_worker_are_fired_by_others() {
+    // F10
+    in_time(|| {
+        let runtime = runtime(2);
+        let stuck = runtime.spawn(async {
+            let (done, slept) = mpsc::channel();
+            let sleeper = leno::spawn(async move {
+                leno::sleep(Duration::from_millis(5)).await;
+                done.send(()).unwrap();
+            });
+            // Its timer is set on this worker, most of the time.
+            yield_now().await;
+            slept.recv().unwrap();
+            sleeper.await.unwrap();
+        });
+        stuck.wait().unwrap();
+    });
+}
+
+#[test]
+fn two_that_wake_each_other_starve_nobody() {
+    // F10
+    in_time(|| {
+        let runtime = runtime(1);
+        let (to, from) = (leno::rendezvous::<()>(), leno::rendezvous::<()>());
+        let over = Arc::new(AtomicBool::new(false));
+        let (ping, pong) = ((to.0, from.1), (to.1, from.0));
+        let stop = over.clone();
+        let first = runtime.spawn(async move {
+            while !stop.load(SeqCst) {
+                ping.0.send(()).await.unwrap();
+                ping.1.recv().await.unwrap();
+            }
+        });
+        let second = runtime.spawn(async move {
+            while pong.0.recv().await.is_ok() {
+                if pong.1.send(()).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let third = runtime.spawn(async move {
+            for _ in 0..100 {
+                yield_now().await;
+            }
+            over.store(true, SeqCst);
+        });
+        third.wait().unwrap();
+        first.wait().unwrap();
+        second.wait().unwrap();
+    });
+}
+
+#[test]
+fn fibers_that_only_yield_do_not_keep_a_runtime_from_ending() {
+    // F7
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let drops = Drops::default();
+            for _ in 0..4 {
+                let probe = drops.probe();
+                drop(runtime.spawn(async move {
+                    let _probe = probe;
+                    loop {
+                        yield_now().await;
+                    }
+                }));
+            }
+            runtime.spawn(yield_now()).wait().unwrap();
+            drop(runtime);
+            assert_eq!(drops.count(), 4);
+        }
+    });
+}
+
+#[test]
+fn a_runtime_ends_what_a_stuck_worker_waits_for() {
+    // F7: the end of the children, which nobody runs, is what frees the worker that is to be joined.
+    in_time(|| {
+        for workers in [2, 3] {
+            let runtime = runtime(workers);
+            let (began, begun) = mpsc::channel();
+            drop(runtime.spawn(async move {
+                let (kept, gone) = mpsc::channel::<()>();
+                for _ in 0..3 {
+                    let kept = kept.clone();
+                    drop(leno::spawn(async move {
+                        std::future::pending::<()>().await;
+                        drop(kept);
+                    }));
+                }
+                drop(kept);
+                began.send(()).unwrap();
+                assert!(gone.recv().is_err(), "all senders are dropped, none has sent");
+            }));
+            begun.recv().unwrap();
+            drop(runtime);
+        }
+    });
+}
+
+#[test]
+fn a_cord_inside_a_fiber_of_a_runtime_takes_its_place_and_gives_it_back() {
+    // What is woken meanwhile, on either, is run; afterwards spawns go to the runtime again.
+    in_time(|| {
+        let runtime = runtime(1);
+        let count = Arc::new(AtomicUsize::new(0));
+        let seen = count.clone();
+        let outer = runtime.spawn(async move {
+            let (outbox, inbox) = leno::unbounded::<usize>();
+            let waiting = {
+                let seen = seen.clone();
+                leno::spawn(async move {
+                    while let Ok(n) = inbox.recv().await {
+                        seen.fetch_add(n, SeqCst);
+                    }
+                })
+            };
+            yield_now().await;
+            let here = fiber::current().id();
+            let inner = Cord::new().block_on(async {
+                // Wakes a fiber of the runtime, whose only worker is this thread.
+                outbox.send(1).await.unwrap();
+                let local = fiber::spawn_local(async { 40 });
+                yield_now().await;
+                outbox.send(1).await.unwrap();
+                local.await.unwrap()
+            });
+            assert_eq!(fiber::current().id(), here);
+            drop(outbox);
+            waiting.await.unwrap();
+            inner + leno::spawn(async { 2 }).await.unwrap()
+        });
+        assert_eq!(outer.wait().unwrap(), 42);
+        assert_eq!(count.load(SeqCst), 2);
+    });
+}
+
+#[test]
+fn a_blocking_call_of_lenos_hands_the_queue_on() {
+    // C25
+    in_time(|| {
+        let runtime = runtime(2);
+        let parent = runtime.spawn(async {
+            let children: Vec<_> = (0..10).map(|n| leno::spawn(async move { n })).collect();
+            children.into_iter().map(|child| child.wait().unwrap()).sum::<i32>()
+        });
+        assert_eq!(parent.wait().unwrap(), 45);
+    });
+}
+
+#[test]
+fn many_ready_fibers_overflow_in_order() {
+    // F9: one worker of several, whose ring has no room for all; each runs once.
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let ran = Arc::new(AtomicUsize::new(0));
+            let count = ran.clone();
+            runtime.block_on(async move {
+                leno::spawn(async move {
+                    let all: Vec<_> = (0..5_000)
+                        .map(|_| {
+                            let count = count.clone();
+                            leno::spawn(async move {
+                                yield_now().await;
+                                count.fetch_add(1, SeqCst);
+                            })
+                        })
+                        .collect();
+                    for fiber in all {
+                        fiber.await.unwrap();
+                    }
+                })
+                .await
+                .unwrap();
+            });
+            assert_eq!(ran.load(SeqCst), 5_000);
+        }
+    });
+}
