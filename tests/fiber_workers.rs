@@ -5,8 +5,10 @@ mod fiber_support;
 
 use fiber_support::{Drops, SeqCst, in_time};
 use leno::fiber::{self, Cord, Runtime, yield_now};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 fn runtime(workers: usize) -> Runtime {
@@ -217,4 +219,159 @@ fn many_ready_fibers_overflow_in_order() {
             assert_eq!(ran.load(SeqCst), 5_000);
         }
     });
+}
+
+#[test]
+fn timers_that_come_and_go_leave_the_next_one_watched() {
+    // F9: each earlier timer has the sleeper look again, and is gone by then; the last one must not be forgotten.
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            for _ in 0..30 {
+                runtime.block_on(async {
+                    for limit in [30, 25, 20, 15, 10] {
+                        let limit = Duration::from_millis(limit);
+                        leno::timeout(limit, yield_now()).await.unwrap();
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                    leno::sleep(Duration::from_millis(35)).await;
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn two_long_polls_in_a_row_are_both_found() {
+    // F10: the sleeper that has taken the first child runs into a long poll itself, and makes nothing ready.
+    in_time(|| {
+        for workers in [3, 4] {
+            let runtime = runtime(workers);
+            for _ in 0..10 {
+                let parent = runtime.spawn(async {
+                    let there = Arc::new(Barrier::new(3));
+                    for _ in 0..2 {
+                        let there = there.clone();
+                        drop(leno::spawn(async move { there.wait() }));
+                    }
+                    there.wait();
+                });
+                parent.wait().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_runtime_that_goes_frees_workers_that_wait_for_its_fibers() {
+    // F7: the end of one fiber has a second one wake a third, on its own worker, and wait for that.
+    struct AtEnd<F: FnMut()>(F);
+    impl<F: FnMut()> Drop for AtEnd<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    in_time(|| {
+        let runtime = runtime(2);
+        let ((go, went), (began, begun)) = (mpsc::channel(), mpsc::channel());
+        let (woke, woken) = mpsc::channel();
+        drop(runtime.spawn(async move {
+            let _end = AtEnd(move || {
+                go.send(()).unwrap();
+                woken.recv().unwrap();
+            });
+            std::future::pending::<()>().await;
+        }));
+        let third = runtime.spawn(fiber::park());
+        let second = runtime.spawn(async move {
+            began.send(()).unwrap();
+            went.recv().unwrap();
+            third.fiber().unpark();
+            woke.send(()).unwrap();
+            let _ended = third.wait();
+        });
+        begun.recv().unwrap();
+        drop(runtime);
+        second.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_runtime_dropped_in_its_own_fiber_ends_what_that_worker_has_made_ready() {
+    // F7
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let (give, take) = mpsc::channel::<Runtime>();
+            let inside = runtime.spawn(async move {
+                let mine = take.recv().unwrap();
+                let other = leno::spawn(std::future::pending::<()>());
+                drop(mine);
+                other.wait().unwrap_err().is_cancelled()
+            });
+            let waiting = inside.fiber();
+            give.send(runtime).unwrap();
+            let _: Result<bool, _> = inside.wait();
+            drop(waiting);
+        }
+    });
+}
+
+#[test]
+fn block_on_in_a_fiber_leaves_nothing_in_its_workers_queue() {
+    // C25: the other worker is busy all the time, and keeps no watch.
+    in_time(|| {
+        let runtime = Arc::new(runtime(2));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (inner, stopped) = (runtime.clone(), stop.clone());
+        let busy = runtime.spawn(async move {
+            while !stopped.load(SeqCst) {
+                yield_now().await;
+            }
+        });
+        let outer =
+            runtime.spawn(async move { inner.block_on(async { leno::spawn(async { 5 }).await.unwrap() }) });
+        assert_eq!(outer.wait().unwrap(), 5);
+        stop.store(true, SeqCst);
+        busy.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_cord_keeps_the_order_of_wake_ups_from_elsewhere() {
+    // F14
+    let cord = Cord::new();
+    let (log, (go, went), (woke, woken)) =
+        (Rc::new(RefCell::new(Vec::new())), mpsc::channel(), mpsc::channel());
+    let other = std::thread::spawn(move || {
+        let first: fiber::FiberRef = went.recv().unwrap();
+        first.unpark();
+        woke.send(()).unwrap();
+    });
+    let parked = |name| {
+        let log = log.clone();
+        cord.spawn_local(async move {
+            fiber::park().await;
+            log.borrow_mut().push(name);
+        })
+    };
+    let (first, second) = (parked("first"), parked("second"));
+    cord.block_on(async {
+        yield_now().await;
+        go.send(first.fiber()).unwrap();
+        woken.recv().unwrap();
+        second.fiber().unpark();
+        first.await.unwrap();
+        second.await.unwrap();
+    });
+    assert_eq!(*log.borrow(), ["first", "second"]);
+    other.join().unwrap();
+}
+
+#[test]
+fn too_many_workers_are_an_error() {
+    for workers in [0, 65_536] {
+        let error = Runtime::builder().workers(workers).build().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    }
 }

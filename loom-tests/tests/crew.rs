@@ -139,8 +139,8 @@ fn blocks_before_it_waits() {
     });
 }
 
-/// Three workers, two of which wait for what was made ready in the poll before: the watch has to go on after the one who
-/// had it has found something. `crew_hands_no_watch_on`.
+/// Three workers, two of which wait for the third: the first one has made both others ready. The watch has to go on after
+/// the one who had it has found something. `crew_hands_no_watch_on`.
 #[test]
 fn watch_is_handed_on() {
     model_with(1, || {
@@ -150,17 +150,51 @@ fn watch_is_handed_on() {
                 let (crew, ran) = (crew.clone(), ran.clone());
                 thread::spawn(move || {
                     let number = crew.next(i).unwrap();
-                    if number < 3 {
-                        crew.push_next(i, number + 1);
-                        ran.wait_for(number + 1);
+                    if number == 1 {
+                        crew.push_next(i, 3);
+                        crew.push_next(i, 2);
                     }
-                    ran.add(number);
+                    if number < 3 {
+                        ran.wait_for(3);
+                    } else {
+                        ran.add(3);
+                    }
                 })
             })
             .collect();
         crew.inject(1);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
-        assert_eq!(ran.all(), [1, 2, 3]);
+    });
+}
+
+/// A sleeper that was given the watch finds that all sleep again, and sleeps without an end: it has no watch then, and the next
+/// long poll needs one. `crew_keeps_the_watchs_name`.
+#[test]
+fn watch_ends_with_what_was_watched() {
+    model_with(1, || {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        let workers: Vec<_> = (0..2)
+            .map(|i| {
+                let (crew, ran) = (crew.clone(), ran.clone());
+                thread::spawn(move || {
+                    work(&crew, i, &ran, |number| {
+                        if number % 2 == 1 {
+                            crew.push_next(i, number + 1);
+                        }
+                        if number == 3 {
+                            ran.wait_for(4);
+                        }
+                    });
+                })
+            })
+            .collect();
+        crew.inject(1);
+        ran.wait_for(2);
+        crew.inject(3);
+        ran.wait_for(3);
+        assert_eq!(crew.close(), []);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(ran.all(), [1, 2, 3, 4]);
     });
 }
 

@@ -73,17 +73,13 @@ fn a_wake_of_a_scheduled_fiber_publishes() {
         let value = loom::sync::Arc::new(AtomicBool::new(false));
         let stash = Stash::default();
         let (seen, keep) = (value.clone(), stash.clone());
-        let mut polls = 0;
         let mut handle = executor.spawn(poll_fn(move |cx| {
-            polls += 1;
-            if polls == 1 {
-                keep.put(cx.waker());
-                cx.waker().wake_by_ref();
-            }
+            keep.put(cx.waker());
             if seen.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
         }));
         assert!(executor.run_one());
         let waker = stash.take();
+        waker.wake_by_ref();
         let other = thread::spawn(move || {
             value.store(true, Ordering::Relaxed);
             waker.wake_by_ref();

@@ -6,6 +6,9 @@ use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::wait::{Attempt, Branch, By, NodeRef, Primitive, Waiter, abandon_send};
 
+/// With so many to be sent or received at once each costs little of what the first one costs.
+const SEVERAL: usize = 4;
+
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
     shared: SharedRef<T>,
@@ -104,6 +107,11 @@ impl<T> Branch for Send<T> {
         self.shared().is_buffer_of_several()
     }
 
+    fn comes_more(&self) -> bool {
+        let shared = self.shared();
+        shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
+    }
+
     fn meets(&self) -> bool {
         self.shared().is_rendezvous()
     }
@@ -154,6 +162,10 @@ impl<T> Branch for Recv<T> {
 
     fn comes_soon(&self) -> bool {
         self.shared().is_buffer_of_several()
+    }
+
+    fn comes_more(&self) -> bool {
+        self.shared().len() >= SEVERAL
     }
 
     fn meets(&self) -> bool {

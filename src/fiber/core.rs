@@ -96,7 +96,7 @@ impl Core {
     }
 
     /// Stops the executor: nobody is admitted, nobody is run. Its threads end after the poll that is under way. What was
-    /// injected is ended here, and what a worker keeps waiting.
+    /// injected is ended here.
     ///
     /// # Safety
     ///
@@ -110,7 +110,12 @@ impl Core {
         }
         core.crew.timers.close();
         registry::remove(home);
-        while let Some(task) = core.crew.steal_left() {
+    }
+
+    /// Ends what the workers of a stopped runtime keep waiting, but for a lone worker's, which nobody can take from it. After
+    /// `end_all`: from then on nobody is idle, so that no more entries are made.
+    pub(crate) fn end_waiting(home: &Home) {
+        while let Some(task) = Core::of(home).crew.steal_left() {
             // SAFETY: not a cord, which is a crew of one and has nothing to steal.
             unsafe { run::end_entry(task) };
         }
@@ -161,8 +166,12 @@ impl Seam for Core {
     }
 
     fn blocks(&self, worker: NonNull<()>) {
-        // SAFETY: as in `schedule`.
-        unsafe { self.crew.blocks(seat(worker)) };
+        // SAFETY: as in `schedule`. A cord's gives nothing back.
+        unsafe {
+            for refused in self.crew.blocks(seat(worker)) {
+                run::end_entry(refused);
+            }
+        }
     }
 
     fn now(&self) -> Instant {

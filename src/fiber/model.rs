@@ -67,7 +67,8 @@ impl Crew {
     /// Worker `i` is about to block.
     pub fn blocks(&self, i: usize) {
         // SAFETY: the model's threads are the workers.
-        unsafe { self.0.blocks(self.0.worker(i)) };
+        let refused = unsafe { self.0.blocks(self.0.worker(i)) };
+        assert!(refused.is_empty(), "no scenario blocks after the end");
     }
 
     /// Ends it; gives what was injected.
@@ -125,7 +126,7 @@ impl Ring {
 
     /// A thief's, who owns `mine`.
     pub fn steal_into(&self, mine: &Ring) -> Option<usize> {
-        self.0.steal_into(&mine.0).map(|number| number.0)
+        self.0.steal_into(&mine.0, true).map(|number| number.0)
     }
 
     /// A thief's.

@@ -160,12 +160,14 @@ impl<T: Entry> Ring<T> {
         }
     }
 
-    /// Thief: takes the older half into its own ring, which is empty, but for one, which it gives. A lone one stays.
-    pub(crate) fn steal_into(&self, mine: &Ring<T>) -> Option<T> {
+    /// Thief: takes the older half into its own ring, which is empty, but for one, which it gives. A lone one stays, unless
+    /// `lone` says otherwise.
+    pub(crate) fn steal_into(&self, mine: &Ring<T>, lone: bool) -> Option<T> {
         let tail = mine.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Acquire);
         loop {
-            let take = self.tail.load(Ordering::Acquire).saturating_sub(head) / 2;
+            let there = self.tail.load(Ordering::Acquire).saturating_sub(head);
+            let take = if lone { there.div_ceil(2) } else { there / 2 };
             if take == 0 {
                 return None;
             }
@@ -274,14 +276,14 @@ mod tests {
     fn a_thief_takes_the_older_half() {
         let (ring, mine) = (Ring::new(RUN_SLOTS), Ring::new(RUN_SLOTS));
         (1..=5).for_each(|i| assert!(ring.push(Number(i)).is_ok()));
-        assert_eq!(ring.steal_into(&mine).map(|number| number.0), Some(2));
+        assert_eq!(ring.steal_into(&mine, false).map(|number| number.0), Some(2));
         assert_eq!(mine.pop().map(|number| number.0), Some(1));
         assert_eq!((ring.len(), mine.len()), (3, 0));
-        assert_eq!(ring.steal_into(&mine).map(|number| number.0), Some(3));
+        assert_eq!(ring.steal_into(&mine, false).map(|number| number.0), Some(3));
         assert!(ring.put_next(Number(8)).is_none());
         assert_eq!(ring.put_next(Number(9)).map(|number| number.0), Some(8));
-        assert_eq!(ring.steal_into(&mine).map(|number| number.0), Some(4));
-        assert!(ring.steal_into(&mine).is_none(), "a lone one stays");
+        assert_eq!(ring.steal_into(&mine, false).map(|number| number.0), Some(4));
+        assert!(ring.steal_into(&mine, false).is_none(), "a lone one stays");
         assert_eq!(ring.steal_one().map(|number| number.0), Some(5));
         assert_eq!(ring.steal_one().map(|number| number.0), Some(9));
         assert!(ring.steal_one().is_none());

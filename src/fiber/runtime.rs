@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crate::fiber::core::{Core, PanicHook};
+use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
@@ -83,6 +84,7 @@ impl Runtime {
     /// one of its own fibers, that fiber is one that cannot end in time.
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
         self.home.roster.close();
+        context::hand_over();
         self.home.roster.wait_empty(Instant::now().checked_add(grace));
         self.home.roster.snapshot().iter().map(FiberRef::new).collect()
     }
@@ -90,13 +92,20 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // SAFETY: not a cord.
-        unsafe { Core::stop(&self.home) };
-        // SAFETY: not a cord. Before the threads are joined: one of them may wait for what ends here.
-        unsafe { Core::end_all(&self.home) };
+        context::hand_over();
         let me = thread::current().id();
-        let inside = self.workers.iter().any(|worker| worker.thread().id() == me);
-        if !inside {
+        let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
+        // Before the threads are joined: one of them may wait for what ends here.
+        // SAFETY: not a cord; and inside, this thread is that worker.
+        unsafe {
+            Core::stop(&self.home);
+            Core::end_all(&self.home);
+            Core::end_waiting(&self.home);
+            if let Some(index) = inside {
+                Core::end_queue(&self.home, index);
+            }
+        }
+        if inside.is_none() {
             for worker in self.workers.drain(..) {
                 // A worker doesn't panic; if it did, its fibers are ended below all the same.
                 let _ = worker.join();
@@ -156,12 +165,13 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// If a thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers at all, or a
-    /// name that contains a zero byte.
+    /// If a thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers at all or more
+    /// than 65,535, or a name that contains a zero byte.
     pub fn build(self) -> io::Result<Runtime> {
         let workers = self.workers.unwrap_or_else(thread::parallelism);
-        if workers == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a runtime needs at least one worker"));
+        if !(1..=MOST_WORKERS).contains(&workers) {
+            let message = format!("a runtime has 1 to {MOST_WORKERS} workers, not {workers}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         check_name(&self.name)?;
         let home = Core::open(Some(workers), self.clock, self.on_panic);
@@ -214,6 +224,7 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
+    let _aside = context::stand_aside();
     let main = Main::start(home, &Place::Gate, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {

@@ -148,6 +148,31 @@ impl Drop for Driving<'_> {
     }
 }
 
+/// Takes its seat again when dropped.
+#[must_use]
+pub(crate) struct Aside(Seat);
+
+/// For a call that blocks: until it returns, this thread wakes fibers as if from elsewhere, since nobody runs what is in
+/// its own queue.
+pub(crate) fn stand_aside() -> Aside {
+    Aside(HERE.try_with(|here| here.seat.replace(NOWHERE)).unwrap_or(NOWHERE))
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = HERE.try_with(|here| here.seat.set(self.0));
+    }
+}
+
+/// To be called before a call that blocks this thread: if it drives an executor, others get what is ready on it.
+pub(crate) fn hand_over() {
+    let seat = HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE);
+    if let Some(worker) = NonNull::new(seat.worker.cast_mut()) {
+        // SAFETY: the guard of the seat borrows the home, and is further up this thread's stack.
+        unsafe { &*seat.home }.seam.blocks(worker);
+    }
+}
+
 /// How many counts of its home a worker gets at once; it keeps up to twice as many.
 const STOCK: usize = 64;
 
@@ -308,8 +333,6 @@ fn blocks(what: &str, place: &'static Location<'static>) {
         if cfg!(debug_assertions) {
             warn::blocking_call(what, place);
         }
-        if let Some(worker) = worker_of(&task.home) {
-            task.home.seam.blocks(worker);
-        }
     });
+    hand_over();
 }

@@ -216,8 +216,8 @@ impl Task {
 
     /// Hands a fiber that was woken to its executor. The count is the queue's.
     ///
-    /// If the executor has ended, it seizes and ends the fiber, or has done so: this drops the count. (An entry that
-    /// owns the fiber is only made by a worker, whose own queue takes it.)
+    /// If the executor has ended, it seizes and ends the fiber, or has done so: this drops the count. (An entry that owns
+    /// its fiber is made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
     pub(crate) fn schedule(self) {
         drop((self.vtable.schedule)(self));
     }

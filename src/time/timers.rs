@@ -110,6 +110,12 @@ impl Timers {
         self.inner.lock().pending.first_key_value().map(|(key, _)| key.at)
     }
 
+    /// Whether there is one that is not due yet.
+    pub(crate) fn has_later(&self) -> bool {
+        let last = self.inner.lock().pending.last_key_value().map(|(key, _)| key.at);
+        last.is_some_and(|at| at > self.clock.now())
+    }
+
     /// Wakes all that are due, in order. A waker that panics doesn't keep the others from theirs.
     #[inline]
     pub(crate) fn fire(&self) {

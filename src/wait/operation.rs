@@ -86,6 +86,11 @@ pub(crate) trait Branch {
         false
     }
 
+    /// Whether several more of its kind could happen at once.
+    fn comes_more(&self) -> bool {
+        false
+    }
+
     /// Whether both sides can wait where it does.
     fn meets(&self) -> bool {
         false
@@ -536,7 +541,8 @@ impl<B: Branch> Operation<B> {
                 return Some(output);
             }
             if self.branch.comes_soon() {
-                if let Some(output) = thread::glance(deadline, || self.quick()) {
+                let more = |this: &Self| this.branch.comes_more();
+                if let Some(output) = thread::glance(deadline, self, Self::quick, more) {
                     return Some(output);
                 }
             }

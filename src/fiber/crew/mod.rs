@@ -26,15 +26,17 @@
 //! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there is more:
 //!    pushers may have relied on the search.
 //! 3. Who parks looks at `inject` after it has been counted as parked.
-//! 4. Who takes a fiber and leaves two or more in its ring, which have stood there for long, wakes one, if nobody searches.
-//!    Searchers take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short
-//!    polls stay together; and a lone one is left to its worker: it is next, and moving it costs more than waiting.)
+//! 4. Who takes a fiber and leaves some in its ring which have stood there for long wakes one, if nobody searches. Searchers
+//!    take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short polls stay
+//!    together; and a lone one is left to its worker, unless the slot keeps it waiting: it is next, and moving it costs
+//!    more than waiting.)
 //! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps and somebody
 //!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended since
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
 //!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
-//! 6. A leno call that blocks its worker hands the worker's queue over first ([`Crew::blocks`]).
+//! 6. A leno call that blocks its worker hands the worker's queue over first ([`Crew::blocks`]), and what it wakes while it
+//!    blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)).
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
@@ -73,6 +75,8 @@ use crate::time::timers::Timers;
 const SEARCHING: usize = 1;
 /// One in its upper half.
 const PARKED: usize = 1 << 16;
+/// `idle` counts so many.
+pub(crate) const MOST_WORKERS: usize = PARKED - 1;
 
 /// In the lowest bit of `injected`, whose rest is the queue's length.
 const CLOSED: usize = 1;
@@ -105,7 +109,7 @@ pub(crate) struct Crew<T> {
 impl<T: Entry> Crew<T> {
     /// `strict`: first in, first out; for one worker.
     pub(crate) fn new(workers: usize, strict: bool, timers: Timers) -> Self {
-        assert!(workers < PARKED && (workers == 1 || !strict));
+        debug_assert!(workers <= MOST_WORKERS && (workers == 1 || !strict));
         Crew {
             workers: (0..workers).map(|index| CachePadded::new(Worker::new(index, workers))).collect(),
             strict,
@@ -163,6 +167,11 @@ impl<T: Entry> Crew<T> {
     #[inline]
     pub(crate) unsafe fn push_last(&self, worker: &Worker<T>, task: T) {
         if self.is_alone() {
+            // ORDERING: Relaxed: what came before whatever made this one ready is seen.
+            if self.strict && self.injected.load(Ordering::Relaxed) > CLOSED {
+                // SAFETY: by contract.
+                unsafe { self.fetch(worker) };
+            }
             // SAFETY: by contract; nothing foreign is called.
             return unsafe { worker.own(|own| own.queue.push_back(task)) };
         }
@@ -252,6 +261,9 @@ impl<T: Entry> Crew<T> {
         // ORDERING: Relaxed: written by this thread only.
         let turn = worker.turn.load(Ordering::Relaxed) + 1;
         worker.turn.store(turn, Ordering::Relaxed);
+        if turn % LOOK_EVERY == 0 && !self.timers.clock.is_virtual() {
+            self.timers.fire();
+        }
         // ORDERING: Relaxed: who must see a change looks again when it parks.
         let injected = self.injected.load(Ordering::Relaxed);
         if injected != 0 {
@@ -266,14 +278,12 @@ impl<T: Entry> Crew<T> {
                 }
             }
         }
-        if turn % LOOK_EVERY == 0 && !self.timers.clock.is_virtual() {
-            self.timers.fire();
-        }
         // SAFETY: by contract.
         if let Some(task) = unsafe { self.take(worker) } {
-            if worker.ring.len() > 1 {
+            let left = worker.ring.len();
+            if left > 0 {
                 // SAFETY: by contract.
-                unsafe { self.look_for_help(worker) };
+                unsafe { self.look_for_help(worker, left) };
             }
             return Some(task);
         }
@@ -287,13 +297,18 @@ impl<T: Entry> Crew<T> {
     ///
     /// As for `next`.
     #[inline]
-    unsafe fn look_for_help(&self, worker: &Worker<T>) {
+    unsafe fn look_for_help(&self, worker: &Worker<T>, left: usize) {
         if needs_searcher(self.idle.load(Ordering::Relaxed)) {
             // SAFETY: by contract; nothing foreign is called.
-            let late = unsafe { worker.own(|own| own.mark.is_late(&worker.ring)) };
-            if late {
-                worker.late.store(true, Ordering::Relaxed);
-                self.wake_one();
+            let late = unsafe {
+                // A lone one comes next, but for those from the slot.
+                worker.own(|own| if left > 1 || own.streak > 0 { own.mark.look(&worker.ring) } else { None })
+            };
+            if let Some(late) = late {
+                worker.late.store(late, Ordering::Relaxed);
+                if late {
+                    self.wake_one();
+                }
             }
         }
     }
@@ -328,6 +343,21 @@ impl<T: Entry> Crew<T> {
         worker.ring.pop()
     }
 
+    /// Of a strict crew: moves what was injected behind the own queue.
+    ///
+    /// # Safety
+    ///
+    /// As for `next`.
+    #[cold]
+    unsafe fn fetch(&self, worker: &Worker<T>) {
+        let mut inject = self.inject.lock();
+        // ORDERING: Relaxed: written under this lock.
+        let injected = self.injected.load(Ordering::Relaxed);
+        self.injected.store(injected & CLOSED, Ordering::Relaxed);
+        // SAFETY: by contract; nothing foreign is called.
+        unsafe { worker.own(|own| own.queue.extend(inject.drain(..))) };
+    }
+
     /// From `inject`: a worker of several takes one, and its share of the rest if its ring is empty; a strict one
     /// puts all of it behind its own queue, and takes from that.
     ///
@@ -336,19 +366,18 @@ impl<T: Entry> Crew<T> {
     /// As for `next`.
     #[cold]
     unsafe fn take_injected(&self, worker: &Worker<T>) -> Option<T> {
+        if self.strict {
+            // SAFETY: by contract.
+            return unsafe {
+                self.fetch(worker);
+                self.take(worker)
+            };
+        }
         let mut inject = self.inject.lock();
         // ORDERING: Relaxed: written under this lock.
         let injected = self.injected.load(Ordering::Relaxed);
         if injected & CLOSED != 0 {
             return None;
-        }
-        if self.strict {
-            self.injected.store(0, Ordering::Relaxed);
-            // SAFETY: by contract; nothing foreign is called.
-            unsafe { worker.own(|own| own.queue.extend(inject.drain(..))) };
-            drop(inject);
-            // SAFETY: by contract.
-            return unsafe { self.take(worker) };
         }
         let first = inject.pop_front()?;
         let mut taken = 1;
@@ -365,6 +394,10 @@ impl<T: Entry> Crew<T> {
             *inject = VecDeque::new();
         }
         self.injected.store(injected - taken * ONE, Ordering::Relaxed);
+        drop(inject);
+        if taken > 1 {
+            self.leave_watched();
+        }
         Some(first)
     }
 
@@ -377,11 +410,14 @@ impl<T: Entry> Crew<T> {
     unsafe fn search(&self, worker: &Worker<T>) -> Option<T> {
         let mut searching = false;
         loop {
-            if !self.timers.clock.is_virtual() {
-                self.timers.fire();
-            }
             // SAFETY: by contract.
             let mut found = unsafe { self.take(worker).or_else(|| self.take_injected(worker)) };
+            if found.is_none() && !self.timers.clock.is_virtual() {
+                // What it wakes comes behind what was ready before.
+                self.timers.fire();
+                // SAFETY: by contract.
+                found = unsafe { self.take(worker) };
+            }
             if found.is_none()
                 && !searching
                 && 2 * (self.idle.load(Ordering::Relaxed) % PARKED) < self.workers.len()
@@ -442,8 +478,9 @@ impl<T: Entry> Crew<T> {
                 let since_the_start =
                     unsafe { worker.own(|own| victim.ring.head() < own.seen[victim.index]) };
                 // ORDERING: Relaxed: a hint.
-                if (since_the_start && spent >= LATE) || victim.late.load(Ordering::Relaxed) {
-                    if let Some(task) = victim.ring.steal_into(&worker.ring) {
+                let late = victim.late.load(Ordering::Relaxed);
+                if late || (since_the_start && spent >= LATE) {
+                    if let Some(task) = victim.ring.steal_into(&worker.ring, late) {
                         victim.late.store(false, Ordering::Relaxed);
                         return Some(task);
                     }
@@ -469,24 +506,24 @@ impl<T: Entry> Crew<T> {
         self.injected.load(Ordering::Acquire) != 0
     }
 
-    /// The worker's thread is about to block: the others get what is in its queue.
+    /// The worker's thread is about to block: the others get what is in its queue. What is given back the caller ends:
+    /// the crew has ended.
     ///
     /// # Safety
     ///
     /// As for `next`.
-    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) {
+    #[must_use]
+    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Vec<T> {
         let mut left = Vec::new();
+        if self.strict {
+            // There are no others, and the order would be lost.
+            return left;
+        }
         // SAFETY: by contract.
         while let Some(task) = unsafe { self.take(worker) } {
             left.push(task);
         }
-        if left.is_empty() {
-            return;
-        }
-        if let Err(refused) = self.inject_all(left) {
-            // SAFETY: by contract; nothing foreign is called.
-            unsafe { worker.own(|own| own.queue.extend(refused)) };
-        }
+        if left.is_empty() { left } else { self.inject_all(left).err().unwrap_or_default() }
     }
 
     // The end.

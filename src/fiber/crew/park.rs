@@ -5,7 +5,8 @@
 //!
 //! **Time.** The watcher's sleep also ends at the next deadline, and so does that of the last one to park: who parks with
 //! an earlier end than the watcher's takes the watch over. Who sets a timer that is the first one now takes the lock
-//! afterwards, and has the watcher look again: it sees the timer, or is woken. Workers at work look every few turns. On a
+//! afterwards, and has the watcher look again: it sees the timer, or is woken. (A worker that sets one looks itself, every few
+//! turns and before it sleeps; in a poll that goes on and on, the watcher sees it at its next look.) On a
 //! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
 //! the clock on to it.
 
@@ -21,6 +22,7 @@ const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis
 
 const BUG_PARKS_UNCHECKED: bool = cfg!(leno_bug = "crew_parks_unchecked");
 const BUG_DORMANT: bool = cfg!(leno_bug = "crew_stays_dormant");
+const BUG_KEEPS_NAME: bool = cfg!(leno_bug = "crew_keeps_the_watchs_name");
 const BUG_WATCH_ENDS: bool = cfg!(leno_bug = "crew_hands_no_watch_on");
 
 /// Who is asleep.
@@ -113,8 +115,9 @@ impl<T: Entry> Crew<T> {
             !sleepers.asleep.is_empty() && !sleepers.watch.as_ref().is_some_and(|watch| watch.looks);
         self.dormant.store(unwatched, Ordering::Relaxed);
         // Where all slept, only the one that rises now can push, and it sees the mark. Otherwise another one may
-        // have pushed already; and timers cannot wait for a push.
-        if was_watcher && unwatched && (!all || self.timers.next().is_some()) && !BUG_WATCH_ENDS {
+        // have pushed already; and timers that are not due yet cannot wait for a push.
+        let later = !self.timers.clock.is_virtual() && self.timers.has_later();
+        if was_watcher && unwatched && (!all || later) && !BUG_WATCH_ENDS {
             if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
                 self.workers[heir].bell.notify_one();
             }
@@ -156,11 +159,17 @@ impl<T: Entry> Crew<T> {
                     return None;
                 }
             };
-            let is_earlier = |than: &Watch| until.is_some_and(|at| than.until.is_none_or(|than| at < than));
-            let watches = until.is_some()
-                && sleepers.watch.as_ref().is_none_or(|watch| watch.worker == me || is_earlier(watch));
+            // What it has kept so far is over: it may sleep without an end from here on.
+            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me) && !BUG_KEEPS_NAME {
+                sleepers.watch = None;
+            }
+            let looks = !all && !self.is_alone();
+            let is_better = |than: &Watch| {
+                (looks && !than.looks) || until.is_some_and(|at| than.until.is_none_or(|than| at < than))
+            };
+            let watches = until.is_some() && sleepers.watch.as_ref().is_none_or(is_better);
             if watches {
-                sleepers.watch = Some(Watch { worker: me, until, looks: !all && !self.is_alone() });
+                sleepers.watch = Some(Watch { worker: me, until, looks });
                 self.dormant.store(false, Ordering::Relaxed);
             }
             sleepers = worker.bell.wait_until(&self.sleepers, sleepers, until.filter(|_| watches));
@@ -170,9 +179,6 @@ impl<T: Entry> Crew<T> {
             if !watches || !is_late(until) {
                 // Somebody has it look anew.
                 continue;
-            }
-            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me) {
-                sleepers.watch = None;
             }
             if !self.timers.clock.is_virtual() && is_late(self.timers.next()) {
                 self.rise(&mut sleepers, me);

@@ -104,23 +104,23 @@ pub(super) struct Mark {
 impl Mark {
     const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1 };
 
-    /// Whether it is long by now. To be asked at each turn that leaves something there.
-    pub(super) fn is_late<T: Entry>(&mut self, ring: &Ring<T>) -> bool {
+    /// Whether it is long by now; `None`: nothing new. To be asked at each turn that leaves something there.
+    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>) -> Option<bool> {
         self.looks += 1;
         let Some(since) = self.since else {
             if self.looks >= self.pause {
                 *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, pause: self.pause };
             }
-            return false;
+            return None;
         };
         if ring.head() >= self.at {
             *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
-            return false;
+            return Some(false);
         }
         let late = (self.looks <= 4 || self.looks % 8 == 0) && since.elapsed() >= LATE;
         if late {
             *self = Mark::NONE;
         }
-        late
+        late.then_some(true)
     }
 }

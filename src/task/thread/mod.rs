@@ -30,6 +30,7 @@ pub(crate) fn block_on<F: Future + ?Sized>(
     mut future: Pin<&mut F>,
     deadline: Option<Instant>,
 ) -> Option<F::Output> {
+    let _aside = context::stand_aside();
     let parker = parker::current();
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);

@@ -44,6 +44,9 @@ const MARGIN: Duration = Duration::from_millis(10);
 /// What a thread has learnt.
 struct Patience {
     waits: Cell<u32>,
+    glances: Cell<u32>,
+    /// At the last long first pause there was more than one at the end of it.
+    streams: Cell<bool>,
     spins: Cell<u32>,
     yields: Cell<u32>,
     /// No yields until then.
@@ -53,6 +56,8 @@ struct Patience {
 prim::thread_local! {
     static PATIENCE: Patience = Patience {
         waits: Cell::new(0),
+        glances: Cell::new(0),
+        streams: Cell::new(false),
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
         banned: Cell::new(None),
@@ -62,18 +67,26 @@ prim::thread_local! {
 /// Looks a few times before a wait begins at all, where values pass through a buffer of several: a peer at work makes
 /// what is wanted soon, and a waiter costs it more than a value does. First pauses, then yields, unless yields have been
 /// lost to third parties lately. (With one slot this has cost more than it brought.)
-pub(crate) fn glance<R>(deadline: Option<Instant>, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+///
+/// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
+/// core on its own. So now and then the first pause is a long one, and as long as that finds `more`, all of them are.
+pub(crate) fn glance<L, R>(
+    deadline: Option<Instant>,
+    looker: &mut L,
+    look: impl Fn(&mut L) -> Option<R>,
+    more: impl Fn(&L) -> bool,
+) -> Option<R> {
     if prim::MODEL || is_late(deadline) {
         return None;
     }
-    for burst in 0..BURSTS {
-        (0..1 << burst).for_each(|_| prim::spin_loop());
-        let found = look();
-        if found.is_some() {
-            return found;
-        }
-    }
-    PATIENCE.try_with(|patience| patience.let_others_run(deadline, GLANCES, look)).ok().flatten()
+    PATIENCE
+        .try_with(|patience| {
+            patience
+                .glance(looker, &look, more)
+                .or_else(|| patience.let_others_run(deadline, GLANCES, || look(looker)))
+        })
+        .ok()
+        .flatten()
 }
 
 /// Looks around for a moment, for what a peer on another core is about to be through with, if that has paid lately. Ever more
@@ -108,6 +121,28 @@ pub(super) fn wait<R>(
 }
 
 impl Patience {
+    fn glance<L, R>(
+        &self,
+        looker: &mut L,
+        look: impl Fn(&mut L) -> Option<R>,
+        more: impl Fn(&L) -> bool,
+    ) -> Option<R> {
+        self.glances.set(self.glances.get().wrapping_add(1));
+        let is_long = self.streams.get() || self.glances.get() % PROBE == 0;
+        for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..BURSTS } {
+            (0..1 << burst).for_each(|_| prim::spin_loop());
+            let found = look(looker);
+            if found.is_some() {
+                if is_long {
+                    self.streams.set(more(looker));
+                }
+                return found;
+            }
+        }
+        self.streams.set(false);
+        None
+    }
+
     fn look_around<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
         if is_late(deadline) {
             return None;
