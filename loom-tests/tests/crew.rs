@@ -64,6 +64,24 @@ fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
     }
 }
 
+/// A crew of so many, with a thread for each that lives `life`, while `outside` goes on.
+fn with_workers(
+    workers: usize,
+    life: impl Fn(&Crew, usize, &Ran) + Copy + Send + Sync + 'static,
+    outside: impl FnOnce(&Crew, &Ran),
+) -> Vec<usize> {
+    let (crew, ran) = (Arc::new(Crew::new(workers)), Arc::new(Ran::default()));
+    let threads: Vec<_> = (0..workers)
+        .map(|i| {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || life(&crew, i, &ran))
+        })
+        .collect();
+    outside(&crew, &ran);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    ran.all()
+}
+
 /// The worker may be on its way to sleep. `crew_injects_without_fence`, `crew_parks_unchecked`.
 #[test]
 fn inject_against_park() {
@@ -82,18 +100,15 @@ fn inject_against_park() {
 #[test]
 fn two_injected_reach_two_workers() {
     model(|| {
-        let crew = Arc::new(Crew::new(2));
-        let workers: Vec<_> = (0..2)
-            .map(|i| {
-                let crew = crew.clone();
-                thread::spawn(move || crew.next(i))
-            })
-            .collect();
-        crew.inject(1);
-        crew.inject(2);
-        let mut got: Vec<_> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
-        got.sort();
-        assert_eq!(got, [Some(1), Some(2)]);
+        let ran = with_workers(
+            2,
+            |crew, i, ran| ran.add(crew.next(i).unwrap()),
+            |crew, _| {
+                crew.inject(1);
+                crew.inject(2);
+            },
+        );
+        assert_eq!(ran, [1, 2]);
     });
 }
 
@@ -101,22 +116,19 @@ fn two_injected_reach_two_workers() {
 /// does: the watcher has to find it, or is needed no more. Each worker runs one.
 fn long_poll(push: fn(&Crew, usize)) {
     model(move || {
-        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
-        let workers: Vec<_> = (0..2)
-            .map(|i| {
-                let (crew, ran) = (crew.clone(), ran.clone());
-                thread::spawn(move || {
-                    if crew.next(i) == Some(1) {
-                        push(&crew, i);
-                        ran.wait_for(2);
-                    } else {
-                        ran.add(2);
-                    }
-                })
-            })
-            .collect();
-        crew.inject(1);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let ran = with_workers(
+            2,
+            move |crew, i, ran| {
+                if crew.next(i) == Some(1) {
+                    push(crew, i);
+                    ran.wait_for(2);
+                } else {
+                    ran.add(2);
+                }
+            },
+            |crew, _| assert!(crew.inject(1)),
+        );
+        assert_eq!(ran, [2]);
     });
 }
 
@@ -144,26 +156,23 @@ fn blocks_before_it_waits() {
 #[test]
 fn watch_is_handed_on() {
     model_with(1, || {
-        let (crew, ran) = (Arc::new(Crew::new(3)), Arc::new(Ran::default()));
-        let workers: Vec<_> = (0..3)
-            .map(|i| {
-                let (crew, ran) = (crew.clone(), ran.clone());
-                thread::spawn(move || {
-                    let number = crew.next(i).unwrap();
-                    if number == 1 {
-                        crew.push_next(i, 3);
-                        crew.push_next(i, 2);
-                    }
-                    if number < 3 {
-                        ran.wait_for(3);
-                    } else {
-                        ran.add(3);
-                    }
-                })
-            })
-            .collect();
-        crew.inject(1);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let ran = with_workers(
+            3,
+            |crew, i, ran| {
+                let number = crew.next(i).unwrap();
+                if number == 1 {
+                    crew.push_next(i, 3);
+                    crew.push_next(i, 2);
+                }
+                if number < 3 {
+                    ran.wait_for(3);
+                } else {
+                    ran.add(3);
+                }
+            },
+            |crew, _| assert!(crew.inject(1)),
+        );
+        assert_eq!(ran, [3]);
     });
 }
 
@@ -172,29 +181,24 @@ fn watch_is_handed_on() {
 #[test]
 fn watch_ends_with_what_was_watched() {
     model_with(1, || {
-        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
-        let workers: Vec<_> = (0..2)
-            .map(|i| {
-                let (crew, ran) = (crew.clone(), ran.clone());
-                thread::spawn(move || {
-                    work(&crew, i, &ran, |number| {
-                        if number % 2 == 1 {
-                            crew.push_next(i, number + 1);
-                        }
-                        if number == 3 {
-                            ran.wait_for(4);
-                        }
-                    });
-                })
-            })
-            .collect();
-        crew.inject(1);
-        ran.wait_for(2);
-        crew.inject(3);
-        ran.wait_for(3);
-        assert_eq!(crew.close(), []);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
-        assert_eq!(ran.all(), [1, 2, 3, 4]);
+        let life = |crew: &Crew, i, ran: &Ran| {
+            work(crew, i, ran, |number| {
+                if number % 2 == 1 {
+                    crew.push_next(i, number + 1);
+                }
+                if number == 3 {
+                    ran.wait_for(4);
+                }
+            });
+        };
+        let ran = with_workers(2, life, |crew, ran| {
+            crew.inject(1);
+            ran.wait_for(2);
+            crew.inject(3);
+            ran.wait_for(3);
+            assert_eq!(crew.close(), []);
+        });
+        assert_eq!(ran, [1, 2, 3, 4]);
     });
 }
 
@@ -231,7 +235,7 @@ fn close_against_inject_and_park() {
 /// A ring overflows while another worker searches.
 #[test]
 fn overflow_against_a_searcher() {
-    model(|| {
+    model_with(1, || {
         let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
         let other = {
             let (crew, ran) = (crew.clone(), ran.clone());
@@ -292,35 +296,32 @@ impl Cells {
     }
 }
 
+/// A thread that steals into a ring of its own, and empties that; how many it got.
+fn thief(ring: &Arc<Ring>, cells: &Arc<Cells>) -> thread::JoinHandle<usize> {
+    let (ring, cells) = (ring.clone(), cells.clone());
+    thread::spawn(move || {
+        let mine = Ring::default();
+        let stolen = ring.steal_into(&mine).into_iter().chain(std::iter::from_fn(|| mine.pop()));
+        stolen.map(|number| cells.take(number)).count()
+    })
+}
+
+/// Takes what is left in the owner's ring; how many.
+fn empty(ring: &Ring, cells: &Cells) -> usize {
+    std::iter::from_fn(|| ring.pop()).map(|number| cells.take(number)).count()
+}
+
 /// The owner pushes and pops, a thief steals. `ring_push_relaxed`, `ring_pop_stores`.
 #[test]
 fn push_and_pop_against_a_thief() {
     model(|| {
         let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
-        let thief = {
-            let (ring, cells) = (ring.clone(), cells.clone());
-            thread::spawn(move || {
-                let mine = Ring::default();
-                let mut got = ring.steal_into(&mine);
-                let mut count = 0;
-                while let Some(number) = got {
-                    cells.take(number);
-                    count += 1;
-                    got = mine.pop();
-                }
-                count
-            })
-        };
+        let thief = thief(&ring, &cells);
         for number in 1..=4 {
             cells.write(number);
             assert!(ring.push(number));
         }
-        let mut count = 0;
-        while let Some(number) = ring.pop() {
-            cells.take(number);
-            count += 1;
-        }
-        assert_eq!(count + thief.join().unwrap(), 4);
+        assert_eq!(empty(&ring, &cells) + thief.join().unwrap(), 4);
     });
 }
 
@@ -333,28 +334,10 @@ fn overflow_against_a_thief() {
             cells.write(number);
             assert!(ring.push(number));
         }
-        let thief = {
-            let (ring, cells) = (ring.clone(), cells.clone());
-            thread::spawn(move || {
-                let mine = Ring::default();
-                let mut got = ring.steal_into(&mine);
-                let mut count = 0;
-                while let Some(number) = got {
-                    cells.take(number);
-                    count += 1;
-                    got = mine.pop();
-                }
-                count
-            })
-        };
+        let thief = thief(&ring, &cells);
         let half = ring.take_half();
-        let mut count = half.len();
-        half.into_iter().for_each(|number| cells.take(number));
-        while let Some(number) = ring.pop() {
-            cells.take(number);
-            count += 1;
-        }
-        assert_eq!(count + thief.join().unwrap(), 4);
+        half.iter().for_each(|number| cells.take(*number));
+        assert_eq!(half.len() + empty(&ring, &cells) + thief.join().unwrap(), 4);
     });
 }
 

@@ -1,25 +1,10 @@
 //! What models of the crew and of its rings need. For `loom-tests` only.
 
-use std::ptr::{self, NonNull};
-
 use crate::fiber::crew;
-use crate::fiber::ring::{self, Entry};
+use crate::fiber::ring::{self, Number};
 use crate::prim::RUN_SLOTS;
 use crate::time::Clock;
 use crate::time::timers::Timers;
-
-/// What stands for a fiber: a number, not zero.
-struct Number(usize);
-
-impl Entry for Number {
-    fn into_raw(self) -> NonNull<()> {
-        NonNull::new(ptr::without_provenance_mut(self.0)).expect("not zero")
-    }
-
-    unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        Number(raw.as_ptr().addr())
-    }
-}
 
 /// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
 pub struct Crew(crew::Crew<Number>);

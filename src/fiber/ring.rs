@@ -238,21 +238,24 @@ impl<T: Entry> Ring<T> {
     }
 }
 
+/// What tests and models put into queues for a fiber: a number, not zero.
+#[cfg(any(test, leno_loom, leno_shuttle))]
+pub(super) struct Number(pub(super) usize);
+
+#[cfg(any(test, leno_loom, leno_shuttle))]
+impl Entry for Number {
+    fn into_raw(self) -> NonNull<()> {
+        NonNull::new(ptr::without_provenance_mut(self.0)).expect("not zero")
+    }
+
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Number(raw.as_ptr().addr())
+    }
+}
+
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
     use super::*;
-
-    struct Number(usize);
-
-    impl Entry for Number {
-        fn into_raw(self) -> NonNull<()> {
-            NonNull::new(ptr::without_provenance_mut(self.0)).expect("not zero")
-        }
-
-        unsafe fn from_raw(raw: NonNull<()>) -> Self {
-            Number(raw.as_ptr().addr())
-        }
-    }
 
     #[test]
     fn first_in_first_out_until_it_is_full() {

@@ -86,6 +86,7 @@ const ONE: usize = 2;
 const LOOK_EVERY: u64 = 61;
 /// So long a worker that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
+
 const BUG_FORGETS_LAST_SEARCH: bool = cfg!(leno_bug = "crew_forgets_last_search");
 const BUG_NO_FENCE: bool = cfg!(leno_bug = "crew_injects_without_fence");
 const BUG_CLOSES_LATE: bool = cfg!(leno_bug = "crew_accepts_after_close");
