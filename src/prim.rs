@@ -11,7 +11,7 @@
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes the lock and a deadline, which in models comes at once |
 //! | `is_late` | whether a deadline has come |
-//! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `yield_now`, `parallelism`, `Thread` |
+//! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `sleep`, `yield_now`, `parallelism`, `Thread` |
 //! | `Handle` | whom to unpark; changed and read under a lock of std's |
 //! | `OnceLock`, `Counter` | process-wide things that models do not reach: std's everywhere |
 //! | `spin_loop` | a pause in a bounded spin |

@@ -118,6 +118,10 @@ pub(crate) mod thread {
         2
     }
 
+    pub(crate) fn sleep(_: std::time::Duration) {
+        yield_now();
+    }
+
     pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
         match deadline {
             None => loom::thread::park(),
