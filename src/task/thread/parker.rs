@@ -113,8 +113,14 @@ impl Parker {
             return Some(Seen(woken));
         }
         // ORDERING: Relaxed, as the `fetch_sub` below acquires.
+        let mut parked = false;
         while self.state.load(Ordering::Relaxed) == asleep && !is_late(deadline) {
             thread::park_until(deadline);
+            parked = true;
+        }
+        if parked && !prim::MODEL {
+            // The token that ended it may have been the user's as well: tokens do not add up. One too many is allowed.
+            self.thread.unpark();
         }
         // ORDERING: Acquire pairs with the Release in `wake`, that of an earlier wake too, as all changes are
         // read-modify-writes.
