@@ -34,6 +34,16 @@ impl Drop for Once {
     }
 }
 
+/// Is never ready; leaves its waker, and counts its drop.
+fn pending(stash: &Stash, drops: &Arc<AtomicUsize>) -> impl Future<Output = ()> + Send + use<> {
+    let (keep, once) = (stash.clone(), Once(drops.clone()));
+    poll_fn(move |cx| {
+        let _ = &once;
+        keep.put(cx.waker());
+        Poll::Pending
+    })
+}
+
 /// A foreign waker.
 struct Flag(AtomicBool);
 
@@ -295,12 +305,7 @@ fn the_end_races_a_poll_and_a_wake() {
         let executor = Executor::new();
         let drops = Arc::new(AtomicUsize::new(0));
         let stash = Stash::default();
-        let (keep, once) = (stash.clone(), Once(drops.clone()));
-        let handle = executor.spawn(poll_fn(move |cx| {
-            let _ = &once;
-            keep.put(cx.waker());
-            Poll::<()>::Pending
-        }));
+        let handle = executor.spawn(pending(&stash, &drops));
         executor.run_one();
         let waker = stash.take();
         let worker = executor.clone();
@@ -414,12 +419,7 @@ fn the_end(ready: bool) {
         let (executor, worker) = (Executor::new(), Worker::default());
         let drops = Arc::new(AtomicUsize::new(0));
         let stash = Stash::default();
-        let (keep, once) = (stash.clone(), Once(drops.clone()));
-        let handle = executor.spawn(poll_fn(move |cx| {
-            let _ = &once;
-            keep.put(cx.waker());
-            Poll::<()>::Pending
-        }));
+        let handle = executor.spawn(pending(&stash, &drops));
         executor.drive(&worker, || {
             executor.run_one();
             if ready {
@@ -463,11 +463,7 @@ fn the_end_races_an_entry_in_hand() {
     model(|| {
         let executor = Executor::new();
         let drops = Arc::new(AtomicUsize::new(0));
-        let once = Once(drops.clone());
-        let handle = executor.spawn(poll_fn(move |_| {
-            let _ = &once;
-            Poll::<()>::Pending
-        }));
+        let handle = executor.spawn(pending(&Stash::default(), &drops));
         executor.run_one();
         handle.reference().unpark();
         let end = {

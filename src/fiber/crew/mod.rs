@@ -200,7 +200,7 @@ impl<T: Entry> Crew<T> {
                 }
             }
         }
-        if let Err(refused) = self.inject_all(older) {
+        if let Err(refused) = self.inject_all(older.into_iter()) {
             // It has ended: this worker ends them as it leaves.
             // SAFETY: by contract; nothing foreign is called.
             unsafe { worker.own(|own| own.queue.extend(refused)) };
@@ -213,41 +213,29 @@ impl<T: Entry> Crew<T> {
     ///
     /// The crew has ended: gives it back.
     pub(crate) fn inject(&self, task: T) -> Result<(), T> {
+        let refused = |mut task: std::iter::Once<T>| task.next().expect("what is refused is not taken");
+        self.inject_all(std::iter::once(task)).map_err(refused)
+    }
+
+    /// As [`inject`](Self::inject), for several.
+    fn inject_all<I: ExactSizeIterator<Item = T>>(&self, tasks: I) -> Result<(), I> {
         {
             let mut inject = self.inject.lock();
             // ORDERING: Relaxed: written under this lock.
             let injected = self.injected.load(Ordering::Relaxed);
             if injected & CLOSED != 0 && !BUG_CLOSES_LATE {
-                return Err(task);
-            }
-            inject.push_back(task);
-            // ORDERING: Relaxed: who sees it takes the lock; who must see it: the fence below.
-            self.injected.store(injected + ONE, Ordering::Relaxed);
-        }
-        self.relied_on();
-        Ok(())
-    }
-
-    fn inject_all(&self, tasks: Vec<T>) -> Result<(), Vec<T>> {
-        {
-            let mut inject = self.inject.lock();
-            let injected = self.injected.load(Ordering::Relaxed);
-            if injected & CLOSED != 0 {
                 return Err(tasks);
             }
+            // ORDERING: Relaxed: who sees it takes the lock; who must see it: the fence below.
             self.injected.store(injected + ONE * tasks.len(), Ordering::Relaxed);
             inject.extend(tasks);
         }
-        self.relied_on();
-        Ok(())
-    }
-
-    /// Something was pushed that any worker may take.
-    fn relied_on(&self) {
+        // Others rely on it from here on.
         if !BUG_NO_FENCE {
             fence(Ordering::SeqCst);
         }
         self.wake_one();
+        Ok(())
     }
 
     // What is taken.
@@ -524,7 +512,10 @@ impl<T: Entry> Crew<T> {
         while let Some(task) = unsafe { self.take(worker) } {
             left.push(task);
         }
-        if left.is_empty() { left } else { self.inject_all(left).err().unwrap_or_default() }
+        if left.is_empty() {
+            return left;
+        }
+        self.inject_all(left.into_iter()).err().map(Iterator::collect).unwrap_or_default()
     }
 
     // The end.
