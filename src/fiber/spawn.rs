@@ -6,9 +6,11 @@ use std::panic::Location;
 
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
-use crate::prim::Counter;
+use crate::prim::{Arc, Counter};
 use crate::task::cell::{Birth, allocate};
 use crate::task::context;
+use crate::task::extras::Extras;
+use crate::task::group::Group;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
@@ -88,7 +90,7 @@ where
     let at = Location::caller();
     context::with_home(default_home, |home| {
         home.seam.busy();
-        let plan = Plan { home, name: None, root: false, at };
+        let plan = Plan { home, at, builder: Builder::new() };
         // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
         let handle = unsafe {
             plan.start(future, |task| {
@@ -113,6 +115,7 @@ where
 pub struct Builder {
     name: Option<Box<str>>,
     root: bool,
+    group: Option<Arc<Group>>,
 }
 
 impl Builder {
@@ -132,6 +135,18 @@ impl Builder {
     pub fn root(mut self) -> Self {
         self.root = true;
         self
+    }
+
+    /// Makes it a member of a group.
+    pub(crate) fn group(mut self, group: &Arc<Group>) -> Self {
+        self.group = Some(Arc::clone(group));
+        self
+    }
+
+    /// What it has beside its header.
+    fn extras(self) -> Option<Box<Extras>> {
+        let Builder { name, group, root: _ } = self;
+        (name.is_some() || group.is_some()).then(|| Box::new(Extras { name, group, ..Extras::default() }))
     }
 
     /// Starts it as [`spawn`] does.
@@ -156,7 +171,7 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let plan = Plan { home, name: self.name, root: self.root, at };
+        let plan = Plan { home, at, builder: self };
         // SAFETY: the future is `Send`.
         unsafe { plan.start(future, run::schedule) }
     }
@@ -197,7 +212,7 @@ impl Builder {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let plan = Plan { home, name: self.name, root: self.root, at };
+        let plan = Plan { home, at, builder: self };
         // SAFETY: by contract.
         unsafe { plan.start(future, run::schedule) }
     }
@@ -210,21 +225,22 @@ impl Builder {
         F::Output: Send + 'static,
     {
         let home = context::home().unwrap_or_else(default_home);
-        let birth = Birth { home: &home, id: next_id(), at: Location::caller(), name: self.name };
+        let root = self.root;
+        let extras = self.extras();
+        let birth = Birth { home: &home, id: next_id(), at: Location::caller(), extras };
         // SAFETY: the future is `Send`.
         let header = unsafe { allocate(birth, State::prepared(), future) };
         // SAFETY: the roster's count, and the handle's.
         let (listing, handle) = unsafe { (Task::from_raw(header), JoinHandle::new(Task::from_raw(header))) };
-        Prepared { parts: Some((listing, handle)), root: self.root }
+        Prepared { parts: Some((listing, handle)), root }
     }
 }
 
 /// A fiber that is about to be made.
 struct Plan<'a> {
     home: &'a HomeRef,
-    name: Option<Box<str>>,
-    root: bool,
     at: &'static Location<'static>,
+    builder: Builder,
 }
 
 impl Plan<'_> {
@@ -238,9 +254,14 @@ impl Plan<'_> {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let Plan { home, name, root, at } = self;
+        let Plan { home, at, builder } = self;
+        let (root, group) = (builder.root, builder.group.clone());
+        let extras = builder.extras();
+        if let Some(group) = &group {
+            group.enter();
+        }
         // SAFETY: by contract.
-        let header = unsafe { allocate(Birth { home, id: next_id(), at, name }, State::spawned(), future) };
+        let header = unsafe { allocate(Birth { home, id: next_id(), at, extras }, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made.
         let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
         // SAFETY: the third, and the only handle.
@@ -254,6 +275,9 @@ impl Plan<'_> {
             }
             // SAFETY: not listed; this thread may drop the future by contract.
             Admission::Closed => unsafe { run::end_unlisted(&queued) },
+        }
+        if let Some(group) = group {
+            group.add(handle.task());
         }
         handle
     }

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 
 use crate::prim::UnsafeCell;
 use crate::task::error::{JoinError, Outcome, Payload, discard};
+use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Header, Task, Vtable};
 use crate::task::home::HomeRef;
 use crate::task::run;
@@ -33,7 +34,7 @@ pub(crate) struct Birth<'a> {
     pub(crate) home: &'a HomeRef,
     pub(crate) id: FiberId,
     pub(crate) at: &'static Location<'static>,
-    pub(crate) name: Option<Box<str>>,
+    pub(crate) extras: Option<Box<Extras>>,
 }
 
 /// Makes a fiber with as many counts as `state` says, which are the caller's.
@@ -48,9 +49,9 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let Birth { home, id, at, name } = birth;
+    let Birth { home, id, at, extras } = birth;
     let cell = Box::new(Cell {
-        header: Header::new(state, &Kind::<F>::VTABLE, home.share(), id, at, name),
+        header: Header::new(state, &Kind::<F>::VTABLE, home.share(), id, at, extras),
         stage: UnsafeCell::new(Stage { future: ManuallyDrop::new(future) }),
     });
     // SAFETY: not null. The pointer is derived from the whole box (`header.rs`, invariant 2).
@@ -94,7 +95,7 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
         Err(payload) => Err(JoinError::panicked(payload)),
     };
     // SAFETY: as above.
-    unsafe { settle(stage, outcome) };
+    unsafe { settle::<F>(header, outcome) };
     Poll::Ready(())
 }
 
@@ -103,15 +104,17 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
 /// As `Vtable::cancel` says: the caller is the running thread.
 unsafe fn cancel<F: Future>(header: NonNull<Header>) {
     // SAFETY: a fiber of this vtable, running on this thread.
-    unsafe { settle(stage::<F>(header), Err(JoinError::cancelled())) };
+    unsafe { settle::<F>(header, Err(JoinError::cancelled())) };
 }
 
 /// Drops the future and stores the outcome: the first panic wins, and any panic over a value or a cancel.
 ///
 /// # Safety
 ///
-/// The caller is the running thread, and does this once.
-unsafe fn settle<F: Future>(stage: &UnsafeCell<Stage<F>>, mut outcome: Outcome<F::Output>) {
+/// A fiber of this `F`. The caller is the running thread, and does this once.
+unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Output>) {
+    // SAFETY: by contract.
+    let stage = unsafe { stage::<F>(header) };
     let dropped = panic::catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the future is there and ours alone, and is not touched again.
         stage.with_mut(|stage| unsafe { ManuallyDrop::drop(&mut (*stage).future) });
@@ -120,6 +123,13 @@ unsafe fn settle<F: Future>(stage: &UnsafeCell<Stage<F>>, mut outcome: Outcome<F
         match &outcome {
             Err(first) if first.is_panic() => discard(payload),
             _ => discard(std::mem::replace(&mut outcome, Err(JoinError::panicked(payload)))),
+        }
+    }
+    if let Some(payload) = outcome.as_ref().err().and_then(JoinError::payload) {
+        // SAFETY: the running thread has a count; it stays there.
+        let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
+        if let Some(group) = task.group() {
+            group.panics(&task, payload);
         }
     }
     // SAFETY: ours alone; there is nothing to drop in its place.
@@ -157,8 +167,14 @@ unsafe fn drop_outcome<F: Future>(task: &Task) {
     }
 }
 
-/// A panic that nobody joins goes to the executor's hook, which may panic as well: nobody is told of that.
+/// A panic that nobody joins goes to the fiber's group, or to the executor's hook, which may panic as well: nobody is told
+/// of that.
 fn report(task: &Task, payload: Payload) {
+    let kept = match task.group() {
+        Some(group) => group.keep(task, payload),
+        None => Some(payload),
+    };
+    let Some(payload) = kept else { return };
     let told = panic::catch_unwind(AssertUnwindSafe(|| task.home.seam.report_panic(task, &*payload)));
     discard(told);
     discard(payload);

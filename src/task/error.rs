@@ -58,6 +58,13 @@ impl JoinError {
         }
     }
 
+    pub(crate) fn payload(&self) -> Option<&(dyn Any + Send)> {
+        match &self.0 {
+            Repr::Panicked(Opaque(payload)) => Some(&**payload),
+            Repr::Cancelled | Repr::SelfJoin => None,
+        }
+    }
+
     /// Whether the fiber was cancelled: by [`cancel`](crate::fiber::JoinHandle::cancel), with its parent, or
     /// with its runtime.
     pub fn is_cancelled(&self) -> bool {

@@ -18,8 +18,10 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
-use crate::prim::{AtomicPtr, Life, Mutex, Ordering, UnsafeCell};
+use crate::prim::{AtomicPtr, Life, Ordering, UnsafeCell};
 use crate::task::context;
+use crate::task::extras::Extras;
+use crate::task::group::Group;
 use crate::task::home::HomeRef;
 use crate::task::roster::Links;
 use crate::task::state::{By, Cancel, State, Wake};
@@ -70,14 +72,6 @@ pub(crate) struct Vtable {
     pub(crate) free: unsafe fn(NonNull<Header>),
 }
 
-/// What few fibers have, allocated when first needed.
-#[derive(Default)]
-pub(crate) struct Extras {
-    name: Option<Box<str>>,
-    /// Who polls the fiber's park, where that isn't the fiber's own waker (see `fiber/park.rs`).
-    parked: Mutex<Option<Waker>>,
-}
-
 /// The common part of all fibers.
 #[repr(C)]
 pub(crate) struct Header {
@@ -106,12 +100,9 @@ impl Header {
         home: HomeRef,
         id: FiberId,
         spawned_at: &'static Location<'static>,
-        name: Option<Box<str>>,
+        extras: Option<Box<Extras>>,
     ) -> Self {
-        let extras = match name {
-            None => ptr::null_mut(),
-            Some(_) => Box::into_raw(Box::new(Extras { name, ..Extras::default() })),
-        };
+        let extras = extras.map_or(ptr::null_mut(), Box::into_raw);
         Header {
             state,
             vtable,
@@ -125,13 +116,13 @@ impl Header {
         }
     }
 
-    fn extras(&self) -> Option<&Extras> {
+    pub(crate) fn extras(&self) -> Option<&Extras> {
         // ORDERING: Acquire pairs with the exchange in `extras_or_new`.
         // SAFETY: the pointer is null or from `Box::into_raw`, set once, and freed with the header.
         unsafe { self.extras.load(Ordering::Acquire).as_ref() }
     }
 
-    fn extras_or_new(&self) -> &Extras {
+    pub(crate) fn extras_or_new(&self) -> &Extras {
         if let Some(extras) = self.extras() {
             return extras;
         }
@@ -151,6 +142,11 @@ impl Header {
 
     pub(crate) fn name(&self) -> Option<&str> {
         self.extras()?.name.as_deref()
+    }
+
+    /// The group that it is a member of.
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.extras()?.group.as_deref()
     }
 
     /// Keeps `waker` for the next unpark; gives back the one kept before.

@@ -24,6 +24,8 @@ pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod context;
 pub(crate) mod error;
+pub(crate) mod extras;
+pub(crate) mod group;
 pub(crate) mod header;
 pub(crate) mod home;
 pub(crate) mod join;

@@ -121,7 +121,8 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let birth = Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), name: None };
+        let birth =
+            Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras: None };
         // SAFETY: the future is `Send`.
         let header = unsafe { allocate(birth, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made.

@@ -158,4 +158,7 @@ pub(crate) fn finish(task: &Task, listed: bool) {
         // SAFETY: we completed it, and found the waker published.
         context::behind(|| unsafe { join::wake_joiner(task) });
     }
+    if let Some(group) = task.group() {
+        context::behind(|| group.ended(task));
+    }
 }
