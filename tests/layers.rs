@@ -1,11 +1,11 @@
 //! The layers of the crate: what a module may use. Imports go down only.
 //!
 //! ```text
-//!   prim < task < wait < { time, fiber, channel, sync } < select < lib
+//!   prim < task < wait < { channel, sync, { time, fiber } } < select < lib
 //! ```
 //!
-//! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; `channel` and `sync`
-//! use neither, nor each other. Comments do not count, so that docs may link upwards; macros are read as they
+//! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; a cancel token of
+//! `fiber` is a `channel` that closes. `channel` and `sync` use neither, nor each other. Comments do not count, so that docs may link upwards; macros are read as they
 //! stand, so `$crate::` counts.
 
 use std::fs;
@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("task", &["prim"]),
     ("wait", &["prim", "task"]),
     ("time", &["prim", "task", "fiber"]),
-    ("fiber", &["prim", "task", "time"]),
+    ("fiber", &["prim", "task", "time", "channel"]),
     ("channel", &["prim", "task", "wait"]),
     ("sync", &["prim", "task", "wait"]),
     ("select", &["prim", "task", "wait", "time", "channel", "sync"]),

@@ -41,7 +41,9 @@ mod park;
 mod registry;
 mod ring;
 mod runtime;
+mod scope;
 mod spawn;
+mod token;
 mod yield_now;
 
 pub use crate::task::error::{Elapsed, JoinError};
@@ -54,7 +56,9 @@ pub use fiber_ref::{FiberRef, current, find, try_current};
 pub use join::{JoinHandle, JoinTimeout};
 pub use park::{Park, ParkTimeout, park, park_timeout};
 pub use runtime::{Runtime, RuntimeBuilder, block_on};
+pub use scope::{Scope, TryScope, scope, try_scope};
 pub use spawn::{Builder, Prepared, spawn, spawn_local, spawn_now};
+pub use token::{CancelGuard, CancelToken, Cancellation};
 pub use yield_now::{Yield, yield_now};
 
 pub(crate) use runtime::default_home;

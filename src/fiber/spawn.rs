@@ -6,6 +6,7 @@ use std::panic::Location;
 
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
+use crate::fiber::scope::Scope;
 use crate::prim::{Arc, Counter};
 use crate::task::cell::{Birth, allocate};
 use crate::task::context;
@@ -137,9 +138,9 @@ impl Builder {
         self
     }
 
-    /// Makes it a member of a group.
-    pub(crate) fn group(mut self, group: &Arc<Group>) -> Self {
-        self.group = Some(Arc::clone(group));
+    /// Starts it in a scope, which then waits for it; see [`Scope::spawn`].
+    pub fn scope(mut self, scope: &Scope) -> Self {
+        self.group = Some(Arc::clone(scope.group()));
         self
     }
 

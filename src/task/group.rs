@@ -15,7 +15,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use crate::prim::Mutex;
 use crate::task::error::{JoinError, Payload, discard, message, shielded};
@@ -35,6 +35,14 @@ struct Inner {
     /// Nobody asks for failures any more.
     left: bool,
     waker: Option<Waker>,
+}
+
+/// How a group stands.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) cancelled: bool,
+    /// No member is left.
+    pub(crate) empty: bool,
 }
 
 impl Group {
@@ -77,7 +85,7 @@ impl Group {
         };
         match late {
             Some(payload) => discard(payload),
-            None => _ = self.cancel(),
+            None => self.cancel(),
         }
     }
 
@@ -95,21 +103,19 @@ impl Group {
         }
     }
 
-    /// Cancels all members, those that are still to come included. False: that was done before.
-    pub(crate) fn cancel(&self) -> bool {
-        let members: Vec<Task> = {
+    /// Cancels all members, those that are still to come included, and wakes who waits. Done before, it does nothing.
+    pub(crate) fn cancel(&self) {
+        let (members, waker) = {
             let mut inner = self.0.lock();
             if std::mem::replace(&mut inner.cancelled, true) {
-                return false;
+                return;
             }
-            inner.members.values().cloned().collect()
+            (inner.members.values().cloned().collect::<Vec<_>>(), inner.waker.take())
         };
         members.iter().for_each(Task::cancel);
-        true
-    }
-
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.0.lock().cancelled
+        if let Some(waker) = waker {
+            shielded(|| waker.wake());
+        }
     }
 
     /// A member has completed, and what nobody joins of it is gone.
@@ -125,18 +131,14 @@ impl Group {
         }
     }
 
-    /// Ready when there are no members. One waits at a time.
-    pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let waker = cx.waker().clone();
-        let (empty, _others) = {
-            let mut inner = self.0.lock();
-            let empty = inner.live == 0;
-            (
-                empty,
-                if empty { [inner.waker.take(), Some(waker)] } else { [inner.waker.replace(waker), None] },
-            )
-        };
-        if empty { Poll::Ready(()) } else { Poll::Pending }
+    /// How it stands. `cx` is woken when it is cancelled, and when the last member ends; one waits at a time.
+    pub(crate) fn look(&self, cx: &mut Context<'_>) -> Look {
+        let mut waker = Some(cx.waker().clone());
+        let mut inner = self.0.lock();
+        std::mem::swap(&mut inner.waker, &mut waker);
+        let look = Look { cancelled: inner.cancelled, empty: inner.live == 0 };
+        drop(inner);
+        look
     }
 
     /// The failure, and the end of interest in any.

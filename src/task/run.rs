@@ -154,11 +154,11 @@ pub(crate) fn finish(task: &Task, listed: bool) {
         // SAFETY: complete without a join handle: the outcome is ours.
         unsafe { drop_outcome(task) };
     }
+    if let Some(group) = task.group() {
+        context::behind(|| group.ended(task));
+    }
     if completed.waker {
         // SAFETY: we completed it, and found the waker published.
         context::behind(|| unsafe { join::wake_joiner(task) });
-    }
-    if let Some(group) = task.group() {
-        context::behind(|| group.ended(task));
     }
 }

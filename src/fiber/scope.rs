@@ -1,0 +1,294 @@
+//! Scopes: fibers that end before the code that started them goes on.
+//!
+//! ```text
+//!                    body ready                  last fiber has ended
+//!   body and fibers ─────────────▶ fibers only ─────────────────────▶ over: Ok(what the body gave)
+//!        │ a panic, an Err, cancel       │ the same
+//!        ▼                               ▼
+//!   cancelled: the body is dropped, fibers at their next suspension ─▶ over: Err
+//! ```
+//!
+//! The fibers are a [`Group`]; the scope's [`CancelToken`] cancels it. The body runs in the caller's own task.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use crate::fiber::join::JoinHandle;
+use crate::fiber::spawn::Builder;
+use crate::fiber::token::CancelToken;
+use crate::prim::{Arc, Mutex};
+use crate::task::error::JoinError;
+use crate::task::group::Group;
+
+/// Where the fibers of a [`scope()`] are started. Clones are the same scope.
+#[derive(Clone)]
+pub struct Scope {
+    group: Arc<Group>,
+    token: CancelToken,
+}
+
+impl Scope {
+    pub(super) fn new() -> Self {
+        let group = Arc::new(Group::default());
+        let token = CancelToken::of_group(&group);
+        Scope { group, token }
+    }
+
+    pub(super) fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does.
+    ///
+    /// If it panics, all others of the scope are cancelled. Cancelling it alone, by its handle, is no failure. Once the scope
+    /// is cancelled or over, what is spawned here is cancelled at once.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Builder::new().scope(self).spawn(future)
+    }
+
+    /// As [`spawn`](Self::spawn) on the cord that the caller runs on.
+    ///
+    /// # Panics
+    ///
+    /// Outside a cord.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        Builder::new().scope(self).spawn_local(future)
+    }
+
+    /// Cancels the scope: its fibers, and its body at its next suspension.
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+
+    /// The scope's token: to cancel it is to cancel the scope, and it is cancelled at the scope's end at the latest.
+    pub fn token(&self) -> CancelToken {
+        self.token.clone()
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("fibers", &self.group).finish_non_exhaustive()
+    }
+}
+
+/// Runs `body`, which may start fibers on the scope that it is given, and goes on once all of them have ended.
+///
+/// The first panic, of the body or of a fiber, cancels all the rest, and is the scope's error; the panic of a fiber whose
+/// handle is kept gives its message here, and its payload there. [`Scope::cancel`] ends the scope as cancelled. What fibers
+/// spawn with [`leno::spawn`](crate::spawn) is their own affair, not the scope's.
+///
+/// Cancelling: dropping the future cancels body and fibers and does not wait. Inside a fiber of leno, cancelling that fiber
+/// does so, too.
+///
+/// ```
+/// use leno::fiber::scope;
+///
+/// let total = leno::block_on(scope(async |s| {
+///     let parts: Vec<_> = (1..=3).map(|part| s.spawn(async move { part * 10 })).collect();
+///     let mut total = 0;
+///     for part in parts {
+///         total += part.await.expect("no part panics");
+///     }
+///     total
+/// }));
+/// assert_eq!(total.unwrap(), 60);
+/// ```
+///
+/// # Errors
+///
+/// [`JoinError::is_panic`]: something panicked. [`JoinError::is_cancelled`]: the scope was cancelled before its body was
+/// ready.
+pub async fn scope<R>(body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
+    let scope = Scope::new();
+    let _leave = Leave(&scope);
+    let given = {
+        // The call, too, is inside the poll, where a panic is caught.
+        let mut body = pin!(async { body(&scope).await });
+        poll_fn(|cx| poll_body(&scope, body.as_mut(), cx)).await
+    };
+    poll_fn(|cx| poll_rest(&scope, cx)).await;
+    over(&scope, given)
+}
+
+/// The body once more. `None`: cancelled, so that it is to be dropped.
+fn poll_body<R>(
+    scope: &Scope,
+    body: Pin<&mut impl Future<Output = R>>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<R>> {
+    let cancelled = scope.group.look(cx).cancelled;
+    if cancelled {
+        return Poll::Ready(None);
+    }
+    match panic::catch_unwind(AssertUnwindSafe(|| body.poll(cx))) {
+        Ok(polled) => polled.map(Some),
+        Err(payload) => {
+            scope.group.fail(None, payload);
+            Poll::Ready(None)
+        }
+    }
+}
+
+/// What is left to wait for.
+fn poll_rest(scope: &Scope, cx: &mut Context<'_>) -> Poll<()> {
+    let look = scope.group.look(cx);
+    if look.cancelled {
+        // By a failure: then the token doesn't know yet.
+        scope.token.cancel();
+    }
+    if look.empty { Poll::Ready(()) } else { Poll::Pending }
+}
+
+fn over<R>(scope: &Scope, given: Option<R>) -> Result<R, JoinError> {
+    match (scope.group.leave(), given) {
+        (Some(error), _) => Err(error),
+        (None, Some(result)) => Ok(result),
+        (None, None) => Err(JoinError::cancelled()),
+    }
+}
+
+/// The scope's code goes away, at its end or because its future is dropped.
+struct Leave<'a>(&'a Scope);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.token.cancel();
+        drop(self.0.group.leave());
+    }
+}
+
+/// Where the fibers of a [`try_scope`] are started. Clones are the same scope.
+pub struct TryScope<E> {
+    scope: Scope,
+    /// The first error.
+    error: Arc<Mutex<Option<E>>>,
+}
+
+impl<E> Clone for TryScope<E> {
+    fn clone(&self) -> Self {
+        TryScope { scope: self.scope.clone(), error: Arc::clone(&self.error) }
+    }
+}
+
+impl<E: Send + 'static> TryScope<E> {
+    /// Starts a fiber that the scope waits for. If it gives an `Err`, that is the scope's, and all are cancelled, this one
+    /// included; otherwise as [`Scope::spawn`].
+    #[track_caller]
+    pub fn spawn<F, T>(&self, future: F) -> JoinHandle<T>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.scope.spawn(self.clone().member(future))
+    }
+
+    /// As [`spawn`](Self::spawn) on the cord that the caller runs on.
+    ///
+    /// # Panics
+    ///
+    /// Outside a cord.
+    #[track_caller]
+    pub fn spawn_local<F, T>(&self, future: F) -> JoinHandle<T>
+    where
+        F: Future<Output = Result<T, E>> + 'static,
+        T: 'static,
+    {
+        self.scope.spawn_local(self.clone().member(future))
+    }
+
+    async fn member<T>(self, future: impl Future<Output = Result<T, E>>) -> T {
+        match future.await {
+            Ok(value) => value,
+            Err(error) => {
+                self.fail(error);
+                // Until the cancel.
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+impl<E> TryScope<E> {
+    /// See [`Scope::cancel`].
+    pub fn cancel(&self) {
+        self.scope.cancel();
+    }
+
+    /// See [`Scope::token`].
+    pub fn token(&self) -> CancelToken {
+        self.scope.token()
+    }
+
+    fn fail(&self, error: E) {
+        let late = {
+            let mut first = self.error.lock();
+            if first.is_some() { Some(error) } else { first.replace(error) }
+        };
+        drop(late);
+        self.cancel();
+    }
+}
+
+impl<E> fmt::Debug for TryScope<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryScope").field("fibers", &self.scope.group).finish_non_exhaustive()
+    }
+}
+
+/// As [`scope()`], for a body and fibers that may fail: the first `Err`, of the body or of a fiber, cancels all the rest,
+/// and is what the scope gives.
+///
+/// ```
+/// use leno::fiber::try_scope;
+///
+/// let sum: Result<i32, std::num::ParseIntError> = leno::block_on(try_scope(async |s| {
+///     let numbers = ["1", "two", "3"].map(|text| s.spawn(async move { text.parse::<i32>() }));
+///     let mut sum = 0;
+///     for number in numbers {
+///         sum += number.await.expect("cancelled only with the scope, and this body with it");
+///     }
+///     Ok(sum)
+/// }))
+/// .expect("nothing panics");
+/// assert!(sum.is_err());
+/// ```
+///
+/// # Errors
+///
+/// As [`scope()`]; a panic comes before an `Err`.
+pub async fn try_scope<T, E>(
+    body: impl AsyncFnOnce(&TryScope<E>) -> Result<T, E>,
+) -> Result<Result<T, E>, JoinError> {
+    let mut kept = None;
+    let error = Arc::new(Mutex::new(None));
+    let ended = scope(async |scope: &Scope| {
+        let scope = TryScope { scope: scope.clone(), error: Arc::clone(&error) };
+        match body(&scope).await {
+            Ok(value) => kept = Some(value),
+            Err(error) => scope.fail(error),
+        }
+    })
+    .await;
+    let error = error.lock().take();
+    match (ended, error, kept) {
+        (Err(panicked), _, _) if panicked.is_panic() => Err(panicked),
+        (_, Some(error), _) => Ok(Err(error)),
+        (Ok(()), None, Some(value)) => Ok(Ok(value)),
+        (Err(cancelled), None, _) => Err(cancelled),
+        (Ok(()), None, None) => unreachable!("a body that gave no value has failed"),
+    }
+}

@@ -1,0 +1,455 @@
+//! Scopes: all fibers of one have ended before it is over, and fail together.
+
+mod fiber_support;
+
+use fiber_support::{Defer, Drops, Latch, OnDrop, SeqCst, in_time, until};
+use leno::fiber::{self, Builder, Cord, Runtime, Scope, TryScope, scope, try_scope};
+use std::cell::Cell;
+use std::future::{Future, pending, poll_fn};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Context, Poll, Waker};
+
+/// Everywhere that a scope can run: a runtime of one and of several workers, a cord, leno's default runtime from a task of
+/// another executor.
+fn everywhere<F: Future<Output = ()> + Send + 'static>(test: impl Fn() -> F) {
+    for workers in [1, 3] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        runtime.block_on(test());
+        runtime.spawn(test()).wait().unwrap();
+    }
+    Cord::new().block_on(test());
+    futures_lite::future::block_on(test());
+}
+
+async fn held(probe: OnDrop) {
+    let _probe = probe;
+    pending::<()>().await;
+}
+
+#[test]
+fn a_scope_is_over_when_its_last_fiber_is() {
+    in_time(|| {
+        everywhere(|| async {
+            let ended = Arc::new(AtomicUsize::new(0));
+            let counter = ended.clone();
+            let given = scope(async move |s: &Scope| {
+                for _ in 0..10 {
+                    let (inner, counter) = (s.clone(), counter.clone());
+                    s.spawn(async move {
+                        fiber::yield_now().await;
+                        let nested = counter.clone();
+                        // A fiber of the scope that another one starts, after the body.
+                        inner.spawn(async move {
+                            fiber::yield_now().await;
+                            nested.fetch_add(1, SeqCst);
+                        });
+                        counter.fetch_add(1, SeqCst);
+                    });
+                }
+                "body"
+            })
+            .await;
+            assert_eq!((given.unwrap(), ended.load(SeqCst)), ("body", 20));
+        });
+    });
+}
+
+#[test]
+fn an_ended_fiber_has_left_nothing_when_the_scope_is_over() {
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let (joined, detached) = (drops.probe(), drops.probe());
+            let handle = scope(async |s: &Scope| {
+                drop(s.spawn(async move { detached }));
+                s.spawn(async move { joined })
+            })
+            .await
+            .unwrap();
+            assert!(handle.is_finished());
+            assert_eq!(fiber::find(handle.id()), None);
+            // What nobody joins is dropped before the scope is over.
+            assert_eq!(drops.count(), 1);
+            drop(handle);
+            assert_eq!(drops.count(), 2);
+        });
+    });
+}
+
+#[test]
+fn a_scope_without_fibers_is_its_body() {
+    everywhere(|| async {
+        assert_eq!(scope(async |_: &Scope| 5).await.unwrap(), 5);
+        assert_eq!(try_scope(async |_: &TryScope<()>| Ok(6)).await.unwrap(), Ok(6));
+    });
+}
+
+#[test]
+fn the_first_panic_cancels_the_others_and_the_body() {
+    // F4
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let probes = [drops.probe(), drops.probe(), drops.probe()];
+            let failed = scope(async move |s: &Scope| {
+                let [first, second, body] = probes;
+                s.spawn(held(first));
+                s.spawn(held(second));
+                drop(s.spawn(async { panic!("no luck") }));
+                held(body).await;
+            })
+            .await
+            .unwrap_err();
+            assert_eq!(drops.count(), 3, "all have ended before the scope");
+            // Nobody had joined it, so the payload itself came here.
+            assert_eq!(failed.into_panic().downcast_ref::<&str>(), Some(&"no luck"));
+        });
+    });
+}
+
+#[test]
+fn who_joins_a_panic_gets_it_and_the_scope_its_message() {
+    in_time(|| {
+        everywhere(|| async {
+            let (tx, rx) = leno::bounded(1);
+            let (go, gone) = leno::rendezvous::<()>();
+            let failed = scope(async move |s: &Scope| {
+                let fiber = s.spawn(async move {
+                    gone.recv().await.unwrap_err();
+                    panic!("{}", String::from("at 5"))
+                });
+                tx.send(fiber).await.unwrap();
+                drop(go);
+                pending::<()>().await;
+            })
+            .await
+            .unwrap_err();
+            assert_eq!(failed.to_string(), "the fiber panicked: at 5");
+            let joined = rx.recv().await.unwrap().await.unwrap_err();
+            assert_eq!(joined.into_panic().downcast_ref::<String>(), Some(&String::from("at 5")));
+        });
+    });
+}
+
+#[test]
+fn a_body_that_panics_is_caught_wherever_it_does() {
+    // In its call and in a poll.
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let probe = drops.probe();
+            let failed = scope(|s: &Scope| {
+                s.spawn(held(probe));
+                if drops.count() == 0 {
+                    panic!("called");
+                }
+                std::future::ready(())
+            })
+            .await;
+            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: called");
+            assert_eq!(drops.count(), 1);
+
+            let probe = drops.probe();
+            let failed: Result<(), leno::fiber::JoinError> = scope(async move |s: &Scope| {
+                s.spawn(held(probe));
+                fiber::yield_now().await;
+                panic!("polled")
+            })
+            .await;
+            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: polled");
+            assert_eq!(drops.count(), 2);
+        });
+    });
+}
+
+#[test]
+fn a_cancelled_scope_says_so() {
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let (fiber, body, late) = (drops.probe(), drops.probe(), drops.probe());
+            let (tx, rx) = leno::bounded(1);
+            let error = scope(async move |s: &Scope| {
+                s.spawn(held(fiber));
+                tx.send((s.clone(), s.token())).await.unwrap();
+                s.cancel();
+                s.spawn(held(late));
+                held(body).await;
+            })
+            .await
+            .unwrap_err();
+            assert!(error.is_cancelled());
+            assert_eq!(drops.count(), 3);
+            let (scope, token) = rx.recv().await.unwrap();
+            assert!(token.is_cancelled());
+            assert!(scope.spawn(pending::<()>()).await.unwrap_err().is_cancelled());
+        });
+    });
+}
+
+#[test]
+fn a_value_that_the_body_gave_stands_though_its_last_act_was_a_cancel() {
+    let given = leno::block_on(scope(async |s: &Scope| {
+        s.spawn(pending::<()>());
+        s.cancel();
+        5
+    }));
+    assert_eq!(given.unwrap(), 5);
+}
+
+#[test]
+fn cancelling_one_fiber_is_no_failure() {
+    in_time(|| {
+        let given = leno::block_on(scope(async |s: &Scope| {
+            let other = s.spawn(async { 1 });
+            let fiber = s.spawn(pending::<()>());
+            fiber.cancel();
+            assert!(fiber.await.unwrap_err().is_cancelled());
+            other.await.unwrap()
+        }));
+        assert_eq!(given.unwrap(), 1);
+    });
+}
+
+#[test]
+fn from_outside_a_token_cancels_it() {
+    in_time(|| {
+        let (tx, rx) = leno::bounded(1);
+        let thread = std::thread::spawn(move || {
+            let token: leno::fiber::CancelToken = rx.recv_blocking().unwrap();
+            token.cancel();
+        });
+        let ended = leno::block_on(scope(async move |s: &Scope| {
+            tx.send(s.token()).await.unwrap();
+            s.spawn(pending::<()>());
+            pending::<()>().await;
+        }));
+        assert!(ended.unwrap_err().is_cancelled());
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn dropping_the_future_cancels_and_does_not_wait() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (drops, inside, leave) = (Drops::default(), Latch::default(), Latch::default());
+        let (probe, body, entered, wait) = (drops.probe(), drops.probe(), inside.clone(), leave.clone());
+        let mut future = Box::pin(runtime.block_on(async {
+            let home = fiber::current();
+            async move {
+                drop(home);
+                scope(async move |s: &Scope| {
+                    s.spawn(async move {
+                        let _probe = probe;
+                        entered.open();
+                        wait.wait();
+                        pending::<()>().await;
+                    });
+                    held(body).await;
+                })
+                .await
+            }
+        }));
+        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        inside.wait();
+        drop(future);
+        assert_eq!(drops.count(), 1, "the body; the fiber is in its poll");
+        leave.open();
+        until(|| drops.count() == 2);
+    });
+}
+
+#[test]
+fn cancelling_the_fiber_cancels_the_scope_in_it() {
+    // F4
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let started = Arc::new(AtomicUsize::new(0));
+        let (probes, counter) = ([drops.probe(), drops.probe()], started.clone());
+        let fiber = runtime.spawn(async move {
+            scope(async move |s: &Scope| {
+                for probe in probes {
+                    let counter = counter.clone();
+                    s.spawn(async move {
+                        counter.fetch_add(1, SeqCst);
+                        held(probe).await;
+                    });
+                }
+                pending::<()>().await;
+            })
+            .await
+        });
+        until(|| started.load(SeqCst) == 2);
+        fiber.cancel();
+        assert!(fiber.wait().unwrap_err().is_cancelled());
+        until(|| drops.count() == 2);
+    });
+}
+
+#[test]
+fn the_first_error_is_the_scopes() {
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let (held_by, body) = (drops.probe(), drops.probe());
+            let failed = try_scope(async move |s: &TryScope<String>| {
+                s.spawn(async move {
+                    held(held_by).await;
+                    Ok(())
+                });
+                let failing = s.spawn(async { Err::<(), _>(String::from("first")) });
+                // Cancelled with the scope, as the body is: never seen.
+                let _ = failing.await;
+                held(body).await;
+                Ok(())
+            })
+            .await;
+            assert_eq!(failed.unwrap(), Err(String::from("first")));
+            assert_eq!(drops.count(), 2);
+
+            let failed = try_scope(async |s: &TryScope<u8>| {
+                s.spawn(pending::<Result<(), u8>>());
+                Err::<(), _>(7)
+            });
+            assert_eq!(failed.await.unwrap(), Err(7));
+
+            let panicked = try_scope(async |s: &TryScope<u8>| {
+                drop(s.spawn::<_, ()>(async { panic!("worse") }));
+                pending::<Result<(), u8>>().await
+            });
+            assert!(panicked.await.unwrap_err().is_panic());
+
+            let cancelled = try_scope(async |s: &TryScope<u8>| {
+                s.cancel();
+                pending::<Result<(), u8>>().await
+            });
+            assert!(cancelled.await.unwrap_err().is_cancelled());
+        });
+    });
+}
+
+#[test]
+fn later_errors_are_dropped_once() {
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let probes: Vec<_> = (0..8).map(|_| drops.probe()).collect();
+            let first = try_scope(async move |s: &TryScope<OnDrop>| {
+                for probe in probes {
+                    drop(s.spawn(async move { Err::<(), _>(probe) }));
+                }
+                pending::<Result<(), OnDrop>>().await
+            })
+            .await
+            .unwrap();
+            assert_eq!(drops.count(), 7);
+            drop(first);
+            assert_eq!(drops.count(), 8);
+        });
+    });
+}
+
+#[test]
+fn a_fiber_may_be_built_for_a_scope_and_need_not_be_send() {
+    let cord = Cord::new();
+    let sum = cord.block_on(scope(async |s: &Scope| {
+        let sum = Rc::new(Cell::new(0));
+        for n in 1..=3 {
+            let sum = sum.clone();
+            let fiber = Builder::new().name(format!("part {n}")).scope(s).spawn_local(async move {
+                fiber::yield_now().await;
+                sum.set(sum.get() + n);
+            });
+            assert_eq!(fiber.name(), Some(&*format!("part {n}")));
+        }
+        let twice = sum.clone();
+        s.spawn_local(async move { twice.set(twice.get() * 2) });
+        sum
+    }));
+    assert_eq!(sum.unwrap().get(), 6);
+}
+
+#[test]
+fn a_runtime_that_ends_ends_its_scopes() {
+    // F8
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let started = Arc::new(AtomicBool::new(false));
+        let (probe, late, body, tells) = (drops.probe(), drops.probe(), drops.probe(), started.clone());
+        let fiber = runtime.spawn(scope(async move |s: &Scope| {
+            let inner = s.clone();
+            // Spawned from a drop during the end.
+            let mut late = Some(late);
+            let spawns = Defer(move || drop(inner.spawn(held(late.take().unwrap()))));
+            s.spawn(async move {
+                let _spawns = spawns;
+                tells.store(true, SeqCst);
+                held(probe).await;
+            });
+            held(body).await;
+        }));
+        until(|| started.load(SeqCst));
+        drop(runtime);
+        assert!(fiber.wait().unwrap_err().is_cancelled());
+        assert_eq!(drops.count(), 3);
+    });
+}
+
+#[test]
+fn ended_fibers_leave_while_the_scope_goes_on() {
+    // F16: the scope holds those that live, not all there ever were.
+    let cord = Cord::new();
+    let given = cord.block_on(scope(async |s: &Scope| {
+        for _ in 0..10_000 {
+            s.spawn(fiber::yield_now()).await.unwrap();
+            let shown = format!("{s:?}");
+            assert!(shown.contains("live: 0"), "{shown}");
+        }
+    }));
+    given.unwrap();
+}
+
+#[test]
+fn a_cancel_at_every_await_point_leaves_nothing() {
+    // Each number of polls that the scope may have had when it is dropped.
+    in_time(|| {
+        for polls in 0..12 {
+            let cord = Cord::new();
+            let drops = Drops::default();
+            let probes: Vec<_> = (0..4).map(|_| drops.probe()).collect();
+            let made = probes.len();
+            cord.block_on(async {
+                let mut future = Box::pin(scope(async move |s: &Scope| {
+                    for probe in probes {
+                        s.spawn(async move {
+                            let _probe = probe;
+                            for _ in 0..3 {
+                                fiber::yield_now().await;
+                            }
+                        });
+                        fiber::yield_now().await;
+                    }
+                }));
+                let mut left = polls;
+                poll_fn(|cx| {
+                    if left == 0 {
+                        return Poll::Ready(());
+                    }
+                    left -= 1;
+                    cx.waker().wake_by_ref();
+                    future.as_mut().poll(cx).map(|given| given.unwrap())
+                })
+                .await;
+                drop(future);
+                while drops.count() < made {
+                    fiber::yield_now().await;
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,141 @@
+//! Cancel tokens.
+
+mod fiber_support;
+
+use fiber_support::{Drops, in_time};
+use leno::fiber::{CancelToken, Runtime};
+use std::future::pending;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+#[test]
+fn cancelled_with_the_parent_and_not_the_other_way_round() {
+    let root = CancelToken::new();
+    let (left, right) = (root.child(), root.child());
+    let below = left.child();
+    assert!(left.cancel());
+    assert!(!left.cancel(), "once");
+    let seen = || [&root, &left, &right, &below].map(|token| token.is_cancelled());
+    assert_eq!(seen(), [false, true, false, true]);
+    assert!(root.clone().cancel());
+    assert_eq!(seen(), [true; 4]);
+    assert!(root.child().child().is_cancelled(), "a child of a cancelled one is so from the start");
+}
+
+#[test]
+fn who_waits_is_woken_whoever_it_is() {
+    in_time(|| {
+        let token = CancelToken::new();
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let fibers: Vec<_> = (0..100)
+            .map(|_| {
+                let token = token.child();
+                runtime.spawn(async move { token.cancelled().await })
+            })
+            .collect();
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let token = token.clone();
+                std::thread::spawn(move || token.cancelled().wait())
+            })
+            .collect();
+        let task = token.clone();
+        let foreign = std::thread::spawn(move || {
+            let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            tokio.block_on(async move { task.cancelled().await });
+        });
+        assert!(token.cancelled().wait_timeout(Duration::ZERO).is_err());
+        token.cancel();
+        fibers.into_iter().for_each(|fiber| fiber.wait().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        foreign.join().unwrap();
+        token.cancelled().wait();
+    });
+}
+
+#[test]
+fn a_branch_of_a_select() {
+    leno::block_on(async {
+        let token = CancelToken::new();
+        let (tx, rx) = leno::bounded::<u8>(1);
+        leno::select! {
+            () = token.cancelled() => panic!("not cancelled"),
+            default => {}
+        }
+        token.cancel();
+        leno::select! {
+            () = token.cancelled() => {}
+            _ = rx.recv() => panic!("nothing was sent"),
+        }
+        drop(tx);
+    });
+}
+
+#[test]
+fn what_runs_until_a_cancel_is_dropped_by_it() {
+    leno::block_on(async {
+        let token = CancelToken::new();
+        assert_eq!(token.run_until_cancelled(async { 5 }).await, Some(5));
+        let drops = Drops::default();
+        let probe = drops.probe();
+        let canceller = token.clone();
+        let held = async move {
+            let _probe = probe;
+            canceller.cancel();
+            pending::<()>().await;
+        };
+        assert_eq!(token.run_until_cancelled(held).await, None);
+        assert_eq!(drops.count(), 1);
+        // Not even polled.
+        assert_eq!(token.run_until_cancelled(async { unreachable!() }).await, None::<()>);
+    });
+}
+
+#[test]
+fn guards_cancel() {
+    let token = CancelToken::new();
+    let kept = token.child().drop_guard().disarm();
+    assert!(!kept.is_cancelled());
+    let guard = token.clone().drop_guard();
+    assert!(!token.is_cancelled());
+    drop(guard);
+    assert!(token.is_cancelled() && kept.is_cancelled());
+}
+
+#[test]
+fn a_million_in_a_chain_and_a_million_that_are_gone() {
+    let root = CancelToken::new();
+    let mut chain = vec![root.clone()];
+    for _ in 0..1_000_000 {
+        let next = chain[chain.len() - 1].child();
+        chain.push(next);
+    }
+    root.cancel();
+    assert!(chain.iter().all(CancelToken::is_cancelled));
+    drop(chain);
+
+    let root = CancelToken::new();
+    for _ in 0..1_000_000 {
+        drop(root.child());
+    }
+    root.cancel();
+}
+
+#[test]
+fn a_child_made_during_the_cancel_is_cancelled() {
+    in_time(|| {
+        for _ in 0..2_000 {
+            let token = CancelToken::new();
+            let start = Arc::new(Barrier::new(2));
+            let (other, ready) = (token.clone(), start.clone());
+            let thread = std::thread::spawn(move || {
+                ready.wait();
+                [other.child(), other.child().child()]
+            });
+            start.wait();
+            token.cancel();
+            let children = thread.join().unwrap();
+            assert!(children.iter().all(CancelToken::is_cancelled));
+        }
+    });
+}
