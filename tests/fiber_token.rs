@@ -112,13 +112,24 @@ fn a_million_in_a_chain_and_a_million_that_are_gone() {
     }
     root.cancel();
     assert!(chain.iter().all(CancelToken::is_cancelled));
+    // Each in turn the last owner of the one above, and all at once.
+    let last = chain.pop().unwrap();
     drop(chain);
+    drop((root, last));
 
     let root = CancelToken::new();
     for _ in 0..1_000_000 {
         drop(root.child());
     }
     root.cancel();
+}
+
+#[test]
+fn one_that_is_gone_still_stands_between() {
+    let root = CancelToken::new();
+    let below = root.child().child();
+    root.cancel();
+    assert!(below.is_cancelled());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Cancel tokens: a cancellation that anything can wait for, and that goes down a tree.
 //!
 //! ```text
-//!   token ──▶ child ──▶ grandchild        strong: each clone of a token keeps its own node
-//!     │ └───▶ child                       weak: a node knows its children, and forgets those that are gone
+//!   token ◀──▶ child ◀──▶ grandchild      upwards strong: a token keeps those that cancel it
+//!     │ ◀────▶ child                      downwards weak: a node forgets children that are gone
 //!     └─ group of fibers, if it is a scope's
 //! ```
 //!
@@ -15,8 +15,7 @@
 //!    cancelling thread walks, or born cancelled.
 //! 2. The list holds at most twice as many dead children as living ones, and a few: it is swept when it has doubled.
 //!
-//! The walk is a loop with a list of its own: a chain of a million tokens overflows no stack. (Nor does dropping one, as
-//! nodes hold their children weakly and nothing above them.)
+//! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -60,7 +59,17 @@ struct Node {
     /// Keeps the gate open.
     _open: Sender<Infallible>,
     group: Option<Arc<Group>>,
+    above: Option<Arc<Node>>,
     below: Mutex<Below>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut above = self.above.take();
+        while let Some(mut node) = above.and_then(Arc::into_inner) {
+            above = node.above.take();
+        }
+    }
 }
 
 struct Below {
@@ -75,24 +84,23 @@ const FIRST_SWEEP: usize = 16;
 impl CancelToken {
     /// A token that is nobody's child.
     pub fn new() -> CancelToken {
-        CancelToken::of(None)
+        CancelToken::of(None, None)
     }
 
-    /// A token whose cancellation is that of `group`.
-    fn of(group: Option<Arc<Group>>) -> CancelToken {
+    fn of(above: Option<Arc<Node>>, group: Option<Arc<Group>>) -> CancelToken {
         let (open, gate) = rendezvous();
         let below = Below { cancelled: false, children: Vec::new(), sweep_at: FIRST_SWEEP };
-        CancelToken(Arc::new(Node { gate, _open: open, group, below: Mutex::new(below) }))
+        CancelToken(Arc::new(Node { gate, _open: open, group, above, below: Mutex::new(below) }))
     }
 
-    /// The token of a group.
+    /// The token of a group, which is cancelled with it.
     pub(crate) fn of_group(group: &Arc<Group>) -> CancelToken {
-        CancelToken::of(Some(Arc::clone(group)))
+        CancelToken::of(None, Some(Arc::clone(group)))
     }
 
     /// A token that is cancelled with this one; of a cancelled one, it is so from the start.
     pub fn child(&self) -> CancelToken {
-        let child = CancelToken::new();
+        let child = CancelToken::of(Some(Arc::clone(&self.0)), None);
         let cancelled = {
             let mut below = self.0.below.lock();
             if !below.cancelled {
