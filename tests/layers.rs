@@ -16,10 +16,10 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("prim", &[]),
     ("task", &["prim"]),
     ("wait", &["prim", "task"]),
-    ("time", &["prim", "task", "fiber"]),
-    ("fiber", &["prim", "task", "time", "channel"]),
     ("channel", &["prim", "task", "wait"]),
     ("sync", &["prim", "task", "wait"]),
+    ("time", &["prim", "task", "fiber"]),
+    ("fiber", &["prim", "task", "time", "channel"]),
     ("select", &["prim", "task", "wait", "time", "channel", "sync"]),
     ("lib", &["prim", "task", "wait", "time", "fiber", "channel", "sync", "select"]),
 ];
