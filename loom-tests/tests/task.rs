@@ -7,7 +7,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 
-use leno::model::task::{Executor, Outcome, Token, Worker};
+use leno::fiber::{Shield, shield};
+use leno::model::task::{Executor, Group, Outcome, Token, Worker};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 
@@ -489,5 +490,136 @@ fn an_unpark_racing_the_park() {
         other.join().unwrap();
         executor.run_all();
         assert!(handle.is_complete(), "the unpark was lost");
+    });
+}
+
+/// A section of two polls: leaves its waker, and counts its polls.
+fn section(stash: &Stash, polls: &Arc<AtomicUsize>) -> impl Future<Output = ()> + Send + use<> {
+    let (keep, polls) = (stash.clone(), polls.clone());
+    poll_fn(move |cx| {
+        keep.put(cx.waker());
+        if polls.fetch_add(1, Ordering::Relaxed) == 0 { Poll::Pending } else { Poll::Ready(()) }
+    })
+}
+
+/// F4: a cancel does not cut a section in two, and takes effect after it. `task_cancel_ignores_shield`.
+#[test]
+fn a_cancel_against_a_section() {
+    model(|| {
+        let executor = Executor::new();
+        let (stash, polls) = (Stash::default(), Arc::new(AtomicUsize::new(0)));
+        let inner = section(&stash, &polls);
+        let mut handle = executor.spawn(async move {
+            shield(inner).await;
+            std::future::pending::<()>().await;
+        });
+        let fiber = handle.reference();
+        let canceller = thread::spawn(move || fiber.cancel());
+        executor.run_one();
+        if polls.load(Ordering::Relaxed) == 1 {
+            let waker = stash.take();
+            let runs = executor.clone();
+            let runner = thread::spawn(move || _ = runs.run_one());
+            waker.wake();
+            executor.run_one();
+            runner.join().unwrap();
+        }
+        canceller.join().unwrap();
+        executor.run_all();
+        assert_ne!(polls.load(Ordering::Relaxed), 1, "the section was cut in two");
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Cancelled));
+        assert_eq!(executor.living(), 0);
+    });
+}
+
+/// F4: a section that was moved away, and is dropped elsewhere, lets the cancel go on. `task_unshield_forgets_cancel`.
+#[test]
+fn a_section_that_is_dropped_elsewhere() {
+    model(|| {
+        let executor = Executor::new();
+        let (stash, drops) = (Stash::default(), Arc::new(AtomicUsize::new(0)));
+        type Boxed = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+        let shared: Arc<std::sync::Mutex<Option<Shield<Boxed>>>> = Arc::default();
+        *shared.lock().unwrap() = Some(shield(Box::pin(pending(&stash, &drops)) as Boxed));
+        let lent = shared.clone();
+        let mut handle = executor.spawn(poll_fn(move |cx| -> Poll<()> {
+            let shield = lent.lock().unwrap().take();
+            if let Some(mut shield) = shield {
+                assert!(std::pin::Pin::new(&mut shield).poll(cx).is_pending());
+                *lent.lock().unwrap() = Some(shield);
+            }
+            Poll::Pending
+        }));
+        assert!(executor.run_one());
+        let fiber = handle.reference();
+        let canceller = thread::spawn(move || fiber.cancel());
+        let section = shared.lock().unwrap().take();
+        drop(section);
+        canceller.join().unwrap();
+        executor.run_all();
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Cancelled), "the cancel was forgotten");
+        assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+    });
+}
+
+/// F8: the end of the executor goes through a shield. `task_seize_keeps_shield`.
+#[test]
+fn the_end_against_a_section() {
+    model(|| {
+        let executor = Executor::new();
+        let (stash, drops) = (Stash::default(), Arc::new(AtomicUsize::new(0)));
+        let mut handle = executor.spawn(shield(pending(&stash, &drops)));
+        let runs = executor.clone();
+        let runner = thread::spawn(move || _ = runs.run_one());
+        executor.end();
+        runner.join().unwrap();
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Cancelled), "nobody ended it");
+        assert_eq!(executor.living(), 0);
+    });
+}
+
+/// A member that ends while it is added stays in no list, and who waits for the last one is woken.
+/// `group_add_ignores_complete`.
+#[test]
+fn a_group_against_members_that_end() {
+    model(|| {
+        let executor = Executor::new();
+        let group = Group::default();
+        let runs = executor.clone();
+        let runner = thread::spawn(move || {
+            runs.run_one();
+            runs.run_one();
+        });
+        let first = executor.spawn_in(&group, async {});
+        let second = executor.spawn_in(&group, async {});
+        let (flag, waker) = Flag::new();
+        let over = group.is_over(&waker);
+        runner.join().unwrap();
+        if !over {
+            executor.run_all();
+            assert!(flag.0.load(Ordering::Acquire), "nobody woke who waits");
+        }
+        assert!(first.is_complete() && second.is_complete() && group.is_over(&waker));
+        assert_eq!(group.members(), 0);
+    });
+}
+
+/// F4: who enters a group during its cancel is cancelled. `group_add_ignores_cancel`.
+#[test]
+fn a_group_cancelled_against_a_spawn() {
+    model(|| {
+        let executor = Executor::new();
+        let group = Group::default();
+        let cancels = group.clone();
+        let canceller = thread::spawn(move || cancels.cancel());
+        let mut handle = executor.spawn_in(&group, std::future::pending::<()>());
+        canceller.join().unwrap();
+        executor.run_all();
+        let (_flag, waker) = Flag::new();
+        assert_eq!(handle.poll(&waker), Some(Outcome::Cancelled), "it was not cancelled");
+        assert!(group.is_over(&waker));
     });
 }

@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
-use crate::prim::Mutex;
+use crate::prim::{self, Mutex};
 use crate::task::group::Group;
 use crate::task::thread;
 
@@ -58,7 +58,7 @@ struct Node {
     gate: Receiver<Infallible>,
     /// Keeps the gate open.
     _open: Sender<Infallible>,
-    group: Option<Arc<Group>>,
+    group: Option<prim::Arc<Group>>,
     above: Option<Arc<Node>>,
     below: Mutex<Below>,
 }
@@ -87,15 +87,15 @@ impl CancelToken {
         CancelToken::of(None, None)
     }
 
-    fn of(above: Option<Arc<Node>>, group: Option<Arc<Group>>) -> CancelToken {
+    fn of(above: Option<Arc<Node>>, group: Option<prim::Arc<Group>>) -> CancelToken {
         let (open, gate) = rendezvous();
         let below = Below { cancelled: false, children: Vec::new(), sweep_at: FIRST_SWEEP };
         CancelToken(Arc::new(Node { gate, _open: open, group, above, below: Mutex::new(below) }))
     }
 
     /// The token of a group, which is cancelled with it.
-    pub(crate) fn of_group(group: &Arc<Group>) -> CancelToken {
-        CancelToken::of(None, Some(Arc::clone(group)))
+    pub(crate) fn of_group(group: &prim::Arc<Group>) -> CancelToken {
+        CancelToken::of(None, Some(prim::Arc::clone(group)))
     }
 
     /// A token that is cancelled with this one; of a cancelled one, it is so from the start.

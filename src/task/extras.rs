@@ -11,6 +11,8 @@ pub(crate) struct Extras {
     pub(crate) name: Option<Box<str>>,
     /// Who polls the fiber's park, where that isn't the fiber's own waker (see `fiber/park.rs`).
     pub(crate) parked: Mutex<Option<Waker>>,
+    /// How many shields it is under; SHIELDED in the state word changes with it, under the lock.
+    pub(crate) shields: Mutex<usize>,
     /// Whose member it is.
     pub(crate) group: Option<Arc<Group>>,
 }

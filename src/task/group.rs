@@ -21,6 +21,10 @@ use crate::prim::Mutex;
 use crate::task::error::{JoinError, Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 
+// Planted bugs, which models in `loom-tests/tests/task.rs` must catch.
+const BUG_ADD_IGNORES_COMPLETE: bool = cfg!(leno_bug = "group_add_ignores_complete");
+const BUG_ADD_IGNORES_CANCEL: bool = cfg!(leno_bug = "group_add_ignores_cancel");
+
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Group(Mutex<Inner>);
@@ -55,10 +59,10 @@ impl Group {
     pub(crate) fn add(&self, task: &Task) {
         let late = {
             let mut inner = self.0.lock();
-            if !task.state.is_complete() {
+            if !task.state.is_complete() || BUG_ADD_IGNORES_COMPLETE {
                 inner.members.insert(task.id, task.clone());
             }
-            inner.cancelled
+            inner.cancelled && !BUG_ADD_IGNORES_CANCEL
         };
         if late {
             task.cancel();
@@ -139,6 +143,12 @@ impl Group {
         let look = Look { cancelled: inner.cancelled, empty: inner.live == 0 };
         drop(inner);
         look
+    }
+
+    /// How many members it holds, for models.
+    #[cfg(any(leno_loom, leno_shuttle))]
+    pub(crate) fn members(&self) -> usize {
+        self.0.lock().members.len()
     }
 
     /// The failure, and the end of interest in any.

@@ -261,6 +261,24 @@ impl Task {
         }
     }
 
+    /// Puts it under a shield, in a poll: a cancel waits until [`unshield`](Self::unshield). False: it was cancelled before.
+    #[must_use]
+    pub(crate) fn shield(&self) -> bool {
+        let mut shields = self.extras_or_new().shields.lock();
+        let shielded = *shields > 0 || self.state.shield();
+        *shields += usize::from(shielded);
+        shielded
+    }
+
+    /// Takes one shield away.
+    pub(crate) fn unshield(&self) {
+        let mut shields = self.extras_or_new().shields.lock();
+        *shields -= 1;
+        let wake = if *shields == 0 { self.state.unshield(self.by()) } else { Wake::Nothing };
+        drop(shields);
+        self.follow(wake);
+    }
+
     fn follow(&self, wake: Wake) {
         match wake {
             Wake::Nothing => {}

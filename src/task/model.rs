@@ -14,12 +14,13 @@ use std::time::Instant;
 
 use crate::prim::{Arc, Counter, Mutex};
 use crate::task::cell::{Birth, allocate};
+use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::seam::{Seam, TimerKey};
 use crate::task::state::State;
-use crate::task::{context, join, run};
+use crate::task::{context, group, join, run};
 
 pub use crate::task::thread::model as thread;
 
@@ -121,8 +122,30 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let birth =
-            Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras: None };
+        self.start(None, future)
+    }
+
+    /// Starts a fiber that is a member of `group`.
+    #[track_caller]
+    pub fn spawn_in<F>(&self, group: &Group, future: F) -> Handle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        group.0.enter();
+        let extras = Extras { group: Some(Arc::clone(&group.0)), ..Extras::default() };
+        let handle = self.start(Some(Box::new(extras)), future);
+        group.0.add(&handle.task);
+        handle
+    }
+
+    #[track_caller]
+    fn start<F>(&self, extras: Option<Box<Extras>>, future: F) -> Handle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let birth = Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras };
         // SAFETY: the future is `Send`.
         let header = unsafe { allocate(birth, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made.
@@ -199,6 +222,33 @@ impl Executor {
             // SAFETY: not a cord.
             unsafe { run::end(&task) };
         }
+    }
+}
+
+/// A group of fibers.
+#[derive(Debug, Clone)]
+pub struct Group(Arc<group::Group>);
+
+impl Default for Group {
+    fn default() -> Self {
+        Group(Arc::new(group::Group::default()))
+    }
+}
+
+impl Group {
+    /// Cancels its members.
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Whether all have ended; `waker` is woken when the last one does.
+    pub fn is_over(&self, waker: &Waker) -> bool {
+        self.0.look(&mut Context::from_waker(waker)).empty
+    }
+
+    /// How many members it holds.
+    pub fn members(&self) -> usize {
+        self.0.members()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The state of a fiber: one atomic word, flags below, reference count above.
 //!
 //! ```text
-//!  63 …            10  9       8      7      6        5         4         3         2         1
-//! │ reference count │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//!  63 …            10  9          8        7      6       5       4          3           2          1         0
+//! │ reference count │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
 //! ```
 //!
 //! | flag | set by, when | cleared by |
@@ -16,6 +16,7 @@
 //! | TOKEN | `unpark` | `take_token` |
 //! | MAIN | creation: the future of a `block_on`, which nobody can cancel | never |
 //! | SEIZED | `seize` of a fiber that nobody owned: entries of it that queues still hold are stale | never |
+//! | SHIELDED | `shield`, in a poll that no cancel came before: CANCELLED has to wait | `unshield`; `seize`, which does not wait |
 //!
 //! Invariants:
 //!
@@ -25,7 +26,7 @@
 //!    who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
 //!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
 //!    ended, never just dropped.
-//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN.
+//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED.
 //! 4. The future exists exactly until its owner has dropped it, before COMPLETE. The outcome exists
 //!    from COMPLETE on and belongs to the join handle if INTEREST is set, else to the thread that completed.
 //! 5. The roster holds a count of a listed fiber until it is retired, and an unlisted fiber is completed by
@@ -55,7 +56,8 @@ const WAKER: usize = 1 << 5;
 const TOKEN: usize = 1 << 6;
 const MAIN: usize = 1 << 7;
 const SEIZED: usize = 1 << 8;
-const ONE: usize = 1 << 9;
+const SHIELDED: usize = 1 << 9;
+const ONE: usize = 1 << 10;
 
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;
@@ -72,6 +74,9 @@ const BUG_CANCEL_FORGETS_RUNNING: bool = cfg!(leno_bug = "task_cancel_forgets_ru
 const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
 const BUG_OTHERS_OWN: bool = cfg!(leno_bug = "task_others_own");
 const BUG_START_IGNORES_SEIZED: bool = cfg!(leno_bug = "task_start_ignores_seized");
+const BUG_CANCEL_IGNORES_SHIELD: bool = cfg!(leno_bug = "task_cancel_ignores_shield");
+const BUG_UNSHIELD_FORGETS_CANCEL: bool = cfg!(leno_bug = "task_unshield_forgets_cancel");
+const BUG_SEIZE_KEEPS_SHIELD: bool = cfg!(leno_bug = "task_seize_keeps_shield");
 const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
 
 /// The word.
@@ -206,6 +211,10 @@ impl State {
         }
     }
 
+    fn has_to_end(word: usize) -> bool {
+        word & CANCELLED != 0 && (word & SHIELDED == 0 || BUG_CANCEL_IGNORES_SHIELD)
+    }
+
     /// How a wake-up changes the word; true: the fiber has to be queued.
     fn woken(word: usize, by: By) -> (usize, bool) {
         if word & (COMPLETE | SCHEDULED) != 0 {
@@ -253,7 +262,7 @@ impl State {
         self.0.fetch_and(!TOKEN, Ordering::AcqRel) & TOKEN != 0
     }
 
-    /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future.
+    /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future, unless it is SHIELDED.
     pub(crate) fn cancel(&self, by: By) -> Cancel {
         self.update(Ordering::AcqRel, |word| {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
@@ -262,9 +271,36 @@ impl State {
             if BUG_CANCEL_FORGETS_RUNNING && word & RUNNING != 0 {
                 return (word, Cancel::Marked);
             }
+            if word & SHIELDED != 0 {
+                return (word | CANCELLED, Cancel::Marked);
+            }
             match Self::woken(word | CANCELLED, by) {
                 (next, true) => (Self::one_more(next), Cancel::Schedule),
                 (next, false) => (next, Cancel::Marked),
+            }
+        })
+    }
+
+    /// Sets SHIELDED, in a poll. False: cancelled before, so that the poll had better end.
+    #[must_use]
+    pub(crate) fn shield(&self) -> bool {
+        self.update(Ordering::AcqRel, |word| {
+            debug_assert!(word & RUNNING != 0);
+            if word & (CANCELLED | SHIELDED) == CANCELLED { (word, false) } else { (word | SHIELDED, true) }
+        })
+    }
+
+    /// SHIELDED → none. A cancel that has waited goes on: an idle fiber is queued for it. (In a poll of its own it is not
+    /// idle; but what shields may have moved away, and be dropped elsewhere.)
+    pub(crate) fn unshield(&self, by: By) -> Wake {
+        self.update(Ordering::AcqRel, |word| {
+            let next = word & !SHIELDED;
+            if word & (SHIELDED | CANCELLED) != SHIELDED | CANCELLED || BUG_UNSHIELD_FORGETS_CANCEL {
+                return (next, Wake::Nothing);
+            }
+            match Self::woken(next, by) {
+                (next, true) => (Self::one_more(next), Wake::Schedule),
+                (next, false) => (next, Wake::Nothing),
             }
         })
     }
@@ -288,7 +324,7 @@ impl State {
                 return (word, Start::Stale);
             }
             debug_assert!(word & (SCHEDULED | RUNNING) != 0, "a fiber was queued without being ready");
-            let start = if word & CANCELLED != 0 { Start::Cancelled } else { Start::Poll };
+            let start = if Self::has_to_end(word) { Start::Cancelled } else { Start::Poll };
             ((word & !SCHEDULED) | RUNNING, start)
         })
     }
@@ -297,7 +333,7 @@ impl State {
     pub(crate) fn finish_poll(&self) -> Finish {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & RUNNING != 0 && word & (COMPLETE | SEIZED) == 0);
-            if word & CANCELLED != 0 && !BUG_FINISH_IGNORES_CANCEL {
+            if Self::has_to_end(word) && !BUG_FINISH_IGNORES_CANCEL {
                 (word, Finish::Cancelled)
             } else if word & SCHEDULED != 0 && !BUG_FINISH_IGNORES_WAKE {
                 (word & !SCHEDULED, Finish::Again)
@@ -308,9 +344,11 @@ impl State {
         })
     }
 
-    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it).
+    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it). A shield
+    /// is gone with the executor: who runs it has to see the cancel.
     pub(crate) fn seize(&self) -> Seize {
         self.update(Ordering::AcqRel, |word| {
+            let word = if BUG_SEIZE_KEEPS_SHIELD { word } else { word & !SHIELDED };
             if word & COMPLETE != 0 {
                 (word, Seize::Complete)
             } else if word & RUNNING != 0 {
@@ -479,6 +517,41 @@ mod tests {
         assert_eq!(owned.wake_by_ref(By::Owner), Wake::Schedule);
         assert_eq!(owned.seize(), Seize::Running);
         assert_eq!(owned.start(), Start::Cancelled);
+    }
+
+    #[test]
+    fn a_shield_lets_a_cancel_wait() {
+        let idle = |by| {
+            let state = State::spawned();
+            assert_eq!(state.start(), Start::Poll);
+            assert!(state.shield() && state.shield());
+            assert_eq!(state.finish_poll(), Finish::Idle);
+            assert_eq!(state.cancel(by), Cancel::Marked);
+            state
+        };
+        for by in [By::Owner, By::Other] {
+            let state = idle(by);
+            assert!(state.is_cancelled());
+            assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+            assert_eq!(state.start(), Start::Poll);
+            assert_eq!(state.unshield(by), Wake::Nothing);
+            assert!(!state.shield(), "none begins after the cancel");
+            assert_eq!(state.finish_poll(), Finish::Cancelled);
+
+            let state = idle(by);
+            assert_eq!(state.unshield(by), Wake::Schedule);
+            assert_eq!(state.start(), Start::Cancelled);
+
+            let state = idle(by);
+            assert_eq!(state.seize(), Seize::Seized);
+
+            let state = State::spawned();
+            assert_eq!(state.start(), Start::Poll);
+            assert!(state.shield());
+            assert_eq!(state.seize(), Seize::Running);
+            assert!(!state.shield());
+            assert_eq!(state.finish_poll(), Finish::Cancelled);
+        }
     }
 
     #[test]
