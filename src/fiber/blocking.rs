@@ -1,4 +1,4 @@
-//! A pool of threads for calls that block.
+//! Threads for calls that block: of a pool, or one for the call alone.
 //!
 //! One pool for the process: threads are started as jobs come, up to a limit, and end when they had nothing to do
 //! for a while. A job and the future that waits for it share a slot:
@@ -21,13 +21,16 @@
 //!    section of the pool, so a queued job always has a thread that comes for it.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::fiber::runtime::check_name;
 use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
 use crate::task::error::{Payload, discard, shielded};
 use crate::task::home::HomeRef;
@@ -63,6 +66,7 @@ fn pool() -> &'static Pool {
 }
 
 impl Pool {
+    /// Queues a job. Without any thread at all it is run here.
     fn submit(&'static self, job: Job) {
         let mut inner = self.inner.lock();
         inner.jobs.push_back(job);
@@ -208,10 +212,22 @@ pub struct Unblock<R> {
 
 impl<R> Unpin for Unblock<R> {}
 
-impl<R> Future for Unblock<R> {
-    type Output = R;
+impl<R> Unblock<R> {
+    /// Nobody wants the result any more.
+    fn give_up(&self) {
+        let state = self.slot.0.lock().replace(State::Gone);
+        if let State::Queued(..) = state {
+            self.slot.calm();
+        }
+        drop(state);
+    }
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+    /// Polls for the result; `launch` finds a thread for the job, once.
+    fn poll_with<E>(
+        &mut self,
+        cx: &mut Context<'_>,
+        launch: impl FnOnce(Job) -> Result<(), E>,
+    ) -> Poll<Result<R, E>> {
         let mut waker = cx.waker().clone();
         let mut shared = self.slot.0.lock();
         match shared.replace(State::Gone) {
@@ -223,10 +239,13 @@ impl<R> Future for Unblock<R> {
                 }
                 drop(shared);
                 let job = self.job.lock().take();
-                if let Some(job) = job {
-                    pool().submit(job);
+                match job.map_or(Ok(()), launch) {
+                    Ok(()) => Poll::Pending,
+                    Err(error) => {
+                        self.give_up();
+                        Poll::Ready(Err(error))
+                    }
                 }
-                Poll::Pending
             }
             State::Queued(closure, mut old) => {
                 std::mem::swap(&mut old, &mut waker);
@@ -243,7 +262,7 @@ impl<R> Future for Unblock<R> {
             State::Done(result) => {
                 drop(shared);
                 match result {
-                    Ok(value) => Poll::Ready(value),
+                    Ok(value) => Poll::Ready(Ok(value)),
                     Err(payload) => panic::resume_unwind(payload),
                 }
             }
@@ -255,13 +274,24 @@ impl<R> Future for Unblock<R> {
     }
 }
 
+impl<R> Future for Unblock<R> {
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        let submit = |job| {
+            pool().submit(job);
+            Ok::<_, Infallible>(())
+        };
+        self.poll_with(cx, submit).map(|given| match given {
+            Ok(value) => value,
+            Err(never) => match never {},
+        })
+    }
+}
+
 impl<R> Drop for Unblock<R> {
     fn drop(&mut self) {
-        let state = self.slot.0.lock().replace(State::Gone);
-        if let State::Queued(..) = state {
-            self.slot.calm();
-        }
-        drop(state);
+        self.give_up();
     }
 }
 
@@ -272,3 +302,50 @@ impl<R> fmt::Debug for Unblock<R> {
 }
 
 task::thread::waits! { [R] Unblock<R>, "Unblock", |_: &Self| None }
+
+/// As [`unblock`], on a new thread called `name` that ends with the closure: for what would keep a thread of the pool for
+/// long, or wants one of its own.
+///
+/// ```
+/// let name = leno::block_on(leno::fiber::on_new_thread("counter", || {
+///     std::thread::current().name().map(str::to_owned)
+/// }));
+/// assert_eq!(name.unwrap().as_deref(), Some("counter"));
+/// ```
+///
+/// # Errors
+///
+/// If the thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for a name that contains a zero byte.
+///
+/// # Panics
+///
+/// As [`unblock`].
+pub fn on_new_thread<R, C>(name: impl Into<String>, closure: C) -> OnNewThread<R>
+where
+    C: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    OnNewThread { call: unblock(closure), name: name.into() }
+}
+
+/// See [`on_new_thread`].
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct OnNewThread<R> {
+    call: Unblock<R>,
+    name: String,
+}
+
+impl<R> Future for OnNewThread<R> {
+    type Output = io::Result<R>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<R>> {
+        let OnNewThread { call, name } = &mut *self;
+        call.poll_with(cx, |job| {
+            check_name(name)?;
+            thread::Builder::new().name(name.clone()).spawn(job).map(drop)
+        })
+    }
+}
+
+task::thread::waits! { [R] OnNewThread<R>, "OnNewThread", |_: &Self| None }

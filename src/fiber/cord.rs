@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::fiber::core::{Core, PanicHook};
+use crate::fiber::core::{Core, Hooks};
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
@@ -65,7 +65,7 @@ impl Cord {
 
     /// A cord to be configured.
     pub fn builder() -> CordBuilder {
-        CordBuilder { clock: Clock::real(), on_panic: None }
+        CordBuilder { clock: Clock::real(), hooks: Hooks::default() }
     }
 
     /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order
@@ -140,7 +140,7 @@ impl Cord {
     {
         let name = name.into();
         check_name(&name)?;
-        let home = Core::open(None, Clock::real(), None);
+        let home = Core::open(None, Clock::real(), Hooks::default());
         let first = async move { start().await };
         let builder = Builder::new().name(name.clone()).root();
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
@@ -197,7 +197,7 @@ impl fmt::Debug for Cord {
 #[must_use = "a builder does nothing before it builds"]
 pub struct CordBuilder {
     clock: Clock,
-    on_panic: Option<PanicHook>,
+    hooks: Hooks,
 }
 
 impl CordBuilder {
@@ -209,13 +209,25 @@ impl CordBuilder {
 
     /// As [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic).
     pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.on_panic = Some(Box::new(hook));
+        self.hooks.panic = Some(Box::new(hook));
+        self
+    }
+
+    /// As [`RuntimeBuilder::on_spawn`](crate::fiber::RuntimeBuilder::on_spawn).
+    pub fn on_spawn(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
+        self.hooks.spawn = Some(Box::new(hook));
+        self
+    }
+
+    /// As [`RuntimeBuilder::on_stop`](crate::fiber::RuntimeBuilder::on_stop).
+    pub fn on_stop(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
+        self.hooks.stop = Some(Box::new(hook));
         self
     }
 
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
-        Cord { home: Core::open(None, self.clock, self.on_panic), _not_send: PhantomData }
+        Cord { home: Core::open(None, self.clock, self.hooks), _not_send: PhantomData }
     }
 }
 

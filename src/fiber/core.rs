@@ -18,8 +18,17 @@ use crate::task::{context, run};
 use crate::time::Clock;
 use crate::time::timers::Timers;
 
-/// Told of panics that nobody joins.
-pub(crate) type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
+/// What the user wants to be told of.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// Panics that nobody joins.
+    pub(crate) panic: Option<PanicHook>,
+    pub(crate) spawn: Option<FiberHook>,
+    pub(crate) stop: Option<FiberHook>,
+}
+
+type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
+type FiberHook = Box<dyn Fn(&FiberRef) + Send + Sync>;
 
 impl Entry for Task {
     fn into_raw(self) -> NonNull<()> {
@@ -35,15 +44,15 @@ impl Entry for Task {
 /// See the module.
 pub(crate) struct Core {
     crew: Crew<Task>,
-    on_panic: Option<PanicHook>,
+    hooks: Hooks,
 }
 
 impl Core {
     /// Opens an executor, which [`find`](crate::fiber::find) searches from now on. `None`: a cord; otherwise a runtime with
     /// so many workers.
-    pub(crate) fn open(workers: Option<usize>, clock: Clock, on_panic: Option<PanicHook>) -> HomeRef {
+    pub(crate) fn open(workers: Option<usize>, clock: Clock, hooks: Hooks) -> HomeRef {
         let local = workers.is_none();
-        let core = Core { crew: Crew::new(workers.unwrap_or(1), local, Timers::new(clock)), on_panic };
+        let core = Core { crew: Crew::new(workers.unwrap_or(1), local, Timers::new(clock)), hooks };
         let home = HomeRef::new(local, Box::new(core));
         registry::add(&home);
         home
@@ -208,7 +217,7 @@ impl Seam for Core {
 
     fn report_panic(&self, task: &Task, payload: &(dyn Any + Send)) {
         let fiber = FiberRef::new(task);
-        match &self.on_panic {
+        match &self.hooks.panic {
             Some(hook) => hook(&fiber, payload),
             None => {
                 let message = message(payload).unwrap_or("(no message)");
@@ -216,6 +225,22 @@ impl Seam for Core {
                 let _ =
                     writeln!(std::io::stderr(), "leno: {fiber} panicked, and nobody joined it: {message}");
             }
+        }
+    }
+
+    fn is_hooked(&self) -> bool {
+        self.hooks.spawn.is_some() || self.hooks.stop.is_some()
+    }
+
+    fn begins(&self, task: &Task) {
+        if let Some(hook) = &self.hooks.spawn {
+            hook(&FiberRef::new(task));
+        }
+    }
+
+    fn ends(&self, task: &Task) {
+        if let Some(hook) = &self.hooks.stop {
+            hook(&FiberRef::new(task));
         }
     }
 

@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crate::fiber::core::{Core, PanicHook};
+use crate::fiber::core::{Core, Hooks};
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::join::JoinHandle;
@@ -50,7 +50,12 @@ impl Runtime {
 
     /// A runtime to be configured.
     pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder { workers: None, name: String::from("leno"), clock: Clock::real(), on_panic: None }
+        RuntimeBuilder {
+            workers: None,
+            name: String::from("leno"),
+            clock: Clock::real(),
+            hooks: Hooks::default(),
+        }
     }
 
     /// Runs `future` on the calling thread until it is ready; the workers run what it spawns.
@@ -65,6 +70,10 @@ impl Runtime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on_home(&self.home, future)
+    }
+
+    pub(super) fn home(&self) -> &HomeRef {
+        &self.home
     }
 
     /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's.
@@ -131,7 +140,7 @@ pub struct RuntimeBuilder {
     workers: Option<usize>,
     name: String,
     clock: Clock,
-    on_panic: Option<PanicHook>,
+    hooks: Hooks,
 }
 
 impl RuntimeBuilder {
@@ -157,7 +166,21 @@ impl RuntimeBuilder {
     /// that finds out. If not set, id, name, place of birth and message go to stderr. A panic of the hook itself
     /// is swallowed.
     pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.on_panic = Some(Box::new(hook));
+        self.hooks.panic = Some(Box::new(hook));
+        self
+    }
+
+    /// Who is told of each fiber that is started here, before its first poll, on the thread that starts it. The future of a
+    /// `block_on` is a fiber as well. A panic of the hook is swallowed.
+    pub fn on_spawn(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
+        self.hooks.spawn = Some(Box::new(hook));
+        self
+    }
+
+    /// Who is told of each fiber that ends, by itself or by a cancel: after its future was dropped, before whoever joins it
+    /// goes on, on the thread that ends it. A panic of the hook is swallowed.
+    pub fn on_stop(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
+        self.hooks.stop = Some(Box::new(hook));
         self
     }
 
@@ -174,7 +197,7 @@ impl RuntimeBuilder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         check_name(&self.name)?;
-        let home = Core::open(Some(workers), self.clock, self.on_panic);
+        let home = Core::open(Some(workers), self.clock, self.hooks);
         // Dropped on an error, it ends those that were started.
         let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
         for number in 0..workers {

@@ -10,6 +10,7 @@ use crate::fiber::scope::Scope;
 use crate::prim::{Arc, Counter};
 use crate::task::cell::{Birth, allocate};
 use crate::task::context;
+use crate::task::error::shielded;
 use crate::task::extras::Extras;
 use crate::task::group::Group;
 use crate::task::header::{FiberId, Task};
@@ -144,10 +145,18 @@ impl Builder {
         self
     }
 
-    /// What it has beside its header.
-    fn extras(self) -> Option<Box<Extras>> {
-        let Builder { name, group, root: _ } = self;
-        (name.is_some() || group.is_some()).then(|| Box::new(Extras { name, group, ..Extras::default() }))
+    /// What it has beside its header, on `home`, as a child of the fiber that runs here.
+    fn extras(self, home: &HomeRef) -> Option<Box<Extras>> {
+        let Builder { name, group, root } = self;
+        let inherited = context::with_task(|parent| {
+            let extras = if root || !parent.home.is(home) { None } else { parent.extras() };
+            // SAFETY: the parent runs here.
+            extras.and_then(|extras| unsafe { extras.locals.inherited() })
+        });
+        let locals = inherited.flatten();
+        (name.is_some() || group.is_some() || locals.is_some()).then(|| {
+            Box::new(Extras { name, group, locals: locals.unwrap_or_default(), ..Extras::default() })
+        })
     }
 
     /// Starts it as [`spawn`] does.
@@ -227,7 +236,7 @@ impl Builder {
     {
         let home = context::home().unwrap_or_else(default_home);
         let root = self.root;
-        let extras = self.extras();
+        let extras = self.extras(&home);
         let birth = Birth { home: &home, id: next_id(), at: Location::caller(), extras };
         // SAFETY: the future is `Send`.
         let header = unsafe { allocate(birth, State::prepared(), future) };
@@ -257,7 +266,7 @@ impl Plan<'_> {
     {
         let Plan { home, at, builder } = self;
         let (root, group) = (builder.root, builder.group.clone());
-        let extras = builder.extras();
+        let extras = builder.extras(home);
         if let Some(group) = &group {
             group.enter();
         }
@@ -293,6 +302,9 @@ pub(crate) fn admit(listing: Task, root: bool) -> Admission {
     })
     .unwrap_or_else(|| listing.home.roster.admit(&listing, None));
     if admission == Admission::Listed {
+        if listing.home.hooked {
+            shielded(|| listing.home.seam.begins(&listing));
+        }
         // The roster's count; `retire` turns it into a task again.
         let _ = listing.into_raw();
     }

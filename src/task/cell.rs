@@ -125,10 +125,14 @@ unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Out
             _ => discard(std::mem::replace(&mut outcome, Err(JoinError::panicked(payload)))),
         }
     }
-    if let Some(payload) = outcome.as_ref().err().and_then(JoinError::payload) {
-        // SAFETY: the running thread has a count; it stays there.
-        let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
-        if let Some(group) = task.group() {
+    // SAFETY: the running thread has a count; it stays there.
+    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
+    if let Some(extras) = task.extras() {
+        // SAFETY: as above, inside the fiber.
+        unsafe { extras.locals.end() };
+        if let (Some(payload), Some(group)) =
+            (outcome.as_ref().err().and_then(JoinError::payload), &extras.group)
+        {
             group.panics(&task, payload);
         }
     }

@@ -4,6 +4,7 @@ use std::task::Waker;
 
 use crate::prim::{Arc, Mutex};
 use crate::task::group::Group;
+use crate::task::locals::Locals;
 
 /// See the module.
 #[derive(Default)]
@@ -13,6 +14,7 @@ pub(crate) struct Extras {
     pub(crate) parked: Mutex<Option<Waker>>,
     /// How many shields it is under; SHIELDED in the state word changes with it, under the lock.
     pub(crate) shields: Mutex<usize>,
+    pub(crate) locals: Locals,
     /// Whose member it is.
     pub(crate) group: Option<Arc<Group>>,
 }

@@ -24,6 +24,8 @@ pub(crate) struct Home {
     pub(crate) roster: Roster,
     /// One thread runs all fibers: a cord. Then futures are polled and dropped on that thread only.
     pub(crate) local: bool,
+    /// The seam wants to be told of fibers that begin and end.
+    pub(crate) hooked: bool,
     pub(crate) seam: Box<dyn Seam>,
 }
 
@@ -60,7 +62,8 @@ unsafe impl Sync for HomeRef {}
 
 impl HomeRef {
     pub(crate) fn new(local: bool, seam: Box<dyn Seam>) -> Self {
-        let home = Home { count: AtomicUsize::new(1), roster: Roster::new(), local, seam };
+        let hooked = seam.is_hooked();
+        let home = Home { count: AtomicUsize::new(1), roster: Roster::new(), local, hooked, seam };
         HomeRef(NonNull::from(Box::leak(Box::new(home))))
     }
 

@@ -29,6 +29,7 @@ pub(crate) mod group;
 pub(crate) mod header;
 pub(crate) mod home;
 pub(crate) mod join;
+pub(crate) mod locals;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
 pub(crate) mod roster;

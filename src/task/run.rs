@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use crate::task::error::discard;
+use crate::task::error::{discard, shielded};
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
@@ -142,6 +142,9 @@ pub(crate) unsafe fn end_unlisted(task: &Task) {
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
 pub(crate) fn finish(task: &Task, listed: bool) {
     let listed = listed && task.home.roster.retire(task);
+    if listed && task.home.hooked {
+        shielded(|| task.home.seam.ends(task));
+    }
     // Who polled its park from elsewhere has no more to wait for.
     if let Some(waker) = task.set_parked(None) {
         discard(waker);

@@ -61,6 +61,17 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// A panic that nobody joins.
     fn report_panic(&self, task: &Task, payload: &(dyn Any + Send));
 
+    /// Whether it wants to be told by [`begins`](Self::begins) and [`ends`](Self::ends).
+    fn is_hooked(&self) -> bool {
+        false
+    }
+
+    /// A fiber was admitted, and is about to be started.
+    fn begins(&self, _task: &Task) {}
+
+    /// The future of an admitted fiber is gone, and it is about to be completed.
+    fn ends(&self, _task: &Task) {}
+
     /// The executor itself.
     fn as_any(&self) -> &dyn Any;
 }

@@ -1,0 +1,93 @@
+//! Running a future on another runtime, and coming back with what it gives.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::panic::{self, Location};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::fiber::join::JoinHandle;
+use crate::fiber::runtime::Runtime;
+use crate::fiber::spawn::Builder;
+use crate::task::home::HomeRef;
+use crate::task::thread;
+
+/// Runs `future` on `runtime`, as a fiber of it, and gives what that gives; for a part of a task that has to run elsewhere: on
+/// workers of its own, say.
+///
+/// It starts at the first poll. Dropping it cancels that fiber.
+///
+/// ```
+/// use leno::fiber::{Runtime, on};
+///
+/// let crunch = Runtime::builder().workers(1).name("crunch").build()?;
+/// let thread = leno::block_on(on(&crunch, async { std::thread::current().name().map(str::to_owned) }));
+/// assert_eq!(thread.as_deref(), Some("crunch-0"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Panics
+///
+/// A panic of the future goes on in the task that waits; as does the end of the runtime before that of the future.
+#[track_caller]
+pub fn on<F>(runtime: &Runtime, future: F) -> On<F::IntoFuture>
+where
+    F: IntoFuture,
+    F::IntoFuture: Send + 'static,
+    F::Output: Send + 'static,
+{
+    On { stage: Stage::New(runtime.home().clone(), future.into_future()), at: Location::caller() }
+}
+
+/// See [`on`].
+#[must_use = "futures do nothing unless polled"]
+pub struct On<F: Future> {
+    stage: Stage<F>,
+    at: &'static Location<'static>,
+}
+
+enum Stage<F: Future> {
+    New(HomeRef, F),
+    Runs(JoinHandle<F::Output>),
+    /// In a poll only.
+    Starts,
+}
+
+/// The future is not pinned before it is spawned.
+impl<F: Future> Unpin for On<F> {}
+
+impl<F> Future for On<F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        if let Stage::New(..) = self.stage {
+            if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
+                let handle = Builder::new().spawn_on(&home, self.at, future);
+                self.stage = Stage::Runs(handle.cancel_on_drop());
+            }
+        }
+        let Stage::Runs(handle) = &mut self.stage else { unreachable!("it was just started") };
+        Pin::new(handle).poll(cx).map(|outcome| {
+            outcome.unwrap_or_else(|error| match error.try_into_panic() {
+                Ok(payload) => panic::resume_unwind(payload),
+                Err(_cancelled) => panic!(
+                    "the runtime that a future was sent to by `on` at {} ended before the future did; keep the \
+                     runtime until then",
+                    self.at
+                ),
+            })
+        })
+    }
+}
+
+impl<F: Future> fmt::Debug for On<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("On").field("started", &!matches!(self.stage, Stage::New(..))).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [F: Future<Output: Send + 'static> + Send + 'static] On<F>, "On", |_: &Self| None }

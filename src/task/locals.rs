@@ -1,0 +1,130 @@
+//! The values that a fiber has of its own: one for each key that it has used.
+//!
+//! Invariants:
+//!
+//! 1. Only the fiber's owner (`state.rs`, invariant 2) reaches them: its creator, then who polls or ends it. So the values
+//!    move from thread to thread with the fiber, and need be `Send`, not `Sync`.
+//! 2. A counted pointer to a value outlives no call of its owner; the last one goes with [`Locals::end`], inside the fiber,
+//!    after its future. From then on there are none.
+//! 3. No borrow of the list lasts while foreign code runs: initializers, clones and drops of values may come back here.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use crate::prim::UnsafeCell;
+use crate::task::error::discard;
+
+/// Makes a child's value of its parent's.
+pub(crate) type Inherit = fn(&dyn Any) -> Rc<dyn Any>;
+
+/// A value, and what becomes of it in children.
+#[derive(Clone)]
+pub(crate) struct Local {
+    pub(crate) value: Rc<dyn Any>,
+    pub(crate) inherit: Option<Inherit>,
+}
+
+/// See the module.
+pub(crate) struct Locals(UnsafeCell<List>);
+
+impl Default for Locals {
+    fn default() -> Self {
+        Locals(UnsafeCell::new(List::default()))
+    }
+}
+
+#[derive(Default)]
+struct List {
+    /// By the address of the key.
+    values: Vec<(usize, Local)>,
+    ended: bool,
+}
+
+impl Locals {
+    /// # Safety
+    ///
+    /// The caller is the fiber's owner, and `f` calls no foreign code.
+    unsafe fn list<R>(&self, f: impl FnOnce(&mut List) -> R) -> R {
+        // SAFETY: exclusive, by contract (invariants 1 and 3).
+        self.0.with_mut(|list| f(unsafe { &mut *list }))
+    }
+
+    /// The value of a key; `None`: none so far, or the fiber has ended.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the fiber's owner, and drops what it gets before it is no more.
+    pub(crate) unsafe fn get(&self, key: usize) -> Option<Rc<dyn Any>> {
+        // SAFETY: by contract.
+        unsafe {
+            self.list(|list| {
+                let found = list.values.iter().find(|(at, _)| *at == key);
+                found.map(|(_, local)| Rc::clone(&local.value))
+            })
+        }
+    }
+
+    /// Sets the value of a key. False: the fiber has ended.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the fiber's owner, and has the only pointer to the value, which is `Send`.
+    pub(crate) unsafe fn set(&self, key: usize, local: Local) -> bool {
+        // SAFETY: by contract.
+        let (kept, _old) = unsafe {
+            self.list(|list| {
+                if list.ended {
+                    return (false, Some(local));
+                }
+                match list.values.iter_mut().find(|(at, _)| *at == key) {
+                    Some((_, old)) => (true, Some(std::mem::replace(old, local))),
+                    None => {
+                        list.values.push((key, local));
+                        (true, None)
+                    }
+                }
+            })
+        };
+        kept
+    }
+
+    /// What a child has from its parent; `None` if that is nothing.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the fiber's owner.
+    pub(crate) unsafe fn inherited(&self) -> Option<Locals> {
+        // SAFETY: by contract. The clones end here.
+        let heirlooms = unsafe {
+            self.list(|list| {
+                let handed_down = list.values.iter().filter(|(_, local)| local.inherit.is_some());
+                handed_down.cloned().collect::<Vec<_>>()
+            })
+        };
+        let values: Vec<_> = heirlooms
+            .iter()
+            .filter_map(|(key, local)| {
+                let inherit = local.inherit?;
+                Some((*key, Local { value: inherit(&*local.value), inherit: local.inherit }))
+            })
+            .collect();
+        (!values.is_empty()).then(|| Locals(UnsafeCell::new(List { values, ended: false })))
+    }
+
+    /// Drops all values; later ones are refused.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the fiber's owner, inside the fiber.
+    pub(crate) unsafe fn end(&self) {
+        // SAFETY: by contract.
+        let values = unsafe {
+            self.list(|list| {
+                list.ended = true;
+                std::mem::take(&mut list.values)
+            })
+        };
+        // Last made, first dropped; each on its own, as any may panic.
+        values.into_iter().rev().for_each(discard);
+    }
+}

@@ -1,0 +1,142 @@
+//! Parts of a task that run on another runtime or on a thread of their own.
+
+mod fiber_support;
+
+use fiber_support::{Drops, Latch, SeqCst, Stash, in_time, until};
+use leno::fiber::{Cord, Runtime, on, on_new_thread};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::{Context, Poll, Waker};
+
+fn message(payload: Box<dyn std::any::Any + Send>) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap()
+}
+
+#[test]
+fn runs_there_and_comes_back() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).name("there").build().unwrap();
+        let thread = || std::thread::current().name().map(str::to_owned);
+        let cord = Cord::new();
+        let here = std::rc::Rc::new(5);
+        let seen = cord.block_on(async {
+            let kept = here.clone();
+            let name = on(&there, async move { thread() }).await;
+            assert_eq!(*kept, 5);
+            name
+        });
+        assert_eq!(seen.as_deref(), Some("there-0"));
+        // From another executor, and from a plain thread.
+        assert_eq!(futures_lite::future::block_on(on(&there, async { 1 })), 1);
+        assert_eq!(on(&there, async { 2 }).wait(), 2);
+    });
+}
+
+#[test]
+fn nothing_runs_before_the_first_poll_and_a_drop_cancels() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).build().unwrap();
+        let (drops, stash) = (Drops::default(), Stash::default());
+        let (probe, pending) = (drops.probe(), stash.pending());
+        let mut sent = on(&there, async move {
+            let _probe = probe;
+            pending.await;
+        });
+        assert_eq!(stash.polls(), 0);
+        assert!(std::pin::Pin::new(&mut sent).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        until(|| stash.polls() == 1);
+        drop(sent);
+        until(|| drops.count() == 1);
+        let unsent = on(&there, {
+            let probe = drops.probe();
+            async move { drop(probe) }
+        });
+        drop(unsent);
+        assert_eq!(drops.count(), 2);
+    });
+}
+
+#[test]
+fn a_panic_comes_back_and_so_does_the_end_of_the_runtime() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).build().unwrap();
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            leno::block_on(on(&there, async { panic!("there") }));
+        }));
+        assert_eq!(message(panics.unwrap_err()), "there");
+        let stash = Stash::default();
+        let mut sent = on(&there, stash.pending());
+        assert!(std::pin::Pin::new(&mut sent).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        until(|| stash.polls() == 1);
+        drop(there);
+        let ended = catch_unwind(AssertUnwindSafe(|| leno::block_on(sent)));
+        assert!(message(ended.unwrap_err()).contains("keep the runtime"));
+    });
+}
+
+#[test]
+fn a_thread_of_its_own() {
+    in_time(|| {
+        let named = || std::thread::current().name().map(str::to_owned);
+        let cord = Cord::new();
+        let name = cord.block_on(on_new_thread("own", named)).unwrap();
+        assert_eq!(name.as_deref(), Some("own"));
+        assert_eq!(on_new_thread("own", || 5).wait().unwrap(), 5);
+        let bad = leno::block_on(on_new_thread("zero\0byte", || ()));
+        assert_eq!(bad.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        let panics = catch_unwind(|| leno::block_on(on_new_thread("own", || panic!("own"))));
+        assert_eq!(message(panics.unwrap_err()), "own");
+    });
+}
+
+#[test]
+fn a_thread_is_not_started_for_nothing_and_runs_to_its_end() {
+    in_time(|| {
+        let drops = Drops::default();
+        let probe = drops.probe();
+        drop(on_new_thread("never", move || drop(probe)));
+        assert_eq!(drops.count(), 1);
+        // Dropped while it runs: it goes on, and what it gives is dropped.
+        let (inside, leave) = (Latch::default(), Latch::default());
+        let (entered, wait, probe) = (inside.clone(), leave.clone(), drops.probe());
+        let ended = Arc::new(AtomicBool::new(false));
+        let tells = ended.clone();
+        let mut call = on_new_thread("runs", move || {
+            entered.open();
+            wait.wait();
+            tells.store(true, SeqCst);
+            probe
+        });
+        leno::block_on(poll_fn(|cx| {
+            assert!(std::pin::Pin::new(&mut call).poll(cx).is_pending());
+            Poll::Ready(())
+        }));
+        inside.wait();
+        drop(call);
+        leave.open();
+        until(|| drops.count() == 2);
+        assert!(ended.load(SeqCst));
+    });
+}
+
+#[test]
+fn a_thread_that_cannot_be_started_leaves_no_job_behind() {
+    // Virtual time stands still while a job runs; here it has to go on.
+    in_time(|| {
+        let cord = Cord::with_clock(leno::time::Clock::virtual_time());
+        cord.block_on(async {
+            assert!(on_new_thread("zero\0byte", || ()).await.is_err());
+            let mut refused = on_new_thread("zero\0byte", || ());
+            poll_fn(|cx| {
+                assert!(std::pin::Pin::new(&mut refused).poll(cx).is_ready());
+                Poll::Ready(())
+            })
+            .await;
+            leno::sleep(std::time::Duration::from_secs(3600)).await;
+        });
+    });
+}

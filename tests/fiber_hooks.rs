@@ -1,0 +1,113 @@
+//! Hooks: who is told that a fiber begins and ends.
+
+mod fiber_support;
+
+use fiber_support::{Drops, SeqCst, in_time, until};
+use leno::fiber::{self, Builder, Cord, FiberId, Runtime};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+type Log = Arc<Mutex<Vec<(&'static str, FiberId)>>>;
+
+fn note(log: &Log, what: &'static str) -> impl Fn(&fiber::FiberRef) + Send + Sync + 'static {
+    let log = log.clone();
+    move |fiber| log.lock().unwrap().push((what, fiber.id()))
+}
+
+#[test]
+fn told_of_each_fiber_once_in_order() {
+    let log = Log::default();
+    let cord = Cord::builder().on_spawn(note(&log, "spawn")).on_stop(note(&log, "stop")).build();
+    let (value, panics, cancelled) = cord.block_on(async {
+        let value = leno::fiber::spawn_local(async {});
+        let panics = leno::fiber::spawn_local(async { panic!("on purpose") });
+        let cancelled = leno::fiber::spawn_local(std::future::pending::<()>());
+        cancelled.cancel();
+        let ids = (value.id(), panics.id(), cancelled.id());
+        value.await.unwrap();
+        // Told before who joins it goes on.
+        assert!(log.lock().unwrap().contains(&("stop", ids.0)));
+        panics.await.unwrap_err();
+        cancelled.await.unwrap_err();
+        ids
+    });
+    let log = log.lock().unwrap();
+    let main = log[0].1;
+    assert_eq!(
+        *log,
+        [
+            ("spawn", main),
+            ("spawn", value),
+            ("spawn", panics),
+            ("spawn", cancelled),
+            ("stop", value),
+            ("stop", panics),
+            ("stop", cancelled),
+            ("stop", main),
+        ]
+    );
+}
+
+#[test]
+fn a_prepared_fiber_begins_when_it_is_started() {
+    let log = Log::default();
+    let runtime = Runtime::builder().workers(1).on_spawn(note(&log, "spawn")).build().unwrap();
+    runtime.block_on(async {
+        let (one, other) = (Builder::new().prepare(async {}), Builder::new().prepare(async {}));
+        assert_eq!(log.lock().unwrap().len(), 1);
+        drop(other);
+        let id = one.id();
+        one.start().await.unwrap();
+        assert_eq!(log.lock().unwrap()[1..], [("spawn", id)]);
+    });
+}
+
+#[test]
+fn the_end_tells_of_all_that_lived() {
+    // F8
+    in_time(|| {
+        let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (begins, ends) = (begun.clone(), ended.clone());
+        let drops = Drops::default();
+        let runtime = Runtime::builder()
+            .workers(2)
+            .on_spawn(move |_| _ = begins.fetch_add(1, Ordering::Relaxed))
+            .on_stop(move |_| _ = ends.fetch_add(1, Ordering::Relaxed))
+            .build()
+            .unwrap();
+        for _ in 0..100 {
+            let probe = drops.probe();
+            drop(runtime.spawn(async move {
+                let _probe = probe;
+                std::future::pending::<()>().await;
+            }));
+        }
+        let late = runtime.spawn(async {});
+        late.wait().unwrap();
+        drop(runtime);
+        assert_eq!((begun.load(SeqCst), ended.load(SeqCst), drops.count()), (101, 101, 100));
+    });
+}
+
+#[test]
+fn a_hook_may_panic_spawn_and_find() {
+    in_time(|| {
+        let spawned = Arc::new(AtomicUsize::new(0));
+        let counter = spawned.clone();
+        let runtime = Runtime::builder()
+            .workers(2)
+            .on_spawn(move |fiber| {
+                assert_eq!(fiber::find(fiber.id()).as_ref(), Some(fiber));
+                if counter.fetch_add(1, SeqCst) == 0 {
+                    drop(leno::spawn(async {}));
+                }
+                panic!("in a hook");
+            })
+            .on_stop(|_| panic!("in a hook"))
+            .build()
+            .unwrap();
+        let fiber = runtime.spawn(async { 5 });
+        assert_eq!(fiber.wait().unwrap(), 5);
+        until(|| spawned.load(SeqCst) >= 1);
+    });
+}
