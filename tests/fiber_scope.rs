@@ -62,9 +62,9 @@ fn an_ended_fiber_has_left_nothing_when_the_scope_is_over() {
         everywhere(|| async {
             let drops = Drops::default();
             let (joined, detached) = (drops.probe(), drops.probe());
-            let handle = scope(async |s: &Scope| {
+            let (handle,) = scope(async |s: &Scope| {
                 drop(s.spawn(async move { detached }));
-                s.spawn(async move { joined })
+                (s.spawn(async move { joined }),)
             })
             .await
             .unwrap();
@@ -234,24 +234,16 @@ fn from_outside_a_token_cancels_it() {
 #[test]
 fn dropping_the_future_cancels_and_does_not_wait() {
     in_time(|| {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
         let (drops, inside, leave) = (Drops::default(), Latch::default(), Latch::default());
         let (probe, body, entered, wait) = (drops.probe(), drops.probe(), inside.clone(), leave.clone());
-        let mut future = Box::pin(runtime.block_on(async {
-            let home = fiber::current();
-            async move {
-                drop(home);
-                scope(async move |s: &Scope| {
-                    s.spawn(async move {
-                        let _probe = probe;
-                        entered.open();
-                        wait.wait();
-                        pending::<()>().await;
-                    });
-                    held(body).await;
-                })
-                .await
-            }
+        let mut future = Box::pin(scope(async move |s: &Scope| {
+            s.spawn(async move {
+                let _probe = probe;
+                entered.open();
+                wait.wait();
+                pending::<()>().await;
+            });
+            held(body).await;
         }));
         assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         inside.wait();
@@ -371,6 +363,33 @@ fn a_fiber_may_be_built_for_a_scope_and_need_not_be_send() {
         sum
     }));
     assert_eq!(sum.unwrap().get(), 6);
+}
+
+#[test]
+fn a_prepared_fiber_is_of_the_scope_once_it_is_started() {
+    in_time(|| {
+        everywhere(|| async {
+            let drops = Drops::default();
+            let (first, second) = (drops.probe(), drops.probe());
+            let (prepared, late) = scope(async move |s: &Scope| {
+                let prepare = |probe| {
+                    Builder::new().scope(s).prepare(async move {
+                        fiber::yield_now().await;
+                        drop(probe);
+                    })
+                };
+                drop(prepare(first).start());
+                (Builder::new().scope(s).prepare(pending::<()>()), prepare(second))
+            })
+            .await
+            .unwrap();
+            assert_eq!(drops.count(), 1);
+            // Once it is over, the scope is cancelled.
+            assert!(prepared.start().await.unwrap_err().is_cancelled());
+            drop(late);
+            assert_eq!(drops.count(), 2);
+        });
+    });
 }
 
 #[test]

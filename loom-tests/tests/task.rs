@@ -581,8 +581,7 @@ fn the_end_against_a_section() {
     });
 }
 
-/// A member that ends while it is added stays in no list, and who waits for the last one is woken.
-/// `group_add_ignores_complete`.
+/// Who waits for the last member is woken by its end. `group_ended_wakes_nobody`.
 #[test]
 fn a_group_against_members_that_end() {
     model(|| {
@@ -603,11 +602,10 @@ fn a_group_against_members_that_end() {
             assert!(flag.0.load(Ordering::Acquire), "nobody woke who waits");
         }
         assert!(first.is_complete() && second.is_complete() && group.is_over(&waker));
-        assert_eq!(group.members(), 0);
     });
 }
 
-/// F4: who enters a group during its cancel is cancelled. `group_add_ignores_cancel`.
+/// F4: who enters a group during its cancel is cancelled, and after it unpolled. `group_enter_ignores_cancel`.
 #[test]
 fn a_group_cancelled_against_a_spawn() {
     model(|| {

@@ -29,6 +29,7 @@
 //! and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
 //! calls `block_on`.
 mod blocking;
+mod blocking_scope;
 mod cord;
 mod core;
 mod crew;
@@ -54,6 +55,7 @@ pub use crate::task::header::FiberId;
 pub use crate::task::warn::set_warning_hook;
 pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout};
 pub use blocking::{OnNewThread, Unblock, on_new_thread, unblock};
+pub use blocking_scope::{BlockingScope, ScopedHandle, blocking_scope};
 pub use cord::{Cord, CordBuilder};
 pub use fiber_ref::{FiberRef, current, find, try_current};
 pub use join::{JoinHandle, JoinTimeout};

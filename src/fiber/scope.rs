@@ -20,7 +20,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
-use crate::task::error::JoinError;
+use crate::task::error::{JoinError, discard, shielded};
 use crate::task::group::Group;
 
 /// Where the fibers of a [`scope()`] are started. Clones are the same scope.
@@ -144,16 +144,17 @@ fn poll_body<R>(
 }
 
 /// What is left to wait for.
-fn poll_rest(scope: &Scope, cx: &mut Context<'_>) -> Poll<()> {
+pub(super) fn poll_rest(scope: &Scope, cx: &mut Context<'_>) -> Poll<()> {
     let look = scope.group.look(cx);
     if look.cancelled {
         // By a failure: then the token doesn't know yet.
-        scope.token.cancel();
+        shielded(|| _ = scope.token.cancel());
     }
     if look.empty { Poll::Ready(()) } else { Poll::Pending }
 }
 
-fn over<R>(scope: &Scope, given: Option<R>) -> Result<R, JoinError> {
+/// What came of it.
+pub(super) fn over<R>(scope: &Scope, given: Option<R>) -> Result<R, JoinError> {
     match (scope.group.leave(), given) {
         (Some(error), _) => Err(error),
         (None, Some(result)) => Ok(result),
@@ -166,8 +167,8 @@ struct Leave<'a>(&'a Scope);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
-        self.0.token.cancel();
-        drop(self.0.group.leave());
+        shielded(|| _ = self.0.token.cancel());
+        discard(self.0.group.leave());
     }
 }
 

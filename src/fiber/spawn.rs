@@ -265,17 +265,17 @@ impl Plan<'_> {
         F::Output: 'static,
     {
         let Plan { home, at, builder } = self;
-        let (root, group) = (builder.root, builder.group.clone());
+        let root = builder.root;
         let extras = builder.extras(home);
-        if let Some(group) = &group {
-            group.enter();
-        }
         // SAFETY: by contract.
         let header = unsafe { allocate(Birth { home, id: next_id(), at, extras }, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made.
         let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
         // SAFETY: the third, and the only handle.
         let handle = unsafe { JoinHandle::new(Task::from_raw(header)) };
+        if let Some(group) = queued.group() {
+            group.enter(&queued);
+        }
         match admit(listing, root) {
             Admission::Listed => {
                 if let Err(refused) = go(queued) {
@@ -285,9 +285,6 @@ impl Plan<'_> {
             }
             // SAFETY: not listed; this thread may drop the future by contract.
             Admission::Closed => unsafe { run::end_unlisted(&queued) },
-        }
-        if let Some(group) = group {
-            group.add(handle.task());
         }
         handle
     }
@@ -333,7 +330,12 @@ impl<T> Prepared<T> {
             unreachable!("`start` takes the fiber by value")
         };
         match admit(listing, self.root) {
-            Admission::Listed => handle.task().wake(),
+            Admission::Listed => {
+                if let Some(group) = handle.task().group() {
+                    group.enter(handle.task());
+                }
+                handle.task().wake();
+            }
             // SAFETY: not listed; a prepared future is `Send`.
             Admission::Closed => unsafe { run::end_unlisted(handle.task()) },
         }

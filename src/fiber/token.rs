@@ -20,12 +20,14 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, IntoFuture, poll_fn};
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
 use crate::prim::{self, Mutex};
+use crate::task::error::discard;
 use crate::task::group::Group;
 use crate::task::thread;
 
@@ -119,8 +121,13 @@ impl CancelToken {
     }
 
     /// Cancels the token and all below it, for good, and wakes who waits. True: it was not cancelled before.
+    ///
+    /// # Panics
+    ///
+    /// A panic of a waker of somebody else's goes on once all are cancelled.
     pub fn cancel(&self) -> bool {
         let mut first = false;
+        let mut panicked = None;
         let mut rest = vec![Arc::clone(&self.0)];
         while let Some(node) = rest.pop() {
             let children = {
@@ -129,12 +136,17 @@ impl CancelToken {
                 below.cancelled = true;
                 std::mem::take(&mut below.children)
             };
-            // Also if somebody else is about to: once this returns it is cancelled.
-            node.gate.close();
+            // Also if somebody else is about to: once this returns it is cancelled. Whoever waits there may panic when woken.
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| node.gate.close())) {
+                discard(panicked.replace(payload));
+            }
             if let Some(group) = &node.group {
                 group.cancel();
             }
             rest.extend(children.iter().filter_map(Weak::upgrade));
+        }
+        if let Some(payload) = panicked {
+            panic::resume_unwind(payload);
         }
         first
     }

@@ -3,12 +3,8 @@
 //! A fiber is of one group at most, from before it is started until after it has completed, its outcome dropped if
 //! nobody joins it. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
 //!
-//! Invariants, all under the lock:
-//!
-//! 1. `live` counts the members from [`Group::enter`] to [`Group::ended`].
-//! 2. `members` holds those of them that [`Group::add`] was called for: started, and not yet told of as ended.
-//!    `ended` comes after COMPLETE, so `add` leaves out a fiber that is complete, and `ended` finds every other.
-//! 3. Once cancelled, every member is cancelled: by `cancel`, if it was added before, else by `add`.
+//! Once a group is cancelled, so is every member: by `cancel`, if it came before, else by `enter`, under whose lock it is
+//! either in the list that `cancel` walks or finds the mark. And a new one cannot have run by then.
 //!
 //! Foreign code (wakers, a panic's payload) leaves the lock before it is called or dropped.
 
@@ -22,8 +18,8 @@ use crate::task::error::{JoinError, Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 
 // Planted bugs, which models in `loom-tests/tests/task.rs` must catch.
-const BUG_ADD_IGNORES_COMPLETE: bool = cfg!(leno_bug = "group_add_ignores_complete");
-const BUG_ADD_IGNORES_CANCEL: bool = cfg!(leno_bug = "group_add_ignores_cancel");
+const BUG_ENTER_IGNORES_CANCEL: bool = cfg!(leno_bug = "group_enter_ignores_cancel");
+const BUG_ENDED_WAKES_NOBODY: bool = cfg!(leno_bug = "group_ended_wakes_nobody");
 
 /// See the module.
 #[derive(Default)]
@@ -31,7 +27,6 @@ pub(crate) struct Group(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    live: usize,
     members: BTreeMap<FiberId, Task>,
     cancelled: bool,
     /// The first failure: which member's, and the panic.
@@ -50,22 +45,18 @@ pub(crate) struct Look {
 }
 
 impl Group {
-    /// A member is about to be started.
-    pub(crate) fn enter(&self) {
-        self.0.lock().live += 1;
-    }
-
-    /// A member was started.
-    pub(crate) fn add(&self, task: &Task) {
+    /// Takes a new fiber in, which its creator has not started.
+    pub(crate) fn enter(&self, task: &Task) {
         let late = {
             let mut inner = self.0.lock();
-            if !task.state.is_complete() || BUG_ADD_IGNORES_COMPLETE {
-                inner.members.insert(task.id, task.clone());
-            }
-            inner.cancelled && !BUG_ADD_IGNORES_CANCEL
+            inner.members.insert(task.id, task.clone());
+            inner.cancelled && !BUG_ENTER_IGNORES_CANCEL
         };
         if late {
-            task.cancel();
+            // It has no children so far. A prepared one is idle, and ends by being scheduled.
+            let mut ready = Vec::new();
+            task.mark_cancelled(&mut ready);
+            ready.into_iter().for_each(Task::schedule);
         }
     }
 
@@ -126,9 +117,9 @@ impl Group {
     pub(crate) fn ended(&self, task: &Task) {
         let (_member, waker) = {
             let mut inner = self.0.lock();
-            inner.live -= 1;
-            let waker = if inner.live == 0 { inner.waker.take() } else { None };
-            (inner.members.remove(&task.id), waker)
+            let member = inner.members.remove(&task.id);
+            let over = inner.members.is_empty() && !BUG_ENDED_WAKES_NOBODY;
+            (member, if over { inner.waker.take() } else { None })
         };
         if let Some(waker) = waker {
             shielded(|| waker.wake());
@@ -140,15 +131,9 @@ impl Group {
         let mut waker = Some(cx.waker().clone());
         let mut inner = self.0.lock();
         std::mem::swap(&mut inner.waker, &mut waker);
-        let look = Look { cancelled: inner.cancelled, empty: inner.live == 0 };
+        let look = Look { cancelled: inner.cancelled, empty: inner.members.is_empty() };
         drop(inner);
         look
-    }
-
-    /// How many members it holds, for models.
-    #[cfg(any(leno_loom, leno_shuttle))]
-    pub(crate) fn members(&self) -> usize {
-        self.0.lock().members.len()
     }
 
     /// The failure, and the end of interest in any.
@@ -164,6 +149,6 @@ impl Group {
 
 impl fmt::Debug for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group").field("live", &self.0.lock().live).finish_non_exhaustive()
+        f.debug_struct("Group").field("live", &self.0.lock().members.len()).finish_non_exhaustive()
     }
 }

@@ -132,11 +132,8 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        group.0.enter();
         let extras = Extras { group: Some(Arc::clone(&group.0)), ..Extras::default() };
-        let handle = self.start(Some(Box::new(extras)), future);
-        group.0.add(&handle.task);
-        handle
+        self.start(Some(Box::new(extras)), future)
     }
 
     #[track_caller]
@@ -151,6 +148,9 @@ impl Executor {
         // SAFETY: the three counts that `spawned` made.
         let (listing, queued, handle) =
             unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
+        if let Some(group) = queued.group() {
+            group.enter(&queued);
+        }
         let admission = crate::task::context::with_task(|parent| self.0.roster.admit(&listing, Some(parent)))
             .unwrap_or_else(|| self.0.roster.admit(&listing, None));
         match admission {
@@ -244,11 +244,6 @@ impl Group {
     /// Whether all have ended; `waker` is woken when the last one does.
     pub fn is_over(&self, waker: &Waker) -> bool {
         self.0.look(&mut Context::from_waker(waker)).empty
-    }
-
-    /// How many members it holds.
-    pub fn members(&self) -> usize {
-        self.0.members()
     }
 }
 

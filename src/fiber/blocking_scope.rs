@@ -1,0 +1,203 @@
+//! Scopes of a thread: fibers that borrow from its stack.
+//!
+//! The shape is that of [`std::thread::scope`]: two lifetimes, `'scope` for as long as fibers may run, `'env` for what they
+//! borrow.
+//!
+//! Invariants, which make it sound that a future which is not `'static` becomes a fiber:
+//!
+//! 1. Each fiber is a member of the scope's group, and [`blocking_scope`] returns or unwinds only when that has none.
+//!    A member leaves it when its future has been dropped, and its outcome, which is `()`; whatever ends the fiber does so
+//!    (`task/run.rs`, `finish`). A wake-up or a handle that comes later finds memory, and nothing of `'scope`.
+//! 2. What a fiber gives goes into a packet that it shares with its handle, and the fiber lets go of that with its future.
+//!    The handle cannot outlive `'scope`.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::fiber::default_home;
+use crate::fiber::join::JoinHandle;
+use crate::fiber::runtime::Runtime;
+use crate::fiber::scope::{Scope, over, poll_rest};
+use crate::fiber::spawn::Builder;
+use crate::fiber::token::CancelToken;
+use crate::prim::{Arc, Mutex};
+use crate::task::error::JoinError;
+use crate::task::home::HomeRef;
+use crate::task::{context, thread};
+
+/// Where the fibers of a [`blocking_scope`] are started.
+pub struct BlockingScope<'scope, 'env: 'scope> {
+    scope: Scope,
+    home: HomeRef,
+    /// Invariant: neither lifetime may shrink or grow.
+    _scope: PhantomData<&'scope mut &'scope ()>,
+    _env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope, 'env> BlockingScope<'scope, 'env> {
+    /// Starts a fiber that the scope waits for; it may borrow what lives longer than the scope.
+    ///
+    /// If it panics, all others of the scope are cancelled. Once the scope is cancelled, so is what is spawned here.
+    #[track_caller]
+    pub fn spawn<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        let packet = Arc::new(Mutex::new(None));
+        let give = Arc::clone(&packet);
+        let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(async move {
+            let value = future.await;
+            *give.lock() = Some(value);
+        });
+        // SAFETY: only the lifetime changes. The module's invariants: future and outcome are gone before `'scope` ends.
+        let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'static>> = unsafe { std::mem::transmute(fiber) };
+        let builder = Builder::new().root().scope(&self.scope);
+        let handle = builder.spawn_on(&self.home, Location::caller(), fiber);
+        ScopedHandle { handle, packet, _scope: PhantomData }
+    }
+
+    /// Cancels the fibers of the scope. The closure goes on.
+    pub fn cancel(&self) {
+        self.scope.cancel();
+    }
+
+    /// The scope's token: to cancel it is to cancel the scope, and it is cancelled at the scope's end at the latest.
+    pub fn token(&self) -> CancelToken {
+        self.scope.token()
+    }
+}
+
+impl fmt::Debug for BlockingScope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockingScope").field("fibers", self.scope.group()).finish_non_exhaustive()
+    }
+}
+
+/// Waits for a fiber of a [`blocking_scope`], and gives its value. As [`JoinHandle`]; where it is dropped the scope waits for the
+/// fiber all the same.
+pub struct ScopedHandle<'scope, T> {
+    handle: JoinHandle<()>,
+    packet: Arc<Mutex<Option<T>>>,
+    _scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<T> ScopedHandle<'_, T> {
+    /// As [`JoinHandle::cancel`].
+    pub fn cancel(&self) {
+        self.handle.cancel();
+    }
+
+    /// As [`JoinHandle::is_finished`].
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+}
+
+impl<T> Future for ScopedHandle<'_, T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.handle).poll(cx).map(|outcome| {
+            outcome.map(|()| match self.packet.lock().take() {
+                Some(value) => value,
+                None => unreachable!("a fiber that has ended by itself has left its value"),
+            })
+        })
+    }
+}
+
+impl<T> fmt::Debug for ScopedHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedHandle").field("fiber", &self.handle).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle", |_: &Self| None }
+
+/// Runs `body`, which may start fibers that borrow from the calling thread's stack, and waits on that thread until all of
+/// them have ended. For plain threads; as [`std::thread::scope`].
+///
+/// The fibers run on the runtime that the caller runs on, elsewhere on leno's default runtime;
+/// [`Runtime::blocking_scope`] names one. They are nobody's children. The first panic, of the body or of a fiber, cancels all
+/// fibers, and is the scope's error, once they have ended.
+///
+/// ```
+/// let text = String::from("of warp and weft");
+/// let mut words = Vec::new();
+/// let letters = leno::fiber::blocking_scope(|s| {
+///     let letters = s.spawn(async { text.chars().filter(|c| c.is_alphabetic()).count() });
+///     s.spawn(async { words.extend(text.split(' ')) }).wait().unwrap();
+///     letters.wait().unwrap()
+/// });
+/// assert_eq!((letters.unwrap(), words.len()), (13, 4));
+/// ```
+///
+/// # Errors
+///
+/// [`JoinError::is_panic`]: something panicked.
+///
+/// # Panics
+///
+/// Inside a fiber of a cord, whose only thread it would stop. Inside a fiber of a runtime it stops one worker, and is reported
+/// once per place in debug builds; if that is the only worker, it waits for ever.
+#[track_caller]
+pub fn blocking_scope<'env, R>(
+    body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
+) -> Result<R, JoinError> {
+    context::may_block("blocking_scope");
+    run(context::home().unwrap_or_else(default_home), body)
+}
+
+impl Runtime {
+    /// As [`blocking_scope`], with fibers of this runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocking_scope`].
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_scope`].
+    #[track_caller]
+    pub fn blocking_scope<'env, R>(
+        &self,
+        body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
+    ) -> Result<R, JoinError> {
+        context::may_block("blocking_scope");
+        run(self.home().clone(), body)
+    }
+}
+
+fn run<'env, R>(
+    home: HomeRef,
+    body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
+) -> Result<R, JoinError> {
+    let scope = BlockingScope { scope: Scope::new(), home, _scope: PhantomData, _env: PhantomData };
+    let given = match panic::catch_unwind(AssertUnwindSafe(|| body(&scope))) {
+        Ok(given) => Some(given),
+        Err(payload) => {
+            scope.scope.group().fail(None, payload);
+            None
+        }
+    };
+    // Nothing between here and its end may unwind.
+    let rest = AbortOnUnwind;
+    let mut wait = std::pin::pin!(std::future::poll_fn(|cx| poll_rest(&scope.scope, cx)));
+    while thread::block_on(wait.as_mut(), None).is_none() {}
+    std::mem::forget(rest);
+    over(&scope.scope, given)
+}
+
+/// Ends the process when dropped: fibers may still borrow what would go away.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
