@@ -30,6 +30,7 @@
 //! calls `block_on`.
 mod blocking;
 mod blocking_scope;
+mod combine;
 mod cord;
 mod core;
 mod crew;
@@ -53,9 +54,15 @@ mod yield_now;
 pub use crate::task::error::{Elapsed, JoinError};
 pub use crate::task::header::FiberId;
 pub use crate::task::warn::set_warning_hook;
+pub use crate::time::{Interval, Missed, Tick, interval, interval_at, interval_with};
 pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout};
 pub use blocking::{OnNewThread, Unblock, on_new_thread, unblock};
 pub use blocking_scope::{BlockingScope, ScopedHandle, blocking_scope};
+pub use combine::{
+    Debugged, Either, FutureExt, JoinAll, MapConcurrent, MapUnordered, Race, Timed, TryJoinAll,
+};
+pub use combine::{TryMapConcurrent, join_all, map_concurrent, map_unordered, race, set_debug_hook};
+pub use combine::{try_join_all, try_map_concurrent};
 pub use cord::{Cord, CordBuilder};
 pub use fiber_ref::{FiberRef, current, find, try_current};
 pub use join::{JoinHandle, JoinTimeout};

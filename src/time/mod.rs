@@ -1,4 +1,4 @@
-//! Time: clocks, sleeping, time limits.
+//! Time: clocks, sleeping, intervals, time limits.
 //!
 //! All of leno's time goes through the executor: a runtime or cord has a [`Clock`], real by default, and keeps
 //! the timers of its fibers itself. On a virtual clock time stands still while there is something to do and
@@ -20,11 +20,13 @@
 //! assert_eq!(slept, hour);
 //! ```
 mod clock;
+mod interval;
 mod sleep;
 mod timeout;
 pub(crate) mod timers;
 
 pub use crate::task::error::Elapsed;
 pub use clock::{Clock, now};
+pub use interval::{Interval, Missed, Tick, interval, interval_at, interval_with};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Timeout, timeout};

@@ -70,8 +70,13 @@ impl Sleep {
     /// Sleeps until `deadline` instead, whether that is earlier or later; also after it was ready. Takes effect
     /// at the next poll, so poll it after a reset.
     pub fn reset(&mut self, deadline: Instant) {
+        self.set(Some(deadline));
+    }
+
+    /// As [`reset`](Self::reset); `None`: never.
+    pub(super) fn set(&mut self, deadline: Option<Instant>) {
         self.clear();
-        self.deadline = Some(deadline);
+        self.deadline = deadline;
         self.span = None;
         self.clock = clock_here();
     }
@@ -81,7 +86,8 @@ impl Sleep {
         self.deadline.filter(|_| self.clock == 0)
     }
 
-    fn clear(&mut self) {
+    /// Takes the timer out; the next poll sets one.
+    pub(super) fn clear(&mut self) {
         if let Some((home, key)) = self.timer.take() {
             home.seam.clear_timer(key);
         }

@@ -1,0 +1,240 @@
+//! Futures that tell about themselves: what becomes of them, and how long they take.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use crate::fiber::fiber_ref::try_current;
+use crate::prim::{Mutex, OnceLock};
+use crate::task::error::{message, shielded};
+use crate::time::now;
+
+static HOOK: OnceLock<Mutex<fn(&str)>> = OnceLock::new();
+
+fn hook() -> &'static Mutex<fn(&str)> {
+    HOOK.get_or_init(|| Mutex::new(print))
+}
+
+fn print(line: &str) {
+    // Whoever closed stderr does not want to know.
+    let _ = writeln!(std::io::stderr(), "leno: {line}");
+}
+
+/// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on the thread
+/// where it happens. For the whole process. A panic of the hook is swallowed.
+///
+/// ```
+/// leno::fiber::set_debug_hook(|line| println!("{line}"));
+/// ```
+pub fn set_debug_hook(hook: fn(&str)) {
+    *self::hook().lock() = hook;
+}
+
+/// What any future can be asked to tell.
+///
+/// ```
+/// use leno::fiber::FutureExt;
+///
+/// let (sum, took) = leno::block_on(async { 1 + 1 }.debug("adding").timed());
+/// assert_eq!(sum, 2);
+/// println!("it took {took:?}");
+/// ```
+pub trait FutureExt: Future {
+    /// Tells when the future is first polled, and what becomes of it: the value, a panic (with its message), or that it was
+    /// cancelled, which is to say dropped before it was ready. Each line names `label`, the fiber, and the time since the
+    /// first poll by the executor's clock. It goes to stderr, or to the hook of [`set_debug_hook`].
+    ///
+    /// ```text
+    /// leno: fetch: begins (fiber 7 `mirrors`)
+    /// leno: fetch: gave Ok(200) after 1.2ms (fiber 7 `mirrors`)
+    /// leno: fetch: cancelled after 1.2ms (fiber 7 `mirrors`)
+    /// leno: fetch: panicked after 1.2ms: no luck (fiber 7 `mirrors`)
+    /// leno: fetch: cancelled before it began (no fiber)
+    /// ```
+    ///
+    /// The future is otherwise what it was: same output, same panic, and a panic of the value's [`Debug`](fmt::Debug)
+    /// is swallowed, with its line.
+    fn debug(self, label: impl Into<String>) -> Debugged<Self>
+    where
+        Self: Sized,
+        Self::Output: fmt::Debug,
+    {
+        Debugged { future: self, course: Course { label: label.into(), stage: Stage::New } }
+    }
+
+    /// Gives the output and how long it took: from the first poll to the one that was ready, waiting included, by the
+    /// executor's clock (see [`now`](crate::fiber::now)).
+    ///
+    /// ```
+    /// use leno::fiber::{Cord, FutureExt};
+    /// use leno::time::Clock;
+    /// use std::time::Duration;
+    ///
+    /// let hour = Duration::from_secs(3600);
+    /// let cord = Cord::with_clock(Clock::virtual_time());
+    /// assert_eq!(cord.block_on(leno::sleep(hour).timed()), ((), hour));
+    /// ```
+    fn timed(self) -> Timed<Self>
+    where
+        Self: Sized,
+    {
+        Timed { future: self, since: None }
+    }
+}
+
+impl<F: Future + ?Sized> FutureExt for F {}
+
+/// See [`FutureExt::timed`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Timed<F> {
+    future: F,
+    /// When it was first polled.
+    since: Option<Instant>,
+}
+
+impl<F: Future> Future for Timed<F> {
+    type Output = (F::Output, Duration);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Timed`, and it is `Unpin`
+        // only if `F` is.
+        let (future, since) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), &mut this.since)
+        };
+        let since = *since.get_or_insert_with(now);
+        let output = ready!(future.poll(cx));
+        Poll::Ready((output, now().saturating_duration_since(since)))
+    }
+}
+
+impl<F> fmt::Debug for Timed<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timed").field("since", &self.since).finish_non_exhaustive()
+    }
+}
+
+/// See [`FutureExt::debug`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Debugged<F> {
+    future: F,
+    /// After the future: what it does when it is dropped is over when that is told.
+    course: Course,
+}
+
+/// How far a future has come. Dropped before the end, it tells of a cancellation.
+struct Course {
+    label: String,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    New,
+    Since(Instant),
+    Ended,
+}
+
+impl Course {
+    fn begin(&mut self) {
+        if let Stage::New = self.stage {
+            self.stage = Stage::Since(now());
+            self.tell(format_args!("begins"));
+        }
+    }
+
+    fn end(&mut self, how: fmt::Arguments<'_>) {
+        self.stage = Stage::Ended;
+        self.tell(how);
+    }
+
+    /// Since the first poll.
+    fn took(&self) -> Duration {
+        match self.stage {
+            Stage::Since(since) => now().saturating_duration_since(since),
+            Stage::New | Stage::Ended => Duration::ZERO,
+        }
+    }
+
+    fn tell(&self, what: fmt::Arguments<'_>) {
+        let hook = *hook().lock();
+        // What is told contains a foreign value.
+        shielded(|| hook(&format!("{}: {what} ({})", self.label, Here)));
+    }
+}
+
+/// The fiber that the caller runs in.
+struct Here;
+
+impl fmt::Display for Here {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(fiber) = try_current() else { return f.write_str("no fiber") };
+        write!(f, "fiber {}", fiber.id())?;
+        match fiber.name() {
+            Some(name) => write!(f, " `{name}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Course {
+    fn drop(&mut self) {
+        match self.stage {
+            Stage::New => self.end(format_args!("cancelled before it began")),
+            Stage::Since(_) => {
+                let took = self.took();
+                self.end(format_args!("cancelled after {took:?}"));
+            }
+            Stage::Ended => {}
+        }
+    }
+}
+
+fn words(payload: &(dyn Any + Send)) -> &str {
+    message(payload).unwrap_or("(no message)")
+}
+
+impl<F: Future> Future for Debugged<F>
+where
+    F::Output: fmt::Debug,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Debugged`, and it is `Unpin`
+        // only if `F` is.
+        let (future, course) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), &mut this.course)
+        };
+        course.begin();
+        // The panic goes on: whoever would have seen a broken invariant still does.
+        match panic::catch_unwind(AssertUnwindSafe(|| future.poll(cx))) {
+            Ok(polled) => {
+                let output = ready!(polled);
+                let took = course.took();
+                course.end(format_args!("gave {output:?} after {took:?}"));
+                Poll::Ready(output)
+            }
+            Err(payload) => {
+                let took = course.took();
+                course.end(format_args!("panicked after {took:?}: {}", words(&*payload)));
+                panic::resume_unwind(payload)
+            }
+        }
+    }
+}
+
+impl<F> fmt::Debug for Debugged<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Debugged")
+            .field("label", &self.course.label)
+            .field("stage", &self.course.stage)
+            .finish_non_exhaustive()
+    }
+}

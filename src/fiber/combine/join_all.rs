@@ -1,0 +1,157 @@
+//! All of several.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use super::members::Members;
+use super::outputs::Outputs;
+use crate::task::thread;
+
+/// Waits for all of the futures, and gives their outputs in the order of the futures.
+///
+/// They are polled in the caller's fiber, each only when it was woken, so ten thousand of them cost no more than each on its
+/// own. Joining nothing is ready at the first poll. If one panics the others are dropped, and the panic goes on. Dropping
+/// the future drops those that are not ready, and the outputs of those that are.
+///
+/// To have them run side by side, spawn them and join the handles. A dropped handle detaches its fiber; if the fibers
+/// shall not outlive the wait for them, give [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop).
+///
+/// At most one of them should [`park`](crate::fiber::park()): they are one fiber, which has one token.
+///
+/// ```
+/// use leno::fiber::join_all;
+///
+/// let squares = leno::block_on(async {
+///     let fibers = (1..=3).map(|n| leno::spawn(async move { n * n }).cancel_on_drop());
+///     join_all(fibers).await
+/// });
+/// let squares: Vec<i32> = squares.into_iter().map(|square| square.expect("no fiber panics")).collect();
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
+///
+/// # Panics
+///
+/// When it is polled again after it was ready.
+pub fn join_all<I>(iter: I) -> JoinAll<<I::Item as IntoFuture>::IntoFuture>
+where
+    I: IntoIterator,
+    I::Item: IntoFuture,
+{
+    JoinAll { members: collect(iter), outputs: Outputs::new() }
+}
+
+/// As [`join_all`], up to the first error: that is the result then, and the other futures, and what they have given, are
+/// dropped before it is there. Of several that fail at one time, the one that was woken first counts.
+///
+/// Join handles are futures that give results: the first fiber that fails ends the wait. Give
+/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop), and the others are cancelled with it.
+///
+/// ```
+/// use leno::fiber::try_join_all;
+///
+/// async fn double(n: Result<i32, &'static str>) -> Result<i32, &'static str> {
+///     Ok(n? * 2)
+/// }
+///
+/// leno::block_on(async {
+///     assert_eq!(try_join_all([Ok(1), Ok(2)].map(double)).await, Ok(vec![2, 4]));
+///     assert_eq!(try_join_all([Ok(1), Err("no number"), Ok(3)].map(double)).await, Err("no number"));
+/// });
+/// ```
+///
+/// # Panics
+///
+/// When it is polled again after it was ready.
+pub fn try_join_all<I, T, E>(iter: I) -> TryJoinAll<<I::Item as IntoFuture>::IntoFuture, T>
+where
+    I: IntoIterator,
+    I::Item: IntoFuture<Output = Result<T, E>>,
+{
+    TryJoinAll { members: collect(iter), outputs: Outputs::new() }
+}
+
+fn collect<I>(iter: I) -> Members<<I::Item as IntoFuture>::IntoFuture>
+where
+    I: IntoIterator,
+    I::Item: IntoFuture,
+{
+    let mut members = Members::new();
+    for (index, future) in iter.into_iter().enumerate() {
+        members.push(index, future.into_future());
+    }
+    members
+}
+
+/// See [`join_all`].
+#[must_use = "futures do nothing unless polled"]
+pub struct JoinAll<F: Future> {
+    members: Members<F>,
+    outputs: Outputs<F::Output>,
+}
+
+// The futures are pinned in the set's memory, and outputs are not pinned.
+impl<F: Future> Unpin for JoinAll<F> {}
+
+impl<F: Future> Future for JoinAll<F> {
+    type Output = Vec<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.outputs.check("JoinAll");
+        while let Some((index, output)) = ready!(this.members.poll_next(cx)) {
+            this.outputs.put(index, output);
+        }
+        Poll::Ready(this.outputs.give())
+    }
+}
+
+impl<F: Future> fmt::Debug for JoinAll<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinAll").field("pending", &self.members.len()).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [F: Future] JoinAll<F>, "JoinAll", |_: &Self| None }
+
+/// See [`try_join_all`].
+#[must_use = "futures do nothing unless polled"]
+pub struct TryJoinAll<F, T> {
+    members: Members<F>,
+    outputs: Outputs<T>,
+}
+
+// As `JoinAll`.
+impl<F, T> Unpin for TryJoinAll<F, T> {}
+
+impl<F, T, E> Future for TryJoinAll<F, T>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    type Output = Result<Vec<T>, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.outputs.check("TryJoinAll");
+        while let Some((index, output)) = ready!(this.members.poll_next(cx)) {
+            match output {
+                Ok(output) => this.outputs.put(index, output),
+                Err(error) => {
+                    this.outputs.give_up();
+                    this.members.clear();
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        Poll::Ready(Ok(this.outputs.give()))
+    }
+}
+
+impl<F, T> fmt::Debug for TryJoinAll<F, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TryJoinAll").field("pending", &self.members.len()).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [F: Future<Output = Result<T, E>>, T, E] TryJoinAll<F, T>, "TryJoinAll", |_: &Self| None }

@@ -1,0 +1,98 @@
+//! The first of two.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use super::Either;
+use crate::task::thread;
+
+/// Waits for the first of two futures to be ready, and drops the other.
+///
+/// Each poll polls `a`, and `b` if `a` is not ready: if both are, `a` wins, and `b` may never have been polled. The loser
+/// is dropped before the result is there, and takes with it what it holds: its timer, its place in a queue. A panic of one
+/// drops the other and goes on. Neither is polled again.
+///
+/// What being dropped means for the loser is its own affair: a receive loses no value, a
+/// [`JoinHandle`](crate::fiber::JoinHandle) detaches its fiber, which goes on. To have that fiber cancelled, give
+/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop). The fiber that races is not cancelled by any of it.
+///
+/// Dropping the future drops both. It is `Unpin` if both are. For more than two, or to await several again and again, there
+/// is [`select!`](crate::select!); for a limit of time, [`timeout`](crate::timeout).
+///
+/// ```
+/// use leno::fiber::{Either, race, sleep};
+/// use std::time::Duration;
+///
+/// leno::block_on(async {
+///     let (tx, rx) = leno::bounded(1);
+///     let stop = sleep(Duration::from_secs(3600));
+///     tx.send("work").await.unwrap();
+///     match race(rx.recv(), stop).await {
+///         Either::Left(job) => assert_eq!(job, Ok("work")),
+///         Either::Right(()) => panic!("an hour has passed"),
+///     }
+/// });
+/// ```
+///
+/// # Panics
+///
+/// When it is polled again after it was ready.
+pub fn race<A: IntoFuture, B: IntoFuture>(a: A, b: B) -> Race<A::IntoFuture, B::IntoFuture> {
+    Race { a: Some(a.into_future()), b: Some(b.into_future()) }
+}
+
+/// See [`race`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Race<A, B> {
+    /// Both pinned; `None` once it has ended.
+    a: Option<A>,
+    b: Option<B>,
+}
+
+/// Both, to be dropped where they are when it goes.
+struct Both<'a, A, B> {
+    a: Pin<&'a mut Option<A>>,
+    b: Pin<&'a mut Option<B>>,
+}
+
+impl<A, B> Drop for Both<'_, A, B> {
+    fn drop(&mut self) {
+        self.a.set(None);
+        self.b.set(None);
+    }
+}
+
+impl<A: Future, B: Future> Future for Race<A, B> {
+    type Output = Either<A::Output, B::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: both fields are pinned with `self`: they are not moved, there is no `Drop` for `Race`, and it is
+        // `Unpin` only if both are.
+        let mut both = unsafe {
+            let this = self.get_unchecked_mut();
+            Both { a: Pin::new_unchecked(&mut this.a), b: Pin::new_unchecked(&mut this.b) }
+        };
+        let (Some(a), Some(b)) = (both.a.as_mut().as_pin_mut(), both.b.as_mut().as_pin_mut()) else {
+            panic!("a `Race` was polled after it was ready")
+        };
+        if let Poll::Ready(output) = a.poll(cx) {
+            return Poll::Ready(Either::Left(output));
+        }
+        if let Poll::Ready(output) = b.poll(cx) {
+            return Poll::Ready(Either::Right(output));
+        }
+        mem::forget(both);
+        Poll::Pending
+    }
+}
+
+impl<A, B> fmt::Debug for Race<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Race").field("ended", &self.a.is_none()).finish_non_exhaustive()
+    }
+}
+
+thread::waits! { [A: Future + Unpin, B: Future + Unpin] Race<A, B>, "Race", |_: &Self| None }
