@@ -24,6 +24,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.
+//!
 //! How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
 //! Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
 //! and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
