@@ -409,17 +409,14 @@ mod joining {
         assert_eq!(drops.count(), 10);
         // As a fiber sees it.
         let cord = cord();
-        let failed = cord.block_on(async {
-            let fiber =
-                spawn_local(async { join_all([ready(()), ready(())].map(|r| async { r.await })).await });
-            fiber.await.unwrap();
-            spawn_local(join_all([async { panic!("in a fiber") }])).await
-        });
+        let failed = cord.block_on(async { spawn_local(join_all([async { panic!("in a fiber") }])).await });
         assert!(failed.unwrap_err().is_panic());
     }
 
     /// Its drop panics.
-    struct Angry(OnDrop);
+    struct Angry {
+        _probe: OnDrop,
+    }
     impl Drop for Angry {
         fn drop(&mut self) {
             panic!("dropped");
@@ -433,7 +430,8 @@ mod joining {
         let member = |n: i32| {
             let probe = drops.probe();
             async move {
-                let _probe: Result<OnDrop, Angry> = if n % 3 == 0 { Err(Angry(probe)) } else { Ok(probe) };
+                let _probe: Result<OnDrop, Angry> =
+                    if n % 3 == 0 { Err(Angry { _probe: probe }) } else { Ok(probe) };
                 if n == 8 {
                     yield_now().await;
                     return Err("eight");

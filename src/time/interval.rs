@@ -1,7 +1,7 @@
 //! Ticks: instants that come again and again.
 //!
-//! An interval is one [`Sleep`], set anew with each tick. What it knows is when the next tick is due; a tick that is taken
-//! says when the one after it is:
+//! An interval is one [`Sleep`], set anew with each tick. What it knows is when the next tick is due; a tick that
+//! is taken says when the one after it is:
 //!
 //! ```text
 //!   due:            0         1         2         3         4         5         6         7
@@ -26,8 +26,8 @@ use crate::time::{Sleep, now, sleep, sleep_until};
 
 /// Ticks every `period`, for the first time at once; ticks that were missed come in a [burst](Missed::Burst).
 ///
-/// The time is that of the executor that polls it, as with [`sleep`](crate::sleep()). It has no end; a period that leads
-/// beyond what an [`Instant`] can tell means that the next tick never comes.
+/// The time is that of the executor that polls it, as with [`sleep`](crate::sleep()). It has no end; a period that
+/// leads beyond what an [`Instant`] can tell means that the next tick never comes.
 ///
 /// ```
 /// use leno::fiber::{Cord, interval, now};
@@ -65,8 +65,8 @@ pub fn interval_with(period: Duration, missed: Missed) -> Interval {
     Interval { sleep: sleep(Duration::ZERO), period, missed }
 }
 
-/// As [`interval`], but the first tick comes at `start`: an instant of the clock of the executor that polls it. If that has
-/// passed, the ticks since then were missed.
+/// As [`interval`], but the first tick comes at `start`: an instant of the clock of the executor that polls it. If
+/// that has passed, the ticks since then were missed.
 ///
 /// # Panics
 ///
@@ -85,22 +85,22 @@ fn check(period: Duration) {
     );
 }
 
-/// What becomes of ticks that were missed: due, but not taken before the next was due as well. The meanings are those of
-/// `tokio::time::MissedTickBehavior`.
+/// What becomes of ticks that were missed: due, but not taken before the next was due as well. The meanings are
+/// those of `tokio::time::MissedTickBehavior`.
 ///
 /// In the pictures the period is a second, a tick is taken at 0, and the next look is at 4.5.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Missed {
-    /// All come, those that were missed one after the other without a pause, until it has caught up: at 4.5 four, the next
-    /// at 5. The count of ticks is right in the end.
+    /// All come, those that were missed one after the other without a pause, until it has caught up: at 4.5 four,
+    /// the next at 5. The count of ticks is right in the end.
     #[default]
     Burst,
-    /// The first that was missed comes, and the next a period after that was taken: at 4.5, at 5.5, at 6.5. Between two ticks there
-    /// is a period or more. (A tick that is taken up to 5 ms late, and less than a period, is not missed: the small delays of an
-    /// executor do not add up.)
+    /// The first that was missed comes, and the next a period after that was taken: at 4.5, at 5.5, at 6.5. Between
+    /// two ticks there is a period or more. (A tick that is taken up to 5 ms late, and less than a period, is not
+    /// missed: the small delays of an executor do not add up.)
     Delay,
-    /// The first that was missed comes, the others are left out, and the next comes at a multiple of the period after the first
-    /// tick, as if nothing had happened: at 4.5, at 5, at 6.
+    /// The first that was missed comes, the others are left out, and the next comes at a multiple of the period
+    /// after the first tick, as if nothing had happened: at 4.5, at 5, at 6.
     Skip,
 }
 

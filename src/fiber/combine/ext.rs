@@ -25,8 +25,8 @@ fn print(line: &str) {
     let _ = writeln!(std::io::stderr(), "leno: {line}");
 }
 
-/// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on the thread
-/// where it happens. For the whole process. A panic of the hook is swallowed.
+/// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on
+/// the thread where it happens. For the whole process. A panic of the hook is swallowed.
 ///
 /// ```
 /// leno::fiber::set_debug_hook(|line| println!("{line}"));
@@ -45,9 +45,10 @@ pub fn set_debug_hook(hook: fn(&str)) {
 /// println!("it took {took:?}");
 /// ```
 pub trait FutureExt: Future {
-    /// Tells when the future is first polled, and what becomes of it: the value, a panic (with its message), or that it was
-    /// cancelled, which is to say dropped before it was ready. Each line names `label`, the fiber, and the time since the
-    /// first poll by the executor's clock. It goes to stderr, or to the hook of [`set_debug_hook`].
+    /// Tells when the future is first polled, and what becomes of it: the value, a panic (with its message), or
+    /// that it was cancelled, which is to say dropped before it was ready. Each line names `label`, the fiber, and
+    /// the time since the first poll by the executor's clock. It goes to stderr, or to the hook of
+    /// [`set_debug_hook`].
     ///
     /// ```text
     /// leno: fetch: begins (fiber 7 `mirrors`)

@@ -11,9 +11,9 @@ use crate::task::thread;
 
 /// Waits for all of the futures, and gives their outputs in the order of the futures.
 ///
-/// They are polled in the caller's fiber, each only when it was woken, so ten thousand of them cost no more than each on its
-/// own. Joining nothing is ready at the first poll. If one panics the others are dropped, and the panic goes on. Dropping
-/// the future drops those that are not ready, and the outputs of those that are.
+/// They are polled in the caller's fiber, each only when it was woken, so ten thousand of them cost no more than
+/// each on its own. Joining nothing is ready at the first poll. If one panics the others are dropped, and the panic
+/// goes on. Dropping the future drops those that are not ready, and the outputs of those that are.
 ///
 /// To have them run side by side, spawn them and join the handles. A dropped handle detaches its fiber; if the fibers
 /// shall not outlive the wait for them, give [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop).
@@ -42,8 +42,8 @@ where
     JoinAll { members: collect(iter), outputs: Outputs::new() }
 }
 
-/// As [`join_all`], up to the first error: that is the result then, and the other futures, and what they have given, are
-/// dropped before it is there. Of several that fail at one time, the one that was woken first counts.
+/// As [`join_all`], up to the first error: that is the result then, and the other futures, and what they have
+/// given, are dropped before it is there. Of several that fail at one time, the one that was woken first counts.
 ///
 /// Join handles are futures that give results: the first fiber that fails ends the wait. Give
 /// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop), and the others are cancelled with it.

@@ -1,7 +1,7 @@
 //! A future for each item of an iterator, some of them at a time.
 //!
-//! A [`Window`] slides over the items: as soon as one future is ready the next item is taken, so n run as long as there are
-//! items, and never more.
+//! A [`Window`] slides over the items: as soon as one future is ready the next item is taken, so n run as long as
+//! there are items, and never more.
 //!
 //! ```text
 //!   items:   1   2  [3]  4  [5] [6]  7   8 …        n = 3
@@ -23,14 +23,15 @@ use crate::task::thread;
 /// Calls `f` with each item of `iter` and awaits the future that it gives, `n` of them at a time; gives all outputs, in
 /// the order of the items.
 ///
-/// A sliding window, not batches: at most `n` run at any time, and `n` do as long as items are left. An item is taken from
-/// the iterator, and `f` called with it, when its turn comes. Over nothing it is ready at the first poll. For no limit, let `n` be
-/// [`usize::MAX`].
+/// A sliding window, not batches: at most `n` run at any time, and `n` do as long as items are left. An item is
+/// taken from the iterator, and `f` called with it, when its turn comes. Over nothing it is ready at the first
+/// poll. For no limit, let `n` be [`usize::MAX`].
 ///
-/// The futures are polled in the caller's fiber, each only when it was woken, so they may borrow what the caller has, and
-/// need not be `Send`; they wait side by side, but compute one after the other. To spread them over a runtime's workers, spawn in `f`:
-/// `|x| leno::spawn(work(x)).cancel_on_drop()`. (Without `cancel_on_drop` the fibers go on if the wait for them is
-/// dropped.) At most one of the futures should [`park`](crate::fiber::park()): they are one fiber, which has one token.
+/// The futures are polled in the caller's fiber, each only when it was woken, so they may borrow what the caller
+/// has, and need not be `Send`; they wait side by side, but compute one after the other. To spread them over a
+/// runtime's workers, spawn in `f`: `|x| leno::spawn(work(x)).cancel_on_drop()`. (Without `cancel_on_drop` the
+/// fibers go on if the wait for them is dropped.) At most one of the futures should [`park`](crate::fiber::park()):
+/// they are one fiber, which has one token.
 ///
 /// If a future, `f` or the iterator panics, all futures are dropped, and the panic goes on. Dropping it drops
 /// the futures and their outputs; no more items are taken.
@@ -67,8 +68,8 @@ where
     MapConcurrent { window: Window::new("map_concurrent", iter, n, f), outputs: Outputs::new() }
 }
 
-/// As [`map_concurrent`], up to the first error: that is the result then, and the other futures, and what they have given,
-/// are dropped before it is there. No more items are taken.
+/// As [`map_concurrent`], up to the first error: that is the result then, and the other futures, and what they have
+/// given, are dropped before it is there. No more items are taken.
 ///
 /// ```
 /// use leno::fiber::try_map_concurrent;
@@ -100,9 +101,9 @@ where
 
 /// As [`map_concurrent`], but a stream, which gives each output as soon as it is there.
 ///
-/// The window is filled when the stream is polled: while the caller is busy with an output, no item is taken. The futures
-/// make progress only while the stream is polled; fibers that `f` spawns do by themselves. The stream ends after the last
-/// output, and stays ended. Dropping it drops the futures.
+/// The window is filled when the stream is polled: while the caller is busy with an output, no item is taken. The
+/// futures make progress only while the stream is polled; fibers that `f` spawns do by themselves. The stream ends
+/// after the last output, and stays ended. Dropping it drops the futures.
 ///
 /// ```
 /// use futures_lite::StreamExt;
@@ -135,8 +136,8 @@ where
 
 /// Up to `n` futures, and the items to come.
 ///
-/// Invariants: fewer than `n` futures are in the window only if there are no items, or if it was not polled since. `items` is
-/// `None` once it has ended, and is not asked again.
+/// Invariants: fewer than `n` futures are in the window only if there are no items, or if it was not polled since.
+/// `items` is `None` once it has ended, and is not asked again.
 struct Window<I, F, Fut> {
     items: Option<I>,
     n: usize,

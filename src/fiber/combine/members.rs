@@ -1,7 +1,7 @@
 //! A set of futures that are polled in one task, each only when it was woken.
 //!
-//! The set itself is `futures-util`'s: each member gets a waker of its own, which puts it into a queue, and a poll of the
-//! set polls what is in the queue. So n members cost O(n) polls in all, not O(n²).
+//! The set itself is `futures-util`'s: each member gets a waker of its own, which puts it into a queue, and a poll
+//! of the set polls what is in the queue. So n members cost O(n) polls in all, not O(n²).
 //!
 //! Invariants:
 //!

@@ -11,16 +11,16 @@ use crate::task::thread;
 
 /// Waits for the first of two futures to be ready, and drops the other.
 ///
-/// Each poll polls `a`, and `b` if `a` is not ready: if both are, `a` wins, and `b` may never have been polled. The loser
-/// is dropped before the result is there, and takes with it what it holds: its timer, its place in a queue. A panic of one
-/// drops the other and goes on. Neither is polled again.
+/// Each poll polls `a`, and `b` if `a` is not ready: if both are, `a` wins, and `b` may never have been polled. The
+/// loser is dropped before the result is there, and takes with it what it holds: its timer, its place in a queue. A
+/// panic of one drops the other and goes on. Neither is polled again.
 ///
 /// What being dropped means for the loser is its own affair: a receive loses no value, a
 /// [`JoinHandle`](crate::fiber::JoinHandle) detaches its fiber, which goes on. To have that fiber cancelled, give
 /// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop). The fiber that races is not cancelled by any of it.
 ///
-/// Dropping the future drops both. It is `Unpin` if both are. For more than two, or to await several again and again, there
-/// is [`select!`](crate::select!); for a limit of time, [`timeout`](crate::timeout).
+/// Dropping the future drops both. It is `Unpin` if both are. For more than two, or to await several again and
+/// again, there is [`select!`](crate::select!); for a limit of time, [`timeout`](crate::timeout).
 ///
 /// ```
 /// use leno::fiber::{Either, race, sleep};
