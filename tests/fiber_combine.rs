@@ -114,11 +114,15 @@ mod racing {
         }
         // The race itself is still there.
         let drops = Drops::default();
-        let mut race = pin!(race(held(drops.probe()), ready(())));
-        assert!(poll_once(race.as_mut()).is_ready());
+        let mut first_loses = pin!(race(held(drops.probe()), ready(())));
+        assert!(poll_once(first_loses.as_mut()).is_ready());
         assert_eq!(drops.count(), 1);
-        assert!(panic_of(|| poll_once(race.as_mut())).contains("polled after it was ready"));
-        assert_eq!(drops.count(), 1);
+        let mut second_loses = pin!(race(yield_now(), held(drops.probe())));
+        assert!(poll_once(second_loses.as_mut()).is_pending());
+        assert!(poll_once(second_loses.as_mut()).is_ready());
+        assert_eq!(drops.count(), 2);
+        assert!(panic_of(|| poll_once(first_loses.as_mut())).contains("polled after it was ready"));
+        assert_eq!(drops.count(), 2);
     }
 
     #[test]
