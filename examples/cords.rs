@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leno::fiber::{Cord, JoinHandle, current, interval, join_all, park, spawn_local};
-use leno::{Receiver, Sender, bounded, rendezvous, spawn};
+use leno::{Receiver, Sender, bounded, rendezvous, sleep, spawn};
 
 const SHARDS: usize = 3;
 const CLIENTS: u64 = 8;
@@ -132,6 +132,8 @@ impl Shard {
 async fn replay(batches: Receiver<Batch>) -> (Table, usize) {
     let (mut table, mut count) = (Table::new(), 0);
     while let Ok(batch) = batches.recv().await {
+        // As a disk takes its time.
+        sleep(Duration::from_millis(1)).await;
         table.extend(batch);
         count += 1;
     }

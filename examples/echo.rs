@@ -22,6 +22,8 @@ const CLIENTS: usize = 40;
 /// Clients who stay connected until the server hangs up.
 const STAYING: usize = 10;
 const BYTES_EACH: usize = 200_000;
+/// What a client waits at most until all is over.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Once the server is to end, a connection from which nothing has come for so long is closed.
 const QUIET: Duration = Duration::from_millis(100);
@@ -106,7 +108,8 @@ async fn check_itself() -> io::Result<()> {
     let clients = spawn(async move {
         try_scope(async |clients| {
             for seed in 0..CLIENTS {
-                clients.spawn(client(address, seed, served.clone()));
+                let client = timeout(PATIENCE, client(address, seed, served.clone()));
+                clients.spawn(async { client.await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())) });
             }
             // Our own would keep the channel open.
             drop(served);
