@@ -1,5 +1,5 @@
-//! Downloads files over HTTP, a few at a time, each with a limit to its time. The server runs in the same program, on the
-//! loopback interface; it counts how many downloads it serves at once, and one of its files never ends.
+//! Downloads files over HTTP, a few at a time, each with a limit to its time. The server runs in the same program,
+//! on the loopback interface; it counts how many downloads it serves at once, and one of its files never ends.
 //!
 //! `cargo run --release --example downloads`
 
@@ -31,8 +31,8 @@ fn main() -> io::Result<()> {
         let load = Arc::new(Load::default());
         let server = spawn(serve(listener, Arc::clone(&load)));
 
-        // No fiber for each: they wait for the network, side by side in this one. As soon as one is done, in whatever way,
-        // the next one begins, and its time with it.
+        // No fiber for each: they wait for the network, side by side in this one. As soon as one is done, in
+        // whatever way, the next one begins, and its time with it.
         let downloads = map_concurrent(0..FILES, AT_ONCE, |n| timeout(LIMIT, download(address, n)));
         let (files, took) = downloads.timed().await;
         // Its connections are its children, and go with it.

@@ -1,10 +1,10 @@
-//! A TCP echo server that goes when it is told to, and leaves nobody without an answer. The sockets are async-net's; the
-//! server's connections are fibers of a scope, which ends when the last of them has.
+//! A TCP echo server that goes when it is told to, and what it has read by then is sent back. The sockets are
+//! async-net's; the connections are fibers of a scope, which ends when the last of them has.
 //!
 //! * `cargo run --release --example echo` starts the server on the loopback interface, and clients who check what
 //!   comes back; some of them never hang up, so that the server has to.
-//! * `cargo run --release --example echo -- 127.0.0.1:7000` serves until a line, or the end, comes from stdin; talk to it
-//!   with `nc 127.0.0.1 7000`.
+//! * `cargo run --release --example echo -- 127.0.0.1:7000` serves until a line, or the end, comes from stdin; talk
+//!   to it with `nc 127.0.0.1 7000`.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::{Shutdown, SocketAddr};
@@ -51,7 +51,7 @@ fn main() -> io::Result<()> {
 async fn serve(listener: TcpListener, closing: CancelToken) -> io::Result<u64> {
     let total = Arc::new(AtomicU64::new(0));
     let ended = scope(async |connections| {
-        // The token ends the loop, not the scope: its fibers see the token themselves, and end when they are ready to.
+        // The token ends the loop, not the scope: the connections look at it, too, and end when they are ready to.
         while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,

@@ -1,15 +1,15 @@
-//! Renders the Mandelbrot set into a PNG, a fiber for each row, and says how much faster that is than one plain thread,
-//! whose picture has to be the same.
+//! Renders the Mandelbrot set into a PNG, a fiber for each row, and says how much faster that is than one plain
+//! thread, whose picture has to be the same.
 //!
 //! `cargo run --release --example mandelbrot -- [WIDTH] [HEIGHT] [PATH]`
 //! (1200 by 800 pixels into the system's folder for temporary files, unless told otherwise)
 //!
-//! Rows take the processor and wait for nothing, which is not what fibers are made for: a row that is computed keeps its
-//! worker until it is done. It is fine here, as this runtime has nothing else to do: no other fiber waits behind a row. A
-//! program that serves somebody meanwhile gives such work to a runtime of its own, as this one is, or to
-//! [`leno::fiber::unblock`]. And a fiber per row is better than a part of the picture per worker: rows
-//! through the middle take many times as long as those at the edge, and a worker that is done early steals some of what
-//! is left. Starting a fiber takes less than a microsecond, a row hundreds.
+//! Rows take the processor and wait for nothing, which is not what fibers are made for: a row that is computed
+//! keeps its worker until it is done. It is fine here, as this runtime has nothing else to do: no other fiber waits
+//! behind a row. A program that serves somebody meanwhile gives such work to a runtime of its own, as this one is,
+//! or to `leno::fiber::unblock`. And a fiber per row is better than a part of the picture per worker: rows through the
+//! middle take many times as long as those at the edge, and a worker that is done early steals some of what is
+//! left. Starting a fiber takes less than a microsecond, a row hundreds.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,16 +49,9 @@ fn main() -> ExitCode {
     let speed_up = took_alone.as_secs_f64() / took.as_secs_f64();
     println!("{speed_up:.2} times as fast, with {workers} workers");
 
-    let size = (width as u32, height as u32);
-    let saved = image::save_buffer_with_format(
-        &path,
-        &picture,
-        size.0,
-        size.1,
-        ExtendedColorType::Rgb8,
-        ImageFormat::Png,
-    );
-    match saved {
+    let (w, h) = (width as u32, height as u32);
+    let colours = ExtendedColorType::Rgb8;
+    match image::save_buffer_with_format(&path, &picture, w, h, colours, ImageFormat::Png) {
         Ok(()) => {
             println!("{}", path.display());
             ExitCode::SUCCESS
