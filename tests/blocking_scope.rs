@@ -180,3 +180,52 @@ fn in_a_fiber_of_a_cord_it_would_stop_it() {
         assert_eq!(fiber.wait().unwrap(), 5);
     });
 }
+
+#[test]
+fn the_token_goes_with_the_scope() {
+    in_time(|| {
+        assert!(blocking_scope(|s| s.token()).unwrap().is_cancelled());
+        // With a failure, while the body still runs.
+        let failed = blocking_scope(|s| {
+            let token = s.token();
+            assert!(s.spawn(async { panic!("a fiber") }).wait().unwrap_err().is_panic());
+            token.cancelled().wait();
+        });
+        assert!(failed.unwrap_err().is_panic());
+    });
+}
+
+#[test]
+fn a_worker_hands_over_what_the_body_made_ready() {
+    // F7: a lone worker that blocks, and the end of its runtime.
+    in_time(|| {
+        for _ in 0..20 {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let inside = fiber_support::Latch::default();
+            let entered = inside.clone();
+            let fiber = runtime.spawn(async move {
+                let _ = blocking_scope(|s| {
+                    drop(s.spawn(async {}));
+                    entered.open();
+                });
+            });
+            inside.wait();
+            std::thread::yield_now();
+            drop(runtime);
+            // Cancelled, or through by then.
+            let _ = fiber.wait();
+        }
+    });
+}
+
+#[test]
+fn in_a_hook_of_a_cord_the_fibers_are_elsewhere() {
+    in_time(|| {
+        let cord = Cord::builder()
+            .on_stop(|_| {
+                assert_eq!(blocking_scope(|s| s.spawn(async { 5 }).wait().unwrap()).unwrap(), 5);
+            })
+            .build();
+        cord.block_on(async { leno::fiber::spawn_local(async {}).await.unwrap() });
+    });
+}

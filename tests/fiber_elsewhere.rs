@@ -3,13 +3,14 @@
 mod fiber_support;
 
 use fiber_support::{Drops, Latch, SeqCst, Stash, in_time, until};
-use leno::fiber::{Cord, Runtime, on, on_new_thread};
+use leno::fiber::{self, Cord, Runtime, on, on_new_thread, shield};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 fn message(payload: Box<dyn std::any::Any + Send>) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| text.to_string());
@@ -74,7 +75,7 @@ fn a_panic_comes_back_and_so_does_the_end_of_the_runtime() {
         until(|| stash.polls() == 1);
         drop(there);
         let ended = catch_unwind(AssertUnwindSafe(|| leno::block_on(sent)));
-        assert!(message(ended.unwrap_err()).contains("keep the runtime"));
+        assert!(message(ended.unwrap_err()).contains("keep its runtime"));
     });
 }
 
@@ -136,7 +137,52 @@ fn a_thread_that_cannot_be_started_leaves_no_job_behind() {
                 Poll::Ready(())
             })
             .await;
-            leno::sleep(std::time::Duration::from_secs(3600)).await;
+            leno::sleep(Duration::from_secs(3600)).await;
+        });
+    });
+}
+
+#[test]
+fn under_a_shield_it_completes() {
+    // F4: nobody's child, also on the runtime that the caller runs on.
+    in_time(|| {
+        let runtime: &'static Runtime = Box::leak(Box::new(Runtime::builder().workers(2).build().unwrap()));
+        let (begun, go) = (Latch::default(), Latch::default());
+        let (tx, rx) = leno::bounded(1);
+        let (begins, gone) = (begun.clone(), go.clone());
+        let fiber = runtime.spawn(shield(async move {
+            let sent = on(runtime, async move {
+                begins.open();
+                gone.wait();
+                fiber::yield_now().await;
+                5
+            });
+            tx.send(sent.await).await.unwrap();
+        }));
+        begun.wait();
+        fiber.cancel();
+        go.open();
+        assert_eq!(rx.recv_blocking(), Ok(5));
+    });
+}
+
+#[test]
+fn virtual_time_stands_still_meanwhile() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).build().unwrap();
+        let cord = Cord::with_clock(leno::time::Clock::virtual_time());
+        let sent = on(&there, leno::sleep(Duration::from_millis(5)));
+        assert!(cord.block_on(leno::timeout(Duration::from_secs(3600), sent)).is_ok());
+        // And goes on afterwards, also after one that was dropped.
+        let mut dropped = on(&there, std::future::pending::<()>());
+        cord.block_on(async {
+            poll_fn(|cx| {
+                assert!(std::pin::Pin::new(&mut dropped).poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            drop(dropped);
+            leno::sleep(Duration::from_secs(3600)).await;
         });
     });
 }

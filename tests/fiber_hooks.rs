@@ -63,6 +63,51 @@ fn a_prepared_fiber_begins_when_it_is_started() {
 }
 
 #[test]
+fn nothing_of_a_fiber_happens_before_its_hook_returns() {
+    // Cancelled and unparked meanwhile, by whoever finds it; also a prepared one.
+    in_time(|| {
+        let log = Log::default();
+        let notes = log.clone();
+        let runtime = Runtime::builder()
+            .workers(2)
+            .on_spawn(move |fiber| {
+                if fiber.name().is_some() {
+                    let found = fiber::find(fiber.id()).unwrap();
+                    std::thread::spawn(move || {
+                        found.unpark();
+                        found.cancel();
+                    })
+                    .join()
+                    .unwrap();
+                    // Long enough for a worker that wanted to.
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                    notes.lock().unwrap().push(("spawn", fiber.id()));
+                }
+            })
+            .on_stop(note(&log, "stop"))
+            .build()
+            .unwrap();
+        let stopped = |id| {
+            let log = log.lock().unwrap();
+            let of_it: Vec<_> = log.iter().filter(|(_, of)| *of == id).map(|(what, _)| *what).collect();
+            assert_eq!(of_it, ["spawn", "stop"]);
+        };
+        runtime.block_on(async {
+            let named = || Builder::new().name("named");
+            for fiber in [named().spawn(async {}), named().prepare(async {}).start()] {
+                let id = fiber.id();
+                assert!(fiber.await.unwrap_err().is_cancelled());
+                stopped(id);
+            }
+            // In a scope, which ends.
+            let started =
+                fiber::scope(async |s: &fiber::Scope| named().scope(s).prepare(async {}).start().id());
+            stopped(started.await.unwrap());
+        });
+    });
+}
+
+#[test]
 fn the_end_tells_of_all_that_lived() {
     // F8
     in_time(|| {

@@ -213,6 +213,33 @@ fn a_panic_in_an_initializer_or_a_drop_harms_nobody() {
 }
 
 #[test]
+fn a_clone_that_panics_leaves_nothing_undone() {
+    struct Bad(bool);
+    impl Clone for Bad {
+        fn clone(&self) -> Self {
+            assert!(!self.0, "in a clone");
+            Bad(false)
+        }
+    }
+    fiber_local! { inherited static BAD: Bad = Bad(false) }
+    in_time(|| {
+        let cord = Cord::with_clock(leno::time::Clock::virtual_time());
+        cord.block_on(async {
+            BAD.set(Bad(true));
+            for _ in 0..2 {
+                assert!(std::panic::catch_unwind(|| fiber::spawn_now(async {})).is_err());
+                assert!(std::panic::catch_unwind(|| leno::spawn(async {})).is_err());
+                assert!(std::panic::catch_unwind(|| Builder::new().prepare(async {})).is_err());
+            }
+            let refused = fiber::scope(async |s: &fiber::Scope| drop(s.spawn(async {}))).await;
+            assert!(refused.unwrap_err().is_panic());
+            // Time goes on: nothing counts as busy.
+            leno::sleep(std::time::Duration::from_secs(3600)).await;
+        });
+    });
+}
+
+#[test]
 fn outside_a_fiber_there_are_none() {
     let error = COUNT.try_with(|_| ()).unwrap_err();
     assert!(error.to_string().contains("outside a fiber"));

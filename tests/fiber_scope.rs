@@ -472,3 +472,152 @@ fn a_cancel_at_every_await_point_leaves_nothing() {
         }
     });
 }
+
+/// Counts how often it is woken; panics when it is, if it shall.
+struct Counts(AtomicUsize, bool);
+
+impl std::task::Wake for Counts {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+        assert!(!self.1, "in a waker");
+    }
+}
+
+#[test]
+fn no_fiber_runs_once_the_scope_is_over() {
+    // One that comes as the last look is taken is waited for, or born cancelled.
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let late = Arc::new(AtomicUsize::new(0));
+        for _ in 0..1_000 {
+            let over = Arc::new(AtomicBool::new(false));
+            let (tx, rx) = std::sync::mpsc::channel::<Scope>();
+            let (ended, counter) = (over.clone(), late.clone());
+            let spawner = std::thread::spawn(move || {
+                let scope = rx.recv().unwrap();
+                for _ in 0..3 {
+                    let (ended, counter) = (ended.clone(), counter.clone());
+                    drop(scope.spawn(async move {
+                        counter.fetch_add(usize::from(ended.load(SeqCst)), SeqCst);
+                    }));
+                }
+            });
+            runtime.block_on(scope(async move |s: &Scope| tx.send(s.clone()).unwrap())).unwrap();
+            over.store(true, SeqCst);
+            spawner.join().unwrap();
+        }
+        drop(runtime);
+        assert_eq!(late.load(SeqCst), 0);
+    });
+}
+
+#[test]
+fn a_body_that_panics_when_it_is_dropped_is_caught_too() {
+    in_time(|| {
+        everywhere(|| async {
+            let ended = Arc::new(AtomicBool::new(false));
+            let tells = ended.clone();
+            let failed = scope(async move |s: &Scope| {
+                let _panics = Defer(|| panic!("in a drop"));
+                let (tx, rx) = leno::rendezvous();
+                drop(s.spawn(fiber::shield(async move {
+                    tx.send(()).await.unwrap();
+                    for _ in 0..10 {
+                        fiber::yield_now().await;
+                    }
+                    tells.store(true, SeqCst);
+                })));
+                rx.recv().await.unwrap();
+                s.cancel();
+                pending::<()>().await;
+            })
+            .await;
+            assert!(ended.load(SeqCst), "it did not wait");
+            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: in a drop");
+        });
+    });
+}
+
+#[test]
+fn a_scope_that_is_over_keeps_nobodys_waker() {
+    for cancels in [false, true] {
+        let counts = Arc::new(Counts(AtomicUsize::new(0), false));
+        let waker = Waker::from(counts.clone());
+        let mut kept = None;
+        let mut over = Box::pin(scope(async |s: &Scope| {
+            kept = Some((s.clone(), s.token()));
+            if cancels {
+                s.cancel();
+                pending::<()>().await;
+            }
+        }));
+        while over.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {}
+        drop((over, waker));
+        assert_eq!(Arc::strong_count(&counts), 1);
+        drop(kept);
+    }
+}
+
+#[test]
+fn wakers_that_panic_are_no_failure_of_the_scope() {
+    // C29
+    in_time(|| {
+        let waker = Waker::from(Arc::new(Counts(AtomicUsize::new(0), true)));
+        let given = leno::block_on(try_scope(async |s: &TryScope<u8>| {
+            let token: &'static leno::fiber::CancelToken = Box::leak(Box::new(s.token()));
+            let mut waits = Box::pin(token.cancelled());
+            assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            std::mem::forget(waits);
+            drop(s.spawn(async { Err::<(), _>(7) }));
+            pending::<Result<(), u8>>().await
+        }));
+        assert_eq!(given.unwrap(), Err(7));
+    });
+}
+
+#[test]
+fn a_panic_reaches_somebody_also_if_the_scope_is_dropped() {
+    // F5
+    in_time(|| {
+        let told = Arc::new(AtomicUsize::new(0));
+        let counter = told.clone();
+        let cord = Cord::builder().on_panic(move |_, _| _ = counter.fetch_add(1, SeqCst)).build();
+        cord.block_on(async {
+            let mut over = Box::pin(scope(async |s: &Scope| {
+                drop(s.spawn_local(async { panic!("of a fiber") }));
+                pending::<()>().await;
+            }));
+            assert!(over.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            fiber::yield_now().await;
+            assert_eq!(told.load(SeqCst), 0, "the scope has it");
+        });
+        assert_eq!(told.load(SeqCst), 1, "nobody was told");
+    });
+}
+
+#[test]
+fn who_learns_of_the_cancel_finds_a_closed_scope() {
+    struct Spawns(std::sync::Mutex<Option<Scope>>, Arc<AtomicUsize>);
+    impl std::task::Wake for Spawns {
+        fn wake(self: Arc<Self>) {
+            let scope = self.0.lock().unwrap().take().unwrap();
+            assert!(scope.token().is_cancelled());
+            let ran = self.1.clone();
+            drop(scope.spawn(async move { _ = ran.fetch_add(1, SeqCst) }));
+        }
+    }
+    in_time(|| {
+        let ran = Arc::new(AtomicUsize::new(0));
+        let ended = leno::block_on(scope(async |s: &Scope| {
+            let spawns = Spawns(std::sync::Mutex::new(Some(s.clone())), ran.clone());
+            let token = s.token();
+            let mut waits = Box::pin(token.cancelled());
+            let waker = Waker::from(Arc::new(spawns));
+            assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            s.cancel();
+            pending::<()>().await;
+        }));
+        assert!(ended.unwrap_err().is_cancelled());
+        assert_eq!(ran.load(SeqCst), 0);
+    });
+}

@@ -92,6 +92,48 @@ fn what_runs_until_a_cancel_is_dropped_by_it() {
 }
 
 #[test]
+fn without_a_budget_a_cancel_is_seen_all_the_same() {
+    leno::block_on(async {
+        let token = CancelToken::new();
+        token.cancel();
+        let (tx, rx) = leno::bounded(1);
+        for n in 0..64 {
+            tx.send(n).await.unwrap();
+            rx.recv().await.unwrap();
+        }
+        assert_eq!(token.run_until_cancelled(std::future::ready(5)).await, None);
+    });
+}
+
+#[test]
+fn a_scope_of_a_token_is_cancelled_with_it() {
+    in_time(|| {
+        let server = CancelToken::new();
+        let drops = Drops::default();
+        let probe = drops.probe();
+        let cancels = server.clone();
+        let ended = leno::block_on(server.scope(async move |s: &leno::fiber::Scope| {
+            let below = s.token();
+            s.spawn(async move {
+                let _probe = probe;
+                pending::<()>().await;
+            });
+            cancels.cancel();
+            assert!(below.is_cancelled());
+            pending::<()>().await;
+        }));
+        assert!(ended.unwrap_err().is_cancelled());
+        assert_eq!(drops.count(), 1);
+        // Of a cancelled one, from the start; and not the other way round.
+        let refused = leno::block_on(server.scope(async |_: &leno::fiber::Scope| ()));
+        assert!(refused.unwrap_err().is_cancelled());
+        let server = CancelToken::new();
+        leno::block_on(server.scope(async |s: &leno::fiber::Scope| s.cancel())).unwrap();
+        assert!(!server.is_cancelled());
+    });
+}
+
+#[test]
 fn guards_cancel() {
     let token = CancelToken::new();
     let kept = token.child().drop_guard().disarm();

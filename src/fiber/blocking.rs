@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 use crate::fiber::runtime::check_name;
 use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
 use crate::task::error::{Payload, discard, shielded};
-use crate::task::home::HomeRef;
+use crate::task::home::Busy;
 use crate::task::{self, context};
 
 /// More threads than this are never started; further jobs wait.
@@ -134,7 +134,7 @@ struct Slot<R>(Mutex<Shared<R>>);
 struct Shared<R> {
     state: State<R>,
     /// Who counts the job, from the first poll to the job's end.
-    home: Option<HomeRef>,
+    busy: Option<Busy>,
 }
 
 impl<R> Shared<R> {
@@ -169,10 +169,8 @@ impl<R> Slot<R> {
 
     /// The job has ended; its executor is told once.
     fn calm(&self) {
-        let home = self.0.lock().home.take();
-        if let Some(home) = home {
-            home.seam.calm();
-        }
+        let busy = self.0.lock().busy.take();
+        drop(busy);
     }
 }
 
@@ -197,7 +195,7 @@ where
     C: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), home: None })));
+    let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), busy: None })));
     let job = Arc::clone(&slot);
     Unblock { slot, job: Mutex::new(Some(Box::new(move || job.run()))) }
 }
@@ -233,10 +231,7 @@ impl<R> Unblock<R> {
         match shared.replace(State::Gone) {
             State::New(closure) => {
                 shared.state = State::Queued(closure, waker);
-                shared.home = context::home();
-                if let Some(home) = &shared.home {
-                    home.seam.busy();
-                }
+                shared.busy = context::home().map(Busy::new);
                 drop(shared);
                 let job = self.job.lock().take();
                 match job.map_or(Ok(()), launch) {
@@ -268,7 +263,7 @@ impl<R> Unblock<R> {
             }
             State::Gone => {
                 drop(shared);
-                panic!("an `Unblock` was polled after it was ready")
+                panic!("a call on another thread was polled after it was ready")
             }
         }
     }
@@ -330,10 +325,15 @@ where
 
 /// See [`on_new_thread`].
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
 pub struct OnNewThread<R> {
     call: Unblock<R>,
     name: String,
+}
+
+impl<R> fmt::Debug for OnNewThread<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnNewThread").field("name", &self.name).field("call", &self.call).finish()
+    }
 }
 
 impl<R> Future for OnNewThread<R> {

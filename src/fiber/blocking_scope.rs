@@ -14,14 +14,14 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
-use crate::fiber::scope::{Scope, over, poll_rest};
+use crate::fiber::scope::{Leave, Scope, over};
 use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
@@ -144,13 +144,14 @@ thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle", |_: &Self|
 /// # Panics
 ///
 /// Inside a fiber of a cord, whose only thread it would stop. Inside a fiber of a runtime it stops one worker, and is reported
-/// once per place in debug builds; if that is the only worker, it waits for ever.
+/// once per place in debug builds; where all workers do that, it waits for ever.
 #[track_caller]
 pub fn blocking_scope<'env, R>(
     body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
 ) -> Result<R, JoinError> {
     context::may_block("blocking_scope");
-    run(context::home().unwrap_or_else(default_home), body)
+    // (A hook of a cord is in no fiber, and on a thread that is not to be stopped for fibers of its own.)
+    run(context::home().filter(|home| !home.local).unwrap_or_else(default_home), body)
 }
 
 impl Runtime {
@@ -177,20 +178,22 @@ fn run<'env, R>(
     home: HomeRef,
     body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
 ) -> Result<R, JoinError> {
-    let scope = BlockingScope { scope: Scope::new(), home, _scope: PhantomData, _env: PhantomData };
-    let given = match panic::catch_unwind(AssertUnwindSafe(|| body(&scope))) {
-        Ok(given) => Some(given),
-        Err(payload) => {
-            scope.scope.group().fail(None, payload);
-            None
+    let scope = BlockingScope { scope: Scope::new(None), home, _scope: PhantomData, _env: PhantomData };
+    let leave = Leave(&scope.scope);
+    let given = scope.scope.caught(|| body(&scope));
+    // From here to its end nothing may unwind.
+    let rest = AbortOnUnwind;
+    // What the body made ready here goes to others.
+    context::hand_over();
+    let mut wait = std::pin::pin!(std::future::poll_fn(|cx| scope.scope.group().poll_over(cx)));
+    let failure = loop {
+        if let Some(failure) = thread::block_on(wait.as_mut(), None) {
+            break failure;
         }
     };
-    // Nothing between here and its end may unwind.
-    let rest = AbortOnUnwind;
-    let mut wait = std::pin::pin!(std::future::poll_fn(|cx| poll_rest(&scope.scope, cx)));
-    while thread::block_on(wait.as_mut(), None).is_none() {}
     std::mem::forget(rest);
-    over(&scope.scope, given)
+    drop(leave);
+    over(failure, given)
 }
 
 /// Ends the process when dropped: fibers may still borrow what would go away.

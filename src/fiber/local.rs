@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::task::context;
@@ -13,7 +14,8 @@ use crate::task::locals::{Inherit, Local};
 ///
 /// A value is made when its fiber first asks for it, moves from thread to thread with the fiber, and is dropped at the fiber's
 /// end, after its future. Of one that is declared `inherited static`, which has to be `Clone`, a child gets a copy of its parent's
-/// value of that moment, if the parent has one by then. (A fiber started with
+/// value of the moment in which it is made, if the parent has one by then. (One that is prepared, of the value of the fiber
+/// that prepares it. A fiber started with
 /// [`Builder::root`](crate::fiber::Builder::root), or on another executor, is no child.)
 ///
 /// ```
@@ -51,12 +53,14 @@ macro_rules! fiber_local {
 pub struct FiberLocal<T: 'static> {
     init: fn() -> T,
     inherit: Option<Inherit>,
+    /// Values go in and out: no two types share a key.
+    _value: PhantomData<fn(T) -> T>,
 }
 
 impl<T: Send + 'static> FiberLocal<T> {
     #[doc(hidden)]
     pub const fn new(init: fn() -> T) -> Self {
-        FiberLocal { init, inherit: None }
+        FiberLocal { init, inherit: None, _value: PhantomData }
     }
 
     #[doc(hidden)]
@@ -68,7 +72,7 @@ impl<T: Send + 'static> FiberLocal<T> {
             let value = parents.downcast_ref::<T>().expect("a key has values of one type");
             Rc::new(value.clone())
         };
-        FiberLocal { init, inherit: Some(inherit) }
+        FiberLocal { init, inherit: Some(inherit), _value: PhantomData }
     }
 
     fn key(&'static self) -> usize {

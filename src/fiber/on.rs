@@ -9,13 +9,14 @@ use std::task::{Context, Poll};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
 use crate::fiber::spawn::Builder;
-use crate::task::home::HomeRef;
-use crate::task::thread;
+use crate::task::home::{Busy, HomeRef};
+use crate::task::{context, thread};
 
 /// Runs `future` on `runtime`, as a fiber of it, and gives what that gives; for a part of a task that has to run elsewhere: on
 /// workers of its own, say.
 ///
-/// It starts at the first poll. Dropping it cancels that fiber.
+/// It starts at the first poll. Dropping it cancels that fiber, which is nobody's child and inherits nothing. Meanwhile the clock of
+/// the caller's executor stands still, if it is a virtual one.
 ///
 /// ```
 /// use leno::fiber::{Runtime, on};
@@ -28,7 +29,7 @@ use crate::task::thread;
 ///
 /// # Panics
 ///
-/// A panic of the future goes on in the task that waits; as does the end of the runtime before that of the future.
+/// A panic of the future goes on in the task that waits. If the fiber is cancelled, with its runtime, say, that is a panic, too.
 #[track_caller]
 pub fn on<F>(runtime: &Runtime, future: F) -> On<F::IntoFuture>
 where
@@ -48,7 +49,8 @@ pub struct On<F: Future> {
 
 enum Stage<F: Future> {
     New(HomeRef, F),
-    Runs(JoinHandle<F::Output>),
+    /// With the executor that waits.
+    Runs(JoinHandle<F::Output>, Option<Busy>),
     /// In a poll only.
     Starts,
 }
@@ -66,18 +68,23 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         if let Stage::New(..) = self.stage {
             if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
-                let handle = Builder::new().spawn_on(&home, self.at, future);
-                self.stage = Stage::Runs(handle.cancel_on_drop());
+                let busy = context::home().map(Busy::new);
+                let handle = Builder::new().root().spawn_on(&home, self.at, future);
+                self.stage = Stage::Runs(handle.cancel_on_drop(), busy);
             }
         }
-        let Stage::Runs(handle) = &mut self.stage else { unreachable!("it was just started") };
+        let at = self.at;
+        let Stage::Runs(handle, busy) = &mut self.stage else {
+            panic!("an `On` was polled after starting its fiber had panicked")
+        };
         Pin::new(handle).poll(cx).map(|outcome| {
+            *busy = None;
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
                 Err(_cancelled) => panic!(
-                    "the runtime that a future was sent to by `on` at {} ended before the future did; keep the \
-                     runtime until then",
-                    self.at
+                    "the fiber that `on` at {} had started was cancelled; keep its runtime until then, and leave the \
+                     fiber alone",
+                    at
                 ),
             })
         })

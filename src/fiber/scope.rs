@@ -13,15 +13,16 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
+use std::task::Poll;
 
 use crate::fiber::join::JoinHandle;
 use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
-use crate::task::error::{JoinError, discard, shielded};
-use crate::task::group::Group;
+use crate::task::cell::report;
+use crate::task::error::{JoinError, shielded};
+use crate::task::group::{Failure, Group};
 
 /// Where the fibers of a [`scope()`] are started. Clones are the same scope.
 #[derive(Clone)]
@@ -31,9 +32,10 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub(super) fn new() -> Self {
+    /// One that is cancelled with `above`.
+    pub(super) fn new(above: Option<&CancelToken>) -> Self {
         let group = Arc::new(Group::default());
-        let token = CancelToken::of_group(&group);
+        let token = CancelToken::of_group(&group, above);
         Scope { group, token }
     }
 
@@ -68,7 +70,12 @@ impl Scope {
         Builder::new().scope(self).spawn_local(future)
     }
 
-    /// Cancels the scope: its fibers, and its body at its next suspension.
+    /// Cancels the scope: its fibers, and its body at its next suspension. A body that comes to its end before that has given its
+    /// value all the same.
+    ///
+    /// # Panics
+    ///
+    /// As [`CancelToken::cancel`].
     pub fn cancel(&self) {
         self.token.cancel();
     }
@@ -92,7 +99,8 @@ impl fmt::Debug for Scope {
 /// spawn with [`leno::spawn`](crate::spawn) is their own affair, not the scope's.
 ///
 /// Cancelling: dropping the future cancels body and fibers and does not wait. Inside a fiber of leno, cancelling that fiber
-/// does so, too.
+/// does so, too, also where that is a fiber of another scope: that one waits for its own fibers, and not for those that they have
+/// started under a [`shield`](crate::fiber::shield()) in a scope of theirs.
 ///
 /// ```
 /// use leno::fiber::scope;
@@ -113,62 +121,53 @@ impl fmt::Debug for Scope {
 /// [`JoinError::is_panic`]: something panicked. [`JoinError::is_cancelled`]: the scope was cancelled before its body was
 /// ready.
 pub async fn scope<R>(body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
-    let scope = Scope::new();
-    let _leave = Leave(&scope);
-    let given = {
+    Scope::new(None).run(body).await
+}
+
+impl Scope {
+    /// The scope's life.
+    pub(super) async fn run<R>(self, body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
+        let _leave = Leave(&self);
         // The call, too, is inside the poll, where a panic is caught.
-        let mut body = pin!(async { body(&scope).await });
-        poll_fn(|cx| poll_body(&scope, body.as_mut(), cx)).await
-    };
-    poll_fn(|cx| poll_rest(&scope, cx)).await;
-    over(&scope, given)
-}
-
-/// The body once more. `None`: cancelled, so that it is to be dropped.
-fn poll_body<R>(
-    scope: &Scope,
-    body: Pin<&mut impl Future<Output = R>>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<R>> {
-    let cancelled = scope.group.look(cx).cancelled;
-    if cancelled {
-        return Poll::Ready(None);
+        let mut body = pin!(Some(async { body(&self).await }));
+        let given = poll_fn(|cx| match self.group.poll_cancelled(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => {
+                let body = body.as_mut().as_pin_mut().expect("the body is dropped below");
+                self.caught(|| body.poll(cx).map(Some)).unwrap_or(Poll::Ready(None))
+            }
+        })
+        .await;
+        let dropped = self.caught(|| body.set(None));
+        let failure = poll_fn(|cx| self.group.poll_over(cx)).await;
+        over(failure, given.filter(|_| dropped.is_some()))
     }
-    match panic::catch_unwind(AssertUnwindSafe(|| body.poll(cx))) {
-        Ok(polled) => polled.map(Some),
-        Err(payload) => {
-            scope.group.fail(None, payload);
-            Poll::Ready(None)
-        }
+
+    /// Calls a part of the body; a panic of it is the scope's.
+    pub(super) fn caught<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        panic::catch_unwind(AssertUnwindSafe(f)).map_err(|payload| self.group.body_panics(payload)).ok()
     }
 }
 
-/// What is left to wait for.
-pub(super) fn poll_rest(scope: &Scope, cx: &mut Context<'_>) -> Poll<()> {
-    let look = scope.group.look(cx);
-    if look.cancelled {
-        // By a failure: then the token doesn't know yet.
-        shielded(|| _ = scope.token.cancel());
-    }
-    if look.empty { Poll::Ready(()) } else { Poll::Pending }
-}
-
-/// What came of it.
-pub(super) fn over<R>(scope: &Scope, given: Option<R>) -> Result<R, JoinError> {
-    match (scope.group.leave(), given) {
-        (Some(error), _) => Err(error),
+/// What came of a scope.
+pub(super) fn over<R>(failure: Option<Failure>, given: Option<R>) -> Result<R, JoinError> {
+    match (failure, given) {
+        (Some(failure), _) => Err(JoinError::panicked(failure.into_payload())),
         (None, Some(result)) => Ok(result),
         (None, None) => Err(JoinError::cancelled()),
     }
 }
 
 /// The scope's code goes away, at its end or because its future is dropped.
-struct Leave<'a>(&'a Scope);
+pub(super) struct Leave<'a>(pub(super) &'a Scope);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
         shielded(|| _ = self.0.token.cancel());
-        discard(self.0.group.leave());
+        // (A panic of the body has been told of by the panic's own hook.)
+        if let Some((task, payload)) = self.0.group.leave().and_then(Failure::untold) {
+            report(&task, payload);
+        }
     }
 }
 
@@ -240,7 +239,7 @@ impl<E> TryScope<E> {
             if first.is_some() { Some(error) } else { first.replace(error) }
         };
         drop(late);
-        self.cancel();
+        shielded(|| self.cancel());
     }
 }
 
@@ -260,7 +259,7 @@ impl<E> fmt::Debug for TryScope<E> {
 ///     let numbers = ["1", "two", "3"].map(|text| s.spawn(async move { text.parse::<i32>() }));
 ///     let mut sum = 0;
 ///     for number in numbers {
-///         sum += number.await.expect("cancelled only with the scope, and this body with it");
+///         sum += number.await.expect("an error cancels this body, too");
 ///     }
 ///     Ok(sum)
 /// }))

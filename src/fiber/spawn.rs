@@ -14,7 +14,7 @@ use crate::task::error::shielded;
 use crate::task::extras::Extras;
 use crate::task::group::Group;
 use crate::task::header::{FiberId, Task};
-use crate::task::home::HomeRef;
+use crate::task::home::{Busy, HomeRef};
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::State;
@@ -91,17 +91,15 @@ where
 {
     let at = Location::caller();
     context::with_home(default_home, |home| {
-        home.seam.busy();
+        let _busy = Busy::new(home.clone());
         let plan = Plan { home, at, builder: Builder::new() };
         // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
-        let handle = unsafe {
+        unsafe {
             plan.start(future, |task| {
                 run::run(task);
                 Ok(())
             })
-        };
-        home.seam.calm();
-        handle
+        }
     })
 }
 
@@ -234,15 +232,11 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let home = context::home().unwrap_or_else(default_home);
-        let root = self.root;
-        let extras = self.extras(&home);
-        let birth = Birth { home: &home, id: next_id(), at: Location::caller(), extras };
+        let at = Location::caller();
         // SAFETY: the future is `Send`.
-        let header = unsafe { allocate(birth, State::prepared(), future) };
-        // SAFETY: the roster's count, and the handle's.
-        let (listing, handle) = unsafe { (Task::from_raw(header), JoinHandle::new(Task::from_raw(header))) };
-        Prepared { parts: Some((listing, handle)), root }
+        let made =
+            context::with_home(default_home, |home| unsafe { Plan { home, at, builder: self }.make(future) });
+        Prepared { made: Some(made) }
     }
 }
 
@@ -254,12 +248,10 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Makes the fiber and hands it to `go`, with the run queue's count. What `go` gives back is ended.
-    ///
     /// # Safety
     ///
-    /// As for `allocate`, and this thread may drop the future.
-    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<F::Output>
+    /// As for `allocate`.
+    unsafe fn make<F>(self, future: F) -> Newborn<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
@@ -269,10 +261,46 @@ impl Plan<'_> {
         let extras = builder.extras(home);
         // SAFETY: by contract.
         let header = unsafe { allocate(Birth { home, id: next_id(), at, extras }, State::spawned(), future) };
-        // SAFETY: the three counts that `spawned` made.
-        let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
-        // SAFETY: the third, and the only handle.
-        let handle = unsafe { JoinHandle::new(Task::from_raw(header)) };
+        // SAFETY: the three counts that `spawned` made, and the only handle.
+        unsafe {
+            let (listing, queued) = (Task::from_raw(header), Task::from_raw(header));
+            Newborn { listing, queued, handle: JoinHandle::new(Task::from_raw(header)), root }
+        }
+    }
+
+    /// Makes the fiber and starts it by `go`.
+    ///
+    /// # Safety
+    ///
+    /// As for `make` and [`Newborn::start`].
+    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        // SAFETY: by contract.
+        unsafe { self.make(future).start(go) }
+    }
+}
+
+/// A fiber that is its creator's: made, and not listed. It has to be started or ended.
+struct Newborn<T> {
+    /// The roster's count of the future.
+    listing: Task,
+    /// The run queue's.
+    queued: Task,
+    handle: JoinHandle<T>,
+    root: bool,
+}
+
+impl<T> Newborn<T> {
+    /// Lists the fiber and hands it to `go`, with the run queue's count. What `go` gives back is ended.
+    ///
+    /// # Safety
+    ///
+    /// This thread may drop the future.
+    unsafe fn start(self, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<T> {
+        let Newborn { listing, queued, handle, root } = self;
         if let Some(group) = queued.group() {
             group.enter(&queued);
         }
@@ -317,35 +345,25 @@ pub(crate) fn admit(listing: Task, root: bool) -> Admission {
 /// ```
 #[must_use = "a prepared fiber runs when it is started"]
 pub struct Prepared<T> {
-    /// The roster's count of the future, and the handle; `None` once started.
-    parts: Option<(Task, JoinHandle<T>)>,
-    root: bool,
+    /// `None` once started.
+    made: Option<Newborn<T>>,
 }
 
 impl<T> Prepared<T> {
     /// Starts the fiber, on the executor that it was prepared on. It is the child of the fiber that starts it, if
     /// that is on the same executor and [`Builder::root`] was not asked for.
     pub fn start(mut self) -> JoinHandle<T> {
-        let Some((listing, handle)) = self.parts.take() else {
-            unreachable!("`start` takes the fiber by value")
-        };
-        match admit(listing, self.root) {
-            Admission::Listed => {
-                if let Some(group) = handle.task().group() {
-                    group.enter(handle.task());
-                }
-                handle.task().wake();
-            }
-            // SAFETY: not listed; a prepared future is `Send`.
-            Admission::Closed => unsafe { run::end_unlisted(handle.task()) },
+        match self.made.take() {
+            // SAFETY: a prepared future is `Send`.
+            Some(made) => unsafe { made.start(run::schedule) },
+            None => unreachable!("`start` takes the fiber by value"),
         }
-        handle
     }
 
     /// The id that the fiber will have. [`find`](crate::fiber::find) knows it from the start on.
     pub fn id(&self) -> FiberId {
-        match &self.parts {
-            Some((_, handle)) => handle.id(),
+        match &self.made {
+            Some(made) => made.handle.id(),
             None => unreachable!("`start` takes the fiber by value"),
         }
     }
@@ -353,9 +371,9 @@ impl<T> Prepared<T> {
 
 impl<T> Drop for Prepared<T> {
     fn drop(&mut self) {
-        if let Some((_, handle)) = &self.parts {
+        if let Some(made) = &self.made {
             // SAFETY: not listed; a prepared future is `Send`.
-            unsafe { run::end_unlisted(handle.task()) };
+            unsafe { run::end_unlisted(&made.queued) };
         }
     }
 }

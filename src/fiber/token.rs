@@ -13,7 +13,9 @@
 //!
 //! 1. A child enters its parent's list under the lock under which the parent is marked, so it is in the list that the
 //!    cancelling thread walks, or born cancelled.
-//! 2. The list holds at most twice as many dead children as living ones, and a few: it is swept when it has doubled.
+//! 2. At most half of the list, but for a few, are children that are gone: who goes counts itself, and sweeps when that is so.
+//! 3. A scope's group is marked before its token's gate closes: who learns of the cancel there finds no scope that takes
+//!    fibers. And a group that fails cancels its token.
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
@@ -26,8 +28,9 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
+use crate::fiber::scope::Scope;
 use crate::prim::{self, Mutex};
-use crate::task::error::discard;
+use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
 use crate::task::thread;
 
@@ -68,59 +71,74 @@ struct Node {
 impl Drop for Node {
     fn drop(&mut self) {
         let mut above = self.above.take();
-        while let Some(mut node) = above.and_then(Arc::into_inner) {
-            above = node.above.take();
+        while let Some(node) = above {
+            node.below.lock().forget();
+            above = Arc::into_inner(node).and_then(|mut node| node.above.take());
         }
     }
 }
 
+#[derive(Default)]
 struct Below {
     cancelled: bool,
     children: Vec<Weak<Node>>,
-    /// Sweep when there are so many.
-    sweep_at: usize,
+    /// So many of them are gone.
+    gone: usize,
 }
 
-const FIRST_SWEEP: usize = 16;
+/// Fewer are not swept.
+const FEW: usize = 16;
+
+impl Below {
+    /// A child is gone.
+    fn forget(&mut self) {
+        self.gone += 1;
+        if self.gone > FEW && self.gone > self.children.len() / 2 {
+            self.children.retain(|child| child.strong_count() > 0);
+            self.children.shrink_to(2 * self.children.len());
+            self.gone = 0;
+        }
+    }
+}
 
 impl CancelToken {
     /// A token that is nobody's child.
     pub fn new() -> CancelToken {
-        CancelToken::of(None, None)
+        CancelToken::make(None, None)
     }
 
-    fn of(above: Option<Arc<Node>>, group: Option<prim::Arc<Group>>) -> CancelToken {
+    fn make(above: Option<&CancelToken>, group: Option<prim::Arc<Group>>) -> CancelToken {
         let (open, gate) = rendezvous();
-        let below = Below { cancelled: false, children: Vec::new(), sweep_at: FIRST_SWEEP };
-        CancelToken(Arc::new(Node { gate, _open: open, group, above, below: Mutex::new(below) }))
+        let above = above.map(|above| Arc::clone(&above.0));
+        let token = CancelToken(Arc::new(Node { gate, _open: open, group, above, below: Mutex::default() }));
+        if let Some(above) = &token.0.above {
+            let cancelled = {
+                let mut below = above.below.lock();
+                below.children.push(Arc::downgrade(&token.0));
+                below.cancelled
+            };
+            if cancelled {
+                token.cancel();
+            }
+        }
+        token
     }
 
-    /// The token of a group, which is cancelled with it.
-    pub(crate) fn of_group(group: &prim::Arc<Group>) -> CancelToken {
-        CancelToken::of(None, Some(prim::Arc::clone(group)))
+    /// The token of a group, which is cancelled with it, and with the token above.
+    pub(crate) fn of_group(group: &prim::Arc<Group>, above: Option<&CancelToken>) -> CancelToken {
+        let token = CancelToken::make(above, Some(prim::Arc::clone(group)));
+        let node = Arc::downgrade(&token.0);
+        group.on_cancel(move || _ = node.upgrade().map(|node| CancelToken(node).cancel()));
+        token
     }
 
     /// A token that is cancelled with this one; of a cancelled one, it is so from the start.
     pub fn child(&self) -> CancelToken {
-        let child = CancelToken::of(Some(Arc::clone(&self.0)), None);
-        let cancelled = {
-            let mut below = self.0.below.lock();
-            if !below.cancelled {
-                if below.children.len() >= below.sweep_at {
-                    below.children.retain(|child| child.strong_count() > 0);
-                    below.sweep_at = FIRST_SWEEP.max(2 * below.children.len());
-                }
-                below.children.push(Arc::downgrade(&child.0));
-            }
-            below.cancelled
-        };
-        if cancelled {
-            child.cancel();
-        }
-        child
+        CancelToken::make(Some(self), None)
     }
 
-    /// Cancels the token and all below it, for good, and wakes who waits. True: it was not cancelled before.
+    /// Cancels the token and all below it, for good, and wakes who waits. True: it was not cancelled before; false: others may
+    /// not be through with what is below.
     ///
     /// # Panics
     ///
@@ -136,12 +154,12 @@ impl CancelToken {
                 below.cancelled = true;
                 std::mem::take(&mut below.children)
             };
+            if let Some(group) = &node.group {
+                group.cancel();
+            }
             // Also if somebody else is about to: once this returns it is cancelled. Whoever waits there may panic when woken.
             if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| node.gate.close())) {
                 discard(panicked.replace(payload));
-            }
-            if let Some(group) = &node.group {
-                group.cancel();
             }
             rest.extend(children.iter().filter_map(Weak::upgrade));
         }
@@ -170,15 +188,43 @@ impl CancelToken {
     }
 
     /// Runs `future` until it is ready or the token cancelled, in the caller's task. `None`: cancelled, and the future
-    /// dropped. Of a cancelled token the future is not even polled; where both come at once, the cancellation wins.
+    /// dropped, also one under a [`shield`](crate::fiber::shield()). Of a cancelled token the future is not even polled; where both come
+    /// at once, the cancellation wins.
+    ///
+    /// A [`scope`](crate::fiber::scope()) that is dropped doesn't wait for its fibers: let this be in its body, or use
+    /// [`scope`](Self::scope) of this token.
     pub async fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> Option<F::Output> {
         let mut cancelled = self.cancelled();
         let mut future = pin!(future.into_future());
-        poll_fn(|cx| match Pin::new(&mut cancelled).poll(cx) {
-            Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => future.as_mut().poll(cx).map(Some),
+        poll_fn(|cx| {
+            // (Without a budget the receive does not look.)
+            if Pin::new(&mut cancelled).poll(cx).is_ready() || self.is_cancelled() {
+                return Poll::Ready(None);
+            }
+            future.as_mut().poll(cx).map(Some)
         })
         .await
+    }
+
+    /// As [`scope`](crate::fiber::scope()), for a scope that is cancelled with this token.
+    ///
+    /// ```
+    /// use leno::fiber::CancelToken;
+    ///
+    /// let server = CancelToken::new();
+    /// let served = leno::block_on(server.scope(async |s| {
+    ///     s.spawn(std::future::pending::<()>());
+    ///     server.cancel();
+    ///     std::future::pending::<()>().await;
+    /// }));
+    /// assert!(served.unwrap_err().is_cancelled());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`scope`](crate::fiber::scope()).
+    pub async fn scope<R>(&self, body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
+        Scope::new(Some(self)).run(body).await
     }
 
     /// A guard that cancels the token when it is dropped.
@@ -236,6 +282,27 @@ impl Drop for CancelGuard {
     fn drop(&mut self) {
         if let Some(token) = &self.0 {
             token.cancel();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Invariant 2.
+    #[test]
+    fn children_that_are_gone_are_forgotten() {
+        let root = CancelToken::new();
+        let listed = || root.0.below.lock().children.len();
+        let mut kept: Vec<_> = (0..1000).map(|_| root.child()).collect();
+        for left in (0..1000).rev() {
+            kept.pop();
+            assert!(listed() <= FEW + 1 + 2 * left, "{} for {left}", listed());
+        }
+        for _ in 0..1000 {
+            drop(root.child().child());
+            assert!(listed() <= FEW + 1);
         }
     }
 }

@@ -163,22 +163,27 @@ unsafe fn drop_outcome<F: Future>(task: &Task) {
     match outcome.map_err(JoinError::try_into_panic) {
         Ok(value) => {
             if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
-                report(task, payload);
+                detached(task, payload);
             }
         }
-        Err(Ok(payload)) => report(task, payload),
+        Err(Ok(payload)) => detached(task, payload),
         Err(Err(_cancelled)) => {}
     }
 }
 
-/// A panic that nobody joins goes to the fiber's group, or to the executor's hook, which may panic as well: nobody is told
-/// of that.
-fn report(task: &Task, payload: Payload) {
-    let kept = match task.group() {
+/// A panic that nobody joins goes to the fiber's group, or to the executor's hook.
+fn detached(task: &Task, payload: Payload) {
+    let left = match task.group() {
         Some(group) => group.keep(task, payload),
         None => Some(payload),
     };
-    let Some(payload) = kept else { return };
+    if let Some(payload) = left {
+        report(task, payload);
+    }
+}
+
+/// Tells the executor's hook of a panic; a panic of the hook is swallowed.
+pub(crate) fn report(task: &Task, payload: Payload) {
     let told = panic::catch_unwind(AssertUnwindSafe(|| task.home.seam.report_panic(task, &*payload)));
     discard(told);
     discard(payload);

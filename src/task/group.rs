@@ -1,20 +1,23 @@
 //! Groups of fibers: who counts them, cancels them together, and learns of the first that fails.
 //!
-//! A fiber is of one group at most, from before it is started until after it has completed, its outcome dropped if
+//! A fiber is of one group at most, from before it is listed until after it has completed, its outcome dropped if
 //! nobody joins it. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
 //!
-//! Once a group is cancelled, so is every member: by `cancel`, if it came before, else by `enter`, under whose lock it is
-//! either in the list that `cancel` walks or finds the mark. And a new one cannot have run by then.
+//! Invariants, all under the lock:
+//!
+//! 1. Once cancelled, so is every member: by `cancel`, if it came before, else by `enter`, under whose lock it is
+//!    either in the list that `cancel` walks or finds the mark. And a new one cannot have run by then.
+//! 2. A group that is over has no members but such as are born cancelled: `poll_over` finds it empty and marks it at once.
 //!
 //! Foreign code (wakers, a panic's payload) leaves the lock before it is called or dropped.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use crate::prim::Mutex;
-use crate::task::error::{JoinError, Payload, discard, message, shielded};
+use crate::task::error::{Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 
 // Planted bugs, which models in `loom-tests/tests/task.rs` must catch.
@@ -29,23 +32,42 @@ pub(crate) struct Group(Mutex<Inner>);
 struct Inner {
     members: BTreeMap<FiberId, Task>,
     cancelled: bool,
-    /// The first failure: which member's, and the panic.
-    failed: Option<(Option<FiberId>, Payload)>,
-    /// Nobody asks for failures any more.
+    /// Nobody waits for it, or asks for its failure, any more.
     left: bool,
+    /// The first one.
+    failure: Option<Failure>,
     waker: Option<Waker>,
+    /// Called when it is cancelled.
+    on_cancel: Option<Box<dyn FnOnce() + Send>>,
 }
 
-/// How a group stands.
-#[derive(Debug)]
-pub(crate) struct Look {
-    pub(crate) cancelled: bool,
-    /// No member is left.
-    pub(crate) empty: bool,
+/// A panic that made a group fail.
+pub(crate) struct Failure {
+    /// Whose; `None`: no fiber's.
+    task: Option<Task>,
+    payload: Payload,
+    /// The panic itself; otherwise its message only, and somebody else has the panic.
+    whole: bool,
+}
+
+impl Failure {
+    pub(crate) fn into_payload(self) -> Payload {
+        self.payload
+    }
+
+    /// The fiber and its panic, if nobody else knows of it.
+    pub(crate) fn untold(self) -> Option<(Task, Payload)> {
+        self.task.filter(|_| self.whole).map(|task| (task, self.payload))
+    }
 }
 
 impl Group {
-    /// Takes a new fiber in, which its creator has not started.
+    /// Has `f` called when the group is cancelled.
+    pub(crate) fn on_cancel(&self, f: impl FnOnce() + Send + 'static) {
+        self.0.lock().on_cancel = Some(Box::new(f));
+    }
+
+    /// Takes a new fiber in, which its creator has not listed.
     pub(crate) fn enter(&self, task: &Task) {
         let late = {
             let mut inner = self.0.lock();
@@ -53,33 +75,36 @@ impl Group {
             inner.cancelled && !BUG_ENTER_IGNORES_CANCEL
         };
         if late {
-            // It has no children so far. A prepared one is idle, and ends by being scheduled.
-            let mut ready = Vec::new();
-            task.mark_cancelled(&mut ready);
-            ready.into_iter().for_each(Task::schedule);
+            // It has no children so far, and is its creator's: nothing is to be scheduled.
+            let _ = task.state.cancel(task.by());
         }
     }
 
-    /// A member is about to complete with this panic: the first one is the group's failure, and cancels the others. The
-    /// payload is its join handle's, so the group has the message, unless it gets more by [`keep`](Self::keep).
+    /// A member is about to complete with this panic. The payload is its join handle's, so the group has the message, unless it
+    /// gets more by [`keep`](Self::keep).
     pub(crate) fn panics(&self, task: &Task, payload: &(dyn Any + Send)) {
-        let said = message(payload).unwrap_or("(no message)").to_owned();
-        self.fail(Some(task.id), Box::new(said));
+        let said = Box::new(message(payload).unwrap_or("(no message)").to_owned());
+        self.fail(Failure { task: Some(task.clone()), payload: said, whole: false });
     }
 
-    /// Whoever `id` is (`None`: no fiber) has failed with this panic. The first one counts, and cancels all members.
-    pub(crate) fn fail(&self, id: Option<FiberId>, payload: Payload) {
+    /// Something that is no member has failed with this panic.
+    pub(crate) fn body_panics(&self, payload: Payload) {
+        self.fail(Failure { task: None, payload, whole: true });
+    }
+
+    /// The first failure counts, and cancels all members.
+    fn fail(&self, failure: Failure) {
         let late = {
             let mut inner = self.0.lock();
-            if inner.left || inner.failed.is_some() {
-                Some(payload)
+            if inner.left || inner.failure.is_some() {
+                Some(failure)
             } else {
-                inner.failed = Some((id, payload));
+                inner.failure = Some(failure);
                 None
             }
         };
         match late {
-            Some(payload) => discard(payload),
+            Some(failure) => discard(failure),
             None => self.cancel(),
         }
     }
@@ -87,9 +112,10 @@ impl Group {
     /// A member's panic that nobody joins: the group takes the payload if that one is its failure, else gives it back.
     pub(crate) fn keep(&self, task: &Task, payload: Payload) -> Option<Payload> {
         let mut inner = self.0.lock();
-        match &mut inner.failed {
-            Some((Some(id), said)) if *id == task.id => {
-                let said = std::mem::replace(said, payload);
+        match &mut inner.failure {
+            Some(failure) if failure.task.as_ref().is_some_and(|failed| failed.is(task)) => {
+                let said = std::mem::replace(&mut failure.payload, payload);
+                failure.whole = true;
                 drop(inner);
                 discard(said);
                 None
@@ -100,16 +126,20 @@ impl Group {
 
     /// Cancels all members, those that are still to come included, and wakes who waits. Done before, it does nothing.
     pub(crate) fn cancel(&self) {
-        let (members, waker) = {
+        let (members, waker, on_cancel) = {
             let mut inner = self.0.lock();
             if std::mem::replace(&mut inner.cancelled, true) {
                 return;
             }
-            (inner.members.values().cloned().collect::<Vec<_>>(), inner.waker.take())
+            let members: Vec<_> = inner.members.values().cloned().collect();
+            (members, inner.waker.take(), inner.on_cancel.take())
         };
         members.iter().for_each(Task::cancel);
         if let Some(waker) = waker {
             shielded(|| waker.wake());
+        }
+        if let Some(on_cancel) = on_cancel {
+            shielded(on_cancel);
         }
     }
 
@@ -118,32 +148,44 @@ impl Group {
         let (_member, waker) = {
             let mut inner = self.0.lock();
             let member = inner.members.remove(&task.id);
-            let over = inner.members.is_empty() && !BUG_ENDED_WAKES_NOBODY;
-            (member, if over { inner.waker.take() } else { None })
+            let last = inner.members.is_empty() && !BUG_ENDED_WAKES_NOBODY;
+            (member, if last { inner.waker.take() } else { None })
         };
         if let Some(waker) = waker {
             shielded(|| waker.wake());
         }
     }
 
-    /// How it stands. `cx` is woken when it is cancelled, and when the last member ends; one waits at a time.
-    pub(crate) fn look(&self, cx: &mut Context<'_>) -> Look {
+    /// Ready when it is cancelled. One waits at a time, here or in [`poll_over`](Self::poll_over).
+    pub(crate) fn poll_cancelled(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut waker = Some(cx.waker().clone());
         let mut inner = self.0.lock();
         std::mem::swap(&mut inner.waker, &mut waker);
-        let look = Look { cancelled: inner.cancelled, empty: inner.members.is_empty() };
-        drop(inner);
-        look
+        if inner.cancelled { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// The failure, and the end of interest in any.
-    pub(crate) fn leave(&self) -> Option<JoinError> {
-        let failed = {
+    /// Ready when no member is left; then the group is over, and this gives its failure.
+    pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<Option<Failure>> {
+        let mut waker = Some(cx.waker().clone());
+        let mut inner = self.0.lock();
+        std::mem::swap(&mut inner.waker, &mut waker);
+        if !inner.members.is_empty() {
+            return Poll::Pending;
+        }
+        inner.cancelled = true;
+        drop(inner);
+        drop(waker);
+        Poll::Ready(self.leave())
+    }
+
+    /// The failure so far, and the end of interest in any.
+    pub(crate) fn leave(&self) -> Option<Failure> {
+        let (_waker, _on_cancel, failure) = {
             let mut inner = self.0.lock();
             inner.left = true;
-            inner.failed.take()
+            (inner.waker.take(), inner.on_cancel.take(), inner.failure.take())
         };
-        failed.map(|(_, payload)| JoinError::panicked(payload))
+        failure
     }
 }
 

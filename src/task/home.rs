@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 
 use crate::prim::{AtomicUsize, Ordering};
 use crate::task::context;
+use crate::task::error::discard;
 use crate::task::roster::Roster;
 use crate::task::seam::Seam;
 
@@ -48,6 +49,22 @@ impl Home {
     pub(crate) fn release(&self, fewer: usize) {
         let before = self.count.fetch_sub(fewer, Ordering::Release);
         debug_assert!(before > fewer, "the caller keeps one");
+    }
+}
+
+/// Something outside an executor that may make its fibers ready; see [`Seam::busy`].
+pub(crate) struct Busy(HomeRef);
+
+impl Busy {
+    pub(crate) fn new(home: HomeRef) -> Busy {
+        home.seam.busy();
+        Busy(home)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.seam.calm();
     }
 }
 
@@ -110,7 +127,9 @@ impl Drop for HomeRef {
     fn drop(&mut self) {
         if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
             // SAFETY: that was the last count; from `Box::leak`.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+            let home = unsafe { Box::from_raw(self.0.as_ptr()) };
+            // With the user's hooks, whose drop may panic.
+            discard(home);
         }
     }
 }

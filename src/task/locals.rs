@@ -115,7 +115,7 @@ impl Locals {
     ///
     /// # Safety
     ///
-    /// The caller is the fiber's owner, inside the fiber.
+    /// The caller is the fiber's owner, inside the fiber if that was ever listed.
     pub(crate) unsafe fn end(&self) {
         // SAFETY: by contract.
         let values = unsafe {

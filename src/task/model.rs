@@ -243,7 +243,7 @@ impl Group {
 
     /// Whether all have ended; `waker` is woken when the last one does.
     pub fn is_over(&self, waker: &Waker) -> bool {
-        self.0.look(&mut Context::from_waker(waker)).empty
+        self.0.poll_over(&mut Context::from_waker(waker)).is_ready()
     }
 }
 

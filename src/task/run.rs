@@ -124,15 +124,13 @@ pub(crate) unsafe fn end(task: &Task) {
     }
 }
 
-/// Ends a fiber that no executor was given: the roster refused it, or it was prepared and never started. Its
+/// Ends a newborn fiber that no executor was given: the roster refused it, or it was prepared and never started. Its
 /// future is dropped outside of any fiber.
 ///
 /// # Safety
 ///
 /// The fiber is not listed, the caller made it, and its future may be dropped on this thread.
 pub(crate) unsafe fn end_unlisted(task: &Task) {
-    // Owned by its creator, or idle and never polled, so that nobody has a waker: ours either way.
-    let _ = task.state.seize();
     let cancel = task.vtable.cancel;
     // SAFETY: owned; the thread is right by contract.
     unsafe { cancel(task.as_raw()) };

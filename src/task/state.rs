@@ -188,11 +188,6 @@ impl State {
         State(AtomicUsize::new(RUNNING | INTEREST | (3 * ONE)))
     }
 
-    /// A fiber that waits for its first wake-up. Counts: the roster's, the join handle's.
-    pub(crate) fn prepared() -> Self {
-        State(AtomicUsize::new(INTEREST | (2 * ONE)))
-    }
-
     /// The fiber of a `block_on`, about to be queued. Counts: the roster's, the queue's, the caller's.
     pub(crate) fn main() -> Self {
         State(AtomicUsize::new(RUNNING | MAIN | (3 * ONE)))
@@ -448,6 +443,11 @@ impl State {
 mod tests {
     use super::*;
 
+    /// One that nobody owns, with two counts.
+    fn idle() -> State {
+        State(AtomicUsize::new(INTEREST | (2 * ONE)))
+    }
+
     fn count(state: &State) -> usize {
         state.0.load(Ordering::Relaxed) / ONE
     }
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn many_wakes_make_one_poll() {
         for by in [By::Owner, By::Other] {
-            let state = State::prepared();
+            let state = idle();
             assert_eq!(state.wake_by_ref(by), Wake::Schedule);
             assert_eq!(count(&state), 3);
             for by in [By::Owner, By::Other, By::Owner] {
@@ -491,9 +491,9 @@ mod tests {
             assert_eq!(queued.cancel(by), Cancel::Nothing);
             assert_eq!(queued.start(), Start::Cancelled);
 
-            let idle = State::prepared();
-            assert_eq!(idle.cancel(by), Cancel::Schedule);
-            assert_eq!(idle.start(), Start::Cancelled);
+            let waits = idle();
+            assert_eq!(waits.cancel(by), Cancel::Schedule);
+            assert_eq!(waits.start(), Start::Cancelled);
 
             let running = State::spawned();
             assert_eq!(running.start(), Start::Poll);
@@ -508,12 +508,12 @@ mod tests {
 
     #[test]
     fn who_seizes_makes_entries_stale() {
-        let state = State::prepared();
+        let state = idle();
         assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
         assert_eq!(state.seize(), Seize::Seized);
         assert_eq!(state.start(), Start::Stale);
 
-        let owned = State::prepared();
+        let owned = idle();
         assert_eq!(owned.wake_by_ref(By::Owner), Wake::Schedule);
         assert_eq!(owned.seize(), Seize::Running);
         assert_eq!(owned.start(), Start::Cancelled);
@@ -556,7 +556,7 @@ mod tests {
 
     #[test]
     fn tokens_do_not_add_up() {
-        let state = State::prepared();
+        let state = idle();
         assert_eq!(state.unpark(By::Other), Wake::Schedule);
         assert_eq!(state.unpark(By::Other), Wake::Nothing);
         assert!(state.take_token());
