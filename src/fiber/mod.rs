@@ -26,10 +26,23 @@
 //!
 //! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.
 //!
+//! # Fibers that belong together
+//!
+//! | to | use |
+//! |---|---|
+//! | wait for all fibers that a piece of code starts | [`scope()`], [`try_scope`] |
+//! | let fibers borrow from a thread's stack | [`blocking_scope`] |
+//! | take the first of two results | [`race`] |
+//! | wait for several futures, or for n of many at a time | [`join_all`], [`map_concurrent`] |
+//! | cancel something that is no fiber, or a tree of such things | [`CancelToken`] |
+//! | keep a cancel out of a section | [`shield()`] |
+//! | give each fiber a value of its own | [`fiber_local!`](crate::fiber_local!) |
+//!
 //! How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
 //! Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
 //! and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
-//! calls `block_on`.
+//! calls `block_on`. To follow a fiber from its start to its end: `spawn` makes and lists it, `crew` queues it, `core`
+//! drives the queue, `task/run.rs` polls it and sees to its end, `join` gives what it left.
 mod blocking;
 mod blocking_scope;
 mod combine;
