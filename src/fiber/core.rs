@@ -52,8 +52,9 @@ impl Core {
     /// so many workers.
     pub(crate) fn open(workers: Option<usize>, clock: Clock, hooks: Hooks) -> HomeRef {
         let local = workers.is_none();
-        let core = Core { crew: Crew::new(workers.unwrap_or(1), local, Timers::new(clock)), hooks };
-        let home = HomeRef::new(local, Box::new(core));
+        let workers = workers.unwrap_or(1);
+        let core = Core { crew: Crew::new(workers, local, Timers::new(clock)), hooks };
+        let home = HomeRef::new(local, workers, Box::new(core));
         registry::add(&home);
         home
     }
@@ -77,7 +78,7 @@ impl Core {
         let crew = &Core::of(home).crew;
         let worker = crew.worker(index);
         // SAFETY: by contract; this is how `Seam` below takes it.
-        let _driving = unsafe { context::drive(home, std::ptr::from_ref(worker).cast()) };
+        let _driving = unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast()) };
         loop {
             // SAFETY: by contract.
             let task = unsafe { crew.next(worker) }?;
@@ -96,7 +97,7 @@ impl Core {
         let crew = &Core::of(home).crew;
         let worker = crew.worker(index);
         // SAFETY: as in `drive`.
-        let _driving = unsafe { context::drive(home, std::ptr::from_ref(worker).cast()) };
+        let _driving = unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast()) };
         // SAFETY: by contract.
         while let Some(task) = unsafe { crew.take_left(worker) } {
             // SAFETY: by contract.

@@ -31,6 +31,7 @@ struct Frame {
 struct Seat {
     home: *const Home,
     worker: *const (),
+    number: usize,
 }
 
 struct Here {
@@ -45,7 +46,7 @@ struct Here {
 }
 
 const OUTSIDE: Frame = Frame { fiber: None, home: None };
-const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null() };
+const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
 
 prim::thread_local! {
     static HERE: Here = Here {
@@ -124,14 +125,14 @@ pub(crate) struct Driving<'a> {
     _base: Entered<'a>,
 }
 
-/// The calling thread drives `home` as its `worker`, and works for it.
+/// The calling thread drives `home` as its `worker`, the one with that number, and works for it.
 ///
 /// # Safety
 ///
 /// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the guard. For
 /// a cord, this is its thread.
-pub(crate) unsafe fn drive(home: &HomeRef, worker: *const ()) -> Driving<'_> {
-    let seat = Seat { home: home.as_ptr(), worker };
+pub(crate) unsafe fn drive(home: &HomeRef, number: usize, worker: *const ()) -> Driving<'_> {
+    let seat = Seat { home: home.as_ptr(), worker, number };
     let before =
         HERE.try_with(|here| (here.seat.replace(seat), here.spare.replace(0))).unwrap_or((NOWHERE, 0));
     // SAFETY: by contract.
@@ -217,6 +218,13 @@ pub(crate) fn keep_spare(home: &HomeRef) -> bool {
 pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
     let seat = HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE);
     if ptr::eq(seat.home, home.as_ptr()) { NonNull::new(seat.worker.cast_mut()) } else { None }
+}
+
+/// The number of the worker of `home` that this thread is.
+#[inline]
+pub(crate) fn worker_number(home: &HomeRef) -> Option<usize> {
+    let seat = HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE);
+    ptr::eq(seat.home, home.as_ptr()).then_some(seat.number)
 }
 
 /// As who this thread wakes fibers of `home`.

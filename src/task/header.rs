@@ -7,7 +7,7 @@
 //!
 //! 1. A pointer to a header is valid as long as its holder has a count (`state.rs`, invariant 7).
 //! 2. A header pointer is derived from the whole allocation, so that the vtable may cast it back.
-//! 3. `links` is read and written under the lock of the home's roster only.
+//! 3. `links` follows the rules of `roster.rs`.
 //! 4. `join` follows the protocol of `join.rs`.
 
 use std::fmt;
@@ -82,7 +82,7 @@ pub(crate) struct Header {
     pub(crate) id: FiberId,
     pub(crate) spawned_at: &'static Location<'static>,
     extras: AtomicPtr<Extras>,
-    pub(crate) links: UnsafeCell<Links>,
+    pub(crate) links: Links,
     /// Emptied by its protocol, never dropped with the header.
     pub(crate) join: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     pub(crate) life: Life,
@@ -110,7 +110,7 @@ impl Header {
             id,
             spawned_at,
             extras: AtomicPtr::new(extras),
-            links: UnsafeCell::new(Links::new()),
+            links: Links::new(),
             join: UnsafeCell::new(ManuallyDrop::new(None)),
             life: Life::new(),
         }

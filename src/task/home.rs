@@ -78,9 +78,10 @@ unsafe impl Send for HomeRef {}
 unsafe impl Sync for HomeRef {}
 
 impl HomeRef {
-    pub(crate) fn new(local: bool, seam: Box<dyn Seam>) -> Self {
-        let hooked = seam.is_hooked();
-        let home = Home { count: AtomicUsize::new(1), roster: Roster::new(), local, hooked, seam };
+    /// An executor with so many workers; `local`: a cord.
+    pub(crate) fn new(local: bool, workers: usize, seam: Box<dyn Seam>) -> Self {
+        let (hooked, roster) = (seam.is_hooked(), Roster::new(workers, local));
+        let home = Home { count: AtomicUsize::new(1), roster, local, hooked, seam };
         HomeRef(NonNull::from(Box::leak(Box::new(home))))
     }
 

@@ -3,7 +3,7 @@
 //! A fiber is one allocation, a [`header::Header`] followed by its future or, later, its outcome
 //! ([`cell`]). Everything that happens to it is a transition of one atomic word ([`state`]); its waker is a
 //! counted pointer to the header ([`waker`]). A fiber belongs to a [`home::Home`]: the executor as this layer
-//! sees it, that is a [`roster`] (registry and tree of its living fibers, under one lock) and a [`seam::Seam`],
+//! sees it, that is a [`roster`] (the tree of its living fibers, their registry as well) and a [`seam::Seam`],
 //! the trait through which all scheduling and all time go. Who runs on this thread says [`context`].
 //!
 //! ```text
@@ -30,6 +30,7 @@ pub(crate) mod header;
 pub(crate) mod home;
 pub(crate) mod join;
 pub(crate) mod locals;
+pub(crate) mod lock;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
 pub(crate) mod roster;

@@ -108,7 +108,7 @@ impl Default for Executor {
 impl Executor {
     /// An executor without fibers.
     pub fn new() -> Self {
-        Executor(HomeRef::new(false, Box::new(Queue(Mutex::new(Some(VecDeque::new()))))))
+        Executor(HomeRef::new(false, 1, Box::new(Queue(Mutex::new(Some(VecDeque::new()))))))
     }
 
     fn queue(&self) -> &Queue {
@@ -180,7 +180,7 @@ impl Executor {
     /// Calls `f` as a worker: what it wakes goes into the worker's own queue.
     pub fn drive<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
         // SAFETY: `schedule` above takes it for what it is; the guard goes before the borrow ends. Not a cord.
-        let _driving = unsafe { context::drive(&self.0, Arc::as_ptr(&worker.0).cast()) };
+        let _driving = unsafe { context::drive(&self.0, 0, Arc::as_ptr(&worker.0).cast()) };
         f()
     }
 
@@ -244,6 +244,79 @@ impl Group {
     /// Whether all have ended; `waker` is woken when the last one does.
     pub fn is_over(&self, waker: &Waker) -> bool {
         self.0.poll_over(&mut Context::from_waker(waker)).is_ready()
+    }
+}
+
+impl Executor {
+    /// A fiber for the roster's models, which ends when it is told so, on that thread. The caller owns it.
+    #[track_caller]
+    pub fn node(&self) -> Node {
+        let birth =
+            Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras: None };
+        // SAFETY: the future is `Send`.
+        let header = unsafe { allocate(birth, State::spawned(), std::future::ready(())) };
+        // SAFETY: the three counts that `spawned` made.
+        let (listing, owned, handle) =
+            unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
+        let _handle = Handle { task: handle, taken: false, output: std::marker::PhantomData };
+        Node { listing: Some(listing), owned, _handle }
+    }
+
+    /// Admits nobody from now on.
+    pub fn close(&self) {
+        self.0.roster.close();
+    }
+
+    /// Waits until nobody lives. After `close`.
+    pub fn wait_empty(&self) {
+        self.0.roster.wait_empty(None);
+    }
+
+    /// Whether the roster knows who lives by that id.
+    pub fn finds(&self, reference: &Reference) -> bool {
+        self.0.roster.find(reference.0.id).is_some_and(|found| found.is(&reference.0))
+    }
+
+    /// Whether it is among all that live.
+    pub fn lists(&self, reference: &Reference) -> bool {
+        self.0.roster.snapshot().iter().any(|found| found.is(&reference.0))
+    }
+}
+
+/// A fiber in the hands of who runs it.
+#[derive(Debug)]
+pub struct Node {
+    listing: Option<Task>,
+    owned: Task,
+    _handle: Handle<()>,
+}
+
+impl Node {
+    /// Lists it; false: it was refused. The caller owns the parent, too.
+    pub fn admit(&mut self, parent: Option<&Node>) -> bool {
+        let listing = self.listing.take().expect("a node is listed once");
+        let admission = listing.home.roster.admit(&listing, parent.map(|parent| &parent.owned));
+        match admission {
+            Admission::Listed => _ = listing.into_raw(),
+            Admission::Closed => self.listing = Some(listing),
+        }
+        self.listing.is_none()
+    }
+
+    /// Polls it, whereupon it ends: with its value, or, if it is cancelled, so.
+    pub fn end(self) {
+        let Node { listing, owned, _handle } = self;
+        match listing {
+            // SAFETY: not a cord.
+            None => unsafe { run::run(owned) },
+            // SAFETY: not listed, and `Send`.
+            Some(_) => unsafe { run::end_unlisted(&owned) },
+        }
+    }
+
+    /// A counted reference.
+    pub fn reference(&self) -> Reference {
+        Reference(self.owned.clone())
     }
 }
 
@@ -322,6 +395,11 @@ impl Reference {
     /// Gives it its park token.
     pub fn unpark(&self) {
         self.0.unpark();
+    }
+
+    /// Whether a cancel has reached it.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.state.is_cancelled()
     }
 }
 

@@ -1,51 +1,134 @@
-//! The roster of an executor: registry and tree of its living fibers, under one lock.
+//! The roster of an executor: the tree of its living fibers, which is their registry as well.
 //!
-//! The registry is a hash table with chains, the tree one of first children and siblings; the links of both
-//! are in the headers, so that a fiber costs its slot in the table and no allocation.
+//! The links are in the headers, so that a fiber costs no allocation here, and no table. Each fiber stands in one list:
+//! that of its parent's children, or that of the roots of a *shard*. A shard has a lock, which guards its list of roots and any
+//! number of lists of children.
 //!
 //! ```text
-//!  buckets ─▶ [·][·][·][·]…          parent
-//!               │                      │ first_child
-//!               ▼ chain                ▼
-//!             fiber ─▶ fiber           c3 ⇄ c2 ⇄ c1      `prev` of the first child is its parent
+//!   shard 0: lock, count, roots ──▶ p ⇄ r                 the youngest first; `prev` of the first child is the
+//!                                   │ first_child         parent, of the first root nothing
+//!   shard 1: lock, count, roots     ▼
+//!              (guards this list:)  c3 ⇄ c2 ⇄ c1          p.shard = 0, p.below = 1, c1.shard = 1
 //! ```
 //!
-//! Invariants, all under the lock:
+//! What a fiber's links are guarded by:
 //!
-//! 1. A listed fiber is in the chain of its id's bucket, and the roster owns one count of it.
-//! 2. A child's parent is listed. A fiber that is retired has neither children nor place in the tree.
-//! 3. If a listed fiber is cancelled, so are all listed fibers below it: `cancel` marks a whole subtree in one
-//!    critical section, and `admit` looks at the parent after it has linked the child. (Fibers that are seized
-//!    at the end of their executor are excepted: all of them end.)
-//! 4. Once closed, the roster only shrinks.
+//! | link | read and written | |
+//! |---|---|---|
+//! | `shard` | written before the fiber is listed, constant from then on | whose lock guards its siblings |
+//! | `siblings` | under the lock of `shard` | |
+//! | `below` | written by the fiber's owner under the lock of `shard`; read by the owner, or under that lock | whose lock guards its children: `NONE` before the first child, `GONE` once it has released them |
+//! | `first_child` | under the lock of `below`; but the owner may look, without any lock, whether there is a child | |
 //!
-//! Foreign code (drops, wakers) never runs under the lock; cancelling collects what has to be scheduled. Walks
-//! are loops with a stack of their own, so that a chain of a million children overflows nothing.
+//! Invariants:
+//!
+//! 1. A listed fiber is reached from the roots of some shard, is counted in its own shard, and the roster owns one count of it.
+//! 2. A child's parent is listed: a fiber that ends first makes its children roots of the shard that guards them, so that
+//!    `shard` stays as it is, then takes itself out. Hence a fiber's neighbours in its list, and a parent that has a
+//!    child, are alive under the lock of that list.
+//! 3. Only its owner (`state.rs`, invariant 2) gives a fiber children, and retires it; so if the owner finds no child, there
+//!    is none and none comes.
+//! 4. A cancel marks a fiber and reads `below` in one critical section, and marks the children in one critical section of that
+//!    shard; `admit` looks at the parent's mark after it has linked the child; who ends sets `GONE` and looks at its own
+//!    mark in one critical section, and if it is marked then, it sees to its children. So a cancel either comes before the
+//!    end of a fiber, and reaches all children it had, or after it, and reaches none.
+//! 5. Whoever marks a fiber sees to all below it, so a fiber found marked needs nothing more. (Those seized at the end of
+//!    their executor are marked one by one: all of them end.)
+//! 6. A closed shard only shrinks.
+//!
+//! Locks: one at a time, and nothing else is waited for under it. But a [`freeze`](Roster::freeze) takes those of all
+//! shards, in their order; and `gate` is taken before them, never under one. So nobody waits in a circle. Foreign code
+//! (drops, wakers) never runs under a lock; cancelling collects what has to be scheduled. All walks are loops with a
+//! stack of their own, so that a chain of a million children overflows nothing.
+//!
+//! Which shard: each worker has one, for the roots and the first children that it admits, so that workers meet in a lock
+//! only where a fiber ends on another one than it was made on. Other threads choose among further ones at random. A cord
+//! has one for all.
+//!
+//! ORDERING: everything is under locks but for `first_child`, whose store in `unlink` releases and whose load in `retire`
+//! acquires: the last child is done with its parent, which may be freed then.
+//!
+//! Cost: to admit and to retire take one locked instruction each (a first child one more, children that outlive their
+//! parent one more for the parent and one more for every `BATCH` of them). A cancel takes time for what is below. `find` and
+//! `snapshot` walk through all fibers, under all locks: meanwhile none is spawned and none ends. `len` takes each
+//! lock once.
 
 use std::fmt;
-use std::ptr::NonNull;
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use crate::prim::{Condvar, Mutex};
+use crossbeam_utils::CachePadded;
+
+use crate::prim::{AtomicPtr, AtomicU32, Condvar, MODEL, Mutex, Ordering, UnsafeCell, random_below};
+use crate::task::context;
 use crate::task::header::{FiberId, Header, Task};
+use crate::task::lock::{Held, Lock};
 
 type Link = Option<NonNull<Header>>;
 
-/// A fiber's places in the registry and in the tree.
+/// A fiber's place in the tree.
 #[derive(Debug)]
 pub(crate) struct Links {
-    /// The next in the bucket's chain.
-    chain: Link,
-    first_child: Link,
-    /// The next younger-born sibling's elder: the list runs from the youngest to the oldest.
-    next: Link,
-    /// The previous sibling, or the parent if this is the first child.
-    prev: Link,
+    siblings: UnsafeCell<Siblings>,
+    first_child: AtomicPtr<Header>,
+    shard: AtomicU32,
+    below: AtomicU32,
 }
+
+#[derive(Debug, Default)]
+struct Siblings {
+    /// The next younger one; the first child has its parent here.
+    prev: Link,
+    /// The next elder one.
+    next: Link,
+}
+
+/// Not listed so far; no child so far.
+const NONE: u32 = u32::MAX;
+/// In `below`: it has ended and released its children.
+const GONE: u32 = u32::MAX - 1;
+/// So many shards at most for workers, and as many for other threads.
+const MOST: usize = 128;
+/// So many children become roots in one critical section.
+const BATCH: usize = if MODEL { 1 } else { 64 };
+
+// Planted bugs, each of which a model in `loom-tests/tests/roster.rs` must catch.
+const BUG_ADMIT_LOOKS_EARLY: bool = cfg!(leno_bug = "roster_admit_looks_early");
+const BUG_FIRST_CHILD_UNLOCKED: bool = cfg!(leno_bug = "roster_first_child_unlocked");
+const BUG_RETIRE_IGNORES_CANCEL: bool = cfg!(leno_bug = "roster_retire_ignores_cancel");
+const BUG_RETIRE_LOOKS_EARLY: bool = cfg!(leno_bug = "roster_retire_looks_early");
+const BUG_SELF_FIRST: bool = cfg!(leno_bug = "roster_self_first");
+const BUG_THAWS_EARLY: bool = cfg!(leno_bug = "roster_thaws_early");
+const BUG_CLOSED_UNLOCKED: bool = cfg!(leno_bug = "roster_closed_unlocked");
+const BUG_EMPTIED_UNLOCKED: bool = cfg!(leno_bug = "roster_emptied_unlocked");
+const BUG_CANCEL_KEEPS_NOBODY: bool = cfg!(leno_bug = "roster_cancel_keeps_nobody");
 
 impl Links {
     pub(crate) fn new() -> Self {
-        Links { chain: None, first_child: None, next: None, prev: None }
+        Links {
+            siblings: UnsafeCell::new(Siblings::default()),
+            first_child: AtomicPtr::new(ptr::null_mut()),
+            shard: AtomicU32::new(NONE),
+            below: AtomicU32::new(NONE),
+        }
+    }
+
+    /// The shard that the fiber is listed in, or was.
+    fn shard(&self) -> u32 {
+        // ORDERING: Relaxed: written before the fiber was published.
+        self.shard.load(Ordering::Relaxed)
+    }
+
+    /// For the owner, or under the lock of the fiber's shard.
+    fn below(&self) -> u32 {
+        // ORDERING: Relaxed, by that.
+        self.below.load(Ordering::Relaxed)
+    }
+
+    /// For the owner, under the lock of the fiber's shard.
+    fn set_below(&self, below: u32) {
+        self.below.store(below, Ordering::Relaxed);
     }
 }
 
@@ -61,265 +144,388 @@ pub(crate) enum Admission {
 
 /// See the module.
 pub(crate) struct Roster {
-    inner: Mutex<Inner>,
+    /// First those of the workers, then those of other threads. A power of two of each.
+    shards: Box<[CachePadded<Lock<Shard>>]>,
+    of_workers: usize,
+    /// Who waits for the end of all fibers looks under it, and who may be the last tells under it.
+    gate: Mutex<()>,
     emptied: Condvar,
 }
 
-struct Inner {
-    buckets: Box<[Link]>,
+#[derive(Default)]
+struct Shard {
+    roots: Link,
+    /// The fibers in lists of this shard.
     len: usize,
     closed: bool,
 }
 
 // SAFETY: the pointers are counted (invariant 1) and headers may be reached from any thread.
-unsafe impl Send for Inner {}
-
-const SMALLEST: usize = 16;
+unsafe impl Send for Shard {}
 
 impl Roster {
-    pub(crate) fn new() -> Self {
-        let inner = Inner { buckets: vec![None; SMALLEST].into_boxed_slice(), len: 0, closed: false };
-        Roster { inner: Mutex::new(inner), emptied: Condvar::new() }
+    /// For so many workers. `local`: only their thread uses it much.
+    pub(crate) fn new(workers: usize, local: bool) -> Self {
+        let of_workers = workers.clamp(1, MOST).next_power_of_two();
+        let shards = if local { of_workers } else { 2 * of_workers };
+        Roster {
+            shards: (0..shards).map(|_| CachePadded::new(Lock::new(Shard::default()))).collect(),
+            of_workers,
+            gate: Mutex::new(()),
+            emptied: Condvar::new(),
+        }
+    }
+
+    /// The shard for what this thread lists: its own, if it is a worker.
+    #[inline]
+    fn here(&self, task: &Task) -> u32 {
+        let others = self.shards.len() - self.of_workers;
+        let at = match context::worker_number(&task.home) {
+            Some(number) => number & (self.of_workers - 1),
+            None if others == 0 => 0,
+            None => self.of_workers + random_below(others),
+        };
+        at as u32
+    }
+
+    #[inline]
+    fn lock(&self, shard: u32) -> Held<'_, Shard> {
+        self.shards[shard as usize].lock()
     }
 
     /// Lists `task`, below `parent` where there is one; `Listed` takes one count of the caller's.
     ///
-    /// The parent is running on this thread, and so listed, or it has been retired before, and then is none.
+    /// The parent is running on this thread, and so listed; if it has been retired before, then it is none.
     pub(crate) fn admit(&self, task: &Task, parent: Option<&Task>) -> Admission {
-        let mut inner = self.inner.lock();
-        if inner.closed {
+        let parent = parent.filter(|parent| parent.links.shard() != NONE && parent.links.below() != GONE);
+        let marked_before = BUG_ADMIT_LOOKS_EARLY && parent.is_some_and(|parent| parent.state.is_cancelled());
+        let shard = match parent.map(|parent| (parent, parent.links.below())) {
+            None => self.here(task),
+            Some((parent, NONE)) => self.found(parent),
+            Some((_, below)) => below,
+        };
+        let closed_before = BUG_CLOSED_UNLOCKED && self.lock(shard).with(|shard| shard.closed);
+        // Nobody else has the fiber so far.
+        task.links.shard.store(shard, Ordering::Relaxed);
+        let listed = self.lock(shard).with(|shard| {
+            if if BUG_CLOSED_UNLOCKED { closed_before } else { shard.closed } {
+                return false;
+            }
+            shard.len += 1;
+            shard.push(task.as_raw(), parent.map(Task::as_raw));
+            true
+        });
+        if !listed {
+            task.links.shard.store(NONE, Ordering::Relaxed);
             return Admission::Closed;
         }
-        inner.insert(task.as_raw());
-        if let Some(parent) = parent {
-            if inner.find(parent.id).is_some() {
-                inner.adopt(parent.as_raw(), task.as_raw());
-                if parent.state.is_cancelled() {
-                    // Invariant 3. Whoever starts the fiber sees the mark; it is not idle, or not yet started.
-                    let mut ready = Vec::new();
-                    let _ = task.mark_cancelled(&mut ready);
-                    drop(inner);
-                    ready.into_iter().for_each(Task::schedule);
-                }
-            }
+        let marked =
+            |parent: &Task| if BUG_ADMIT_LOOKS_EARLY { marked_before } else { parent.state.is_cancelled() };
+        if parent.is_some_and(marked) {
+            // Invariant 4: the cancel may have been through already.
+            self.cancel(task).into_iter().for_each(Task::schedule);
         }
         Admission::Listed
     }
 
+    /// Chooses the shard for the children of a fiber that has had none.
+    fn found(&self, parent: &Task) -> u32 {
+        let below = self.here(parent);
+        if BUG_FIRST_CHILD_UNLOCKED {
+            parent.links.set_below(below);
+        } else {
+            self.lock(parent.links.shard()).with(|_| parent.links.set_below(below));
+        }
+        below
+    }
+
     /// Takes an ended fiber out; true: the roster's count is the caller's now (false: it was never listed). Its children
-    /// become nobody's: if it was cancelled, they are so by invariant 3.
+    /// become nobody's, or are cancelled if it is so.
     #[must_use]
     pub(crate) fn retire(&self, task: &Task) -> bool {
-        let mut inner = self.inner.lock();
-        if !inner.remove(task.as_raw(), task.id) {
+        let shard = task.links.shard();
+        if shard == NONE {
             return false;
         }
-        inner.unlink(task.as_raw());
-        while let Some(child) = links(task.as_raw(), |links| links.first_child) {
-            inner.unlink(child);
-        }
-        if inner.len == 0 {
+        let unlink = |shard: &mut Shard| {
+            task.links.set_below(GONE);
+            shard.unlink(task.as_raw());
+            shard.len -= 1;
+            shard.len == 0 && shard.closed
+        };
+        let below = task.links.below();
+        // ORDERING: Acquire pairs with `unlink` of the last child.
+        let childless = task.links.first_child.load(Ordering::Acquire).is_null();
+        let emptied = if childless {
+            self.lock(shard).with(unlink)
+        } else if BUG_SELF_FIRST {
+            let emptied = self.lock(shard).with(unlink);
+            self.release(task, below);
+            emptied
+        } else {
+            self.release(task, below);
+            self.lock(shard).with(unlink)
+        };
+        if emptied {
+            if !BUG_EMPTIED_UNLOCKED {
+                drop(self.gate.lock());
+            }
             self.emptied.notify_all();
         }
         true
+    }
+
+    /// The end of a parent for its children.
+    #[cold]
+    fn release(&self, task: &Task, below: u32) {
+        let marked_before = task.state.is_cancelled();
+        let marked = self.lock(task.links.shard()).with(|_| {
+            task.links.set_below(GONE);
+            if BUG_RETIRE_LOOKS_EARLY { marked_before } else { task.state.is_cancelled() }
+        });
+        if marked && !BUG_RETIRE_IGNORES_CANCEL {
+            let mut ready = Vec::new();
+            self.cancel_below(vec![(task.clone(), below)], &mut ready);
+            ready.into_iter().for_each(Task::schedule);
+        }
+        let batch = |shard: &mut Shard| {
+            (0..BATCH).all(|_| match first_child(task.as_raw()) {
+                None => false,
+                Some(child) => {
+                    shard.unlink(child);
+                    shard.push(child, None);
+                    true
+                }
+            })
+        };
+        while self.lock(below).with(batch) {}
     }
 
     /// Cancels `task` and all below it; gives back those to be scheduled for it.
     #[must_use]
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
-        self.inner.lock().cancel(task.as_raw(), &mut ready);
+        if task.links.shard() == NONE {
+            // Refused at birth: there is nothing below it.
+            let _ = task.mark_cancelled(&mut ready);
+            return ready;
+        }
+        let mut below = NONE;
+        self.lock(task.links.shard()).with(|_| {
+            if task.mark_cancelled(&mut ready) {
+                below = task.links.below();
+            }
+        });
+        if below < GONE {
+            self.cancel_below(vec![(task.clone(), below)], &mut ready);
+        }
         ready
     }
 
-    pub(crate) fn find(&self, id: FiberId) -> Option<Task> {
-        let inner = self.inner.lock();
-        // SAFETY: a listed fiber is alive by the roster's count, and the clone makes one for the caller.
-        inner
-            .find(id)
-            .map(|found| Task::clone(&std::mem::ManuallyDrop::new(unsafe { Task::from_raw(found) })))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.inner.lock().len
-    }
-
-    /// Admits nobody from now on.
-    pub(crate) fn close(&self) {
-        self.inner.lock().closed = true;
-    }
-
-    /// Waits until nobody is left, or until `deadline`.
-    pub(crate) fn wait_empty(&self, deadline: Option<Instant>) {
-        let mut inner = self.inner.lock();
-        while inner.len > 0 && deadline.is_none_or(|at| Instant::now() < at) {
-            inner = self.emptied.wait_until(&self.inner, inner, deadline);
-        }
-    }
-
-    /// All living fibers, oldest first.
-    pub(crate) fn snapshot(&self) -> Vec<Task> {
-        let inner = self.inner.lock();
-        let mut all = Vec::with_capacity(inner.len);
-        for &bucket in &inner.buckets {
-            let mut at = bucket;
-            while let Some(fiber) = at {
-                // SAFETY: as in `find`.
-                all.push(Task::clone(&std::mem::ManuallyDrop::new(unsafe { Task::from_raw(fiber) })));
-                at = links(fiber, |links| links.chain);
-            }
-        }
-        drop(inner);
-        all.sort_unstable_by_key(|task| task.id);
-        all
-    }
-
-    #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
-    pub(crate) fn assert_valid(&self) {
-        self.inner.lock().assert_valid();
-    }
-}
-
-/// Opens a fiber's links. Only `Inner` and its owner call it, under the lock.
-fn links<R>(fiber: NonNull<Header>, f: impl FnOnce(&mut Links) -> R) -> R {
-    // SAFETY: a listed fiber, or one that its caller holds a count of, is alive; the lock makes the access
-    // exclusive (`header.rs`, invariant 3).
-    unsafe { fiber.as_ref() }.links.with_mut(|links| f(unsafe { &mut *links }))
-}
-
-fn id(fiber: NonNull<Header>) -> FiberId {
-    // SAFETY: as in `links`; the id never changes.
-    unsafe { fiber.as_ref() }.id
-}
-
-impl Inner {
-    /// Multiplicative hashing: ids are consecutive, but one executor may get every n-th of them.
-    fn bucket(&self, id: FiberId) -> usize {
-        let hash = id.get().wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> (64 - self.buckets.len().trailing_zeros())) as usize
-    }
-
-    fn insert(&mut self, fiber: NonNull<Header>) {
-        if self.len == self.buckets.len() {
-            self.resize(self.buckets.len() * 2);
-        }
-        self.len += 1;
-        let bucket = self.bucket(id(fiber));
-        let first = self.buckets[bucket].replace(fiber);
-        links(fiber, |links| links.chain = first);
-    }
-
-    fn remove(&mut self, fiber: NonNull<Header>, id: FiberId) -> bool {
-        let bucket = self.bucket(id);
-        let rest = links(fiber, |links| links.chain);
-        let mut at = self.buckets[bucket];
-        if at == Some(fiber) {
-            self.buckets[bucket] = rest;
-        } else {
-            loop {
-                let Some(before) = at else { return false };
-                at = links(before, |links| links.chain);
-                if at == Some(fiber) {
-                    links(before, |links| links.chain = rest);
-                    break;
+    /// Marks all below these fibers, given with the shards of their children.
+    fn cancel_below(&self, mut rest: Vec<(Task, u32)>, ready: &mut Vec<Task>) {
+        while let Some((parent, below)) = rest.pop() {
+            let first = ready.len();
+            self.lock(below).with(|_| {
+                for child in list(first_child(parent.as_raw())) {
+                    let child = borrow(child);
+                    if child.mark_cancelled(ready) && child.links.below() < GONE {
+                        // It may end before its turn comes.
+                        let kept = Task::clone(&child);
+                        if BUG_CANCEL_KEEPS_NOBODY {
+                            let _ = kept.state.release();
+                        }
+                        rest.push((kept, child.links.below()));
+                    }
                 }
+            });
+            // The eldest first.
+            ready[first..].reverse();
+            if BUG_CANCEL_KEEPS_NOBODY {
+                std::mem::forget(parent);
             }
         }
-        links(fiber, |links| links.chain = None);
-        self.len -= 1;
-        if self.len < self.buckets.len() / 8 && self.buckets.len() > SMALLEST {
-            self.resize(self.buckets.len() / 4);
-        }
-        true
     }
 
-    fn find(&self, wanted: FiberId) -> Link {
-        let mut at = self.buckets[self.bucket(wanted)];
-        while let Some(fiber) = at {
-            if id(fiber) == wanted {
-                return at;
+    /// The living fiber with that id. Takes time for all fibers, during which none is listed or retired.
+    pub(crate) fn find(&self, id: FiberId) -> Option<Task> {
+        let mut frozen = self.freeze();
+        let mut lists = frozen.roots();
+        while let Some(first) = lists.pop() {
+            for fiber in list(Some(first)) {
+                let task = borrow(fiber);
+                if task.id == id {
+                    return Some(Task::clone(&task));
+                }
+                lists.extend(first_child(fiber));
             }
-            at = links(fiber, |links| links.chain);
         }
         None
     }
 
-    fn resize(&mut self, buckets: usize) {
-        let old = std::mem::replace(&mut self.buckets, vec![None; buckets.max(SMALLEST)].into_boxed_slice());
-        for mut at in old {
-            while let Some(fiber) = at {
-                let bucket = self.bucket(id(fiber));
-                let first = self.buckets[bucket].replace(fiber);
-                at = links(fiber, |links| std::mem::replace(&mut links.chain, first));
-            }
+    /// How many live. While some are listed or retired it is as good as any number between.
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().with(|shard| shard.len)).sum()
+    }
+
+    /// Admits nobody from now on.
+    pub(crate) fn close(&self) {
+        for shard in &self.shards {
+            shard.lock().with(|shard| shard.closed = true);
         }
     }
 
-    fn adopt(&mut self, parent: NonNull<Header>, child: NonNull<Header>) {
-        let elder = links(parent, |links| links.first_child.replace(child));
-        links(child, |links| {
-            links.prev = Some(parent);
-            links.next = elder;
-        });
-        if let Some(elder) = elder {
-            links(elder, |links| links.prev = Some(child));
+    /// Waits until nobody is left, or until `deadline`. The roster is closed.
+    pub(crate) fn wait_empty(&self, deadline: Option<Instant>) {
+        let mut gate = self.gate.lock();
+        // No shard grows again (invariant 6), so each may be looked at in its turn.
+        while self.len() > 0 && deadline.is_none_or(|at| Instant::now() < at) {
+            gate = self.emptied.wait_until(&self.gate, gate, deadline);
         }
     }
 
-    /// Takes a fiber out of its parent's list; its own children stay.
-    fn unlink(&mut self, fiber: NonNull<Header>) {
-        let (prev, next) = links(fiber, |links| (links.prev.take(), links.next.take()));
-        let Some(prev) = prev else { return };
-        links(prev, |links| {
-            if links.first_child == Some(fiber) {
-                links.first_child = next;
-            } else {
-                links.next = next;
-            }
-        });
-        if let Some(next) = next {
-            links(next, |links| links.prev = Some(prev));
+    /// All living fibers, oldest first. Takes time for all of them, during which none is listed or retired.
+    pub(crate) fn snapshot(&self) -> Vec<Task> {
+        let mut frozen = self.freeze();
+        let mut all = Vec::with_capacity(frozen.len());
+        let counted = |fiber| Task::clone(&borrow(fiber));
+        for first in frozen.roots() {
+            all.extend(list(Some(first)).map(counted));
         }
+        let mut next = 0;
+        while let Some(parent) = all.get(next) {
+            let children = first_child(Task::as_raw(parent));
+            all.extend(list(children).map(counted));
+            next += 1;
+        }
+        drop(frozen);
+        all.sort_unstable_by_key(|task| task.id);
+        all
     }
 
-    /// Marks `top` and all below it. A fiber found marked already has nothing unmarked below (invariant 3).
-    fn cancel(&mut self, top: NonNull<Header>, ready: &mut Vec<Task>) {
-        let mut rest = vec![top];
-        while let Some(fiber) = rest.pop() {
-            // SAFETY: alive as in `links`; the count stays with its owner.
-            let task = std::mem::ManuallyDrop::new(unsafe { Task::from_raw(fiber) });
-            if !task.mark_cancelled(ready) {
-                continue;
-            }
-            let mut child = links(fiber, |links| links.first_child);
-            while let Some(found) = child {
-                rest.push(found);
-                child = links(found, |links| links.next);
-            }
-        }
+    /// Takes all locks: the tree stands still.
+    fn freeze(&self) -> Frozen<'_> {
+        Frozen(self.shards.iter().map(|shard| shard.lock()).collect())
     }
 
     #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
-    fn assert_valid(&self) {
-        let mut seen = 0;
-        for (index, &bucket) in self.buckets.iter().enumerate() {
-            let mut at = bucket;
-            while let Some(fiber) = at {
-                seen += 1;
-                assert_eq!(self.bucket(id(fiber)), index);
-                let mut prev = fiber;
-                let mut child = links(fiber, |links| links.first_child);
-                while let Some(found) = child {
-                    assert!(self.find(id(found)) == child, "a child is listed");
-                    assert_eq!(links(found, |links| links.prev), Some(prev));
-                    prev = found;
-                    child = links(found, |links| links.next);
-                }
-                at = links(fiber, |links| links.chain);
+    pub(crate) fn assert_valid(&self) {
+        self.freeze().assert_valid();
+    }
+}
+
+/// All locks of a roster.
+struct Frozen<'a>(Vec<Held<'a, Shard>>);
+
+impl Frozen<'_> {
+    /// The first root of each shard that has one.
+    fn roots(&mut self) -> Vec<NonNull<Header>> {
+        let roots = self.0.iter_mut().filter_map(|shard| shard.with(|shard| shard.roots)).collect();
+        if BUG_THAWS_EARLY {
+            self.0.clear();
+        }
+        roots
+    }
+
+    fn len(&mut self) -> usize {
+        self.0.iter_mut().map(|shard| shard.with(|shard| shard.len)).sum()
+    }
+
+    /// Invariants 1 and 2.
+    #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+    fn assert_valid(&mut self) {
+        let mut seen = vec![0; self.0.len()];
+        let mut lists: Vec<_> =
+            (0..).zip(&mut self.0).map(|(at, shard)| (at, None, shard.with(|s| s.roots))).collect();
+        while let Some((shard, parent, first)) = lists.pop() {
+            let mut prev = parent;
+            for fiber in list(first) {
+                let task = borrow(fiber);
+                assert_eq!(task.links.shard(), shard, "a list is of one shard");
+                assert_eq!(siblings(fiber, |siblings| siblings.prev), prev);
+                assert!(!task.state.is_complete(), "a listed fiber lives");
+                let below = task.links.below();
+                assert!(below < GONE || first_child(fiber).is_none(), "children have a shard");
+                lists.push((below, Some(fiber), first_child(fiber)));
+                seen[shard as usize] += 1;
+                prev = Some(fiber);
             }
         }
-        assert_eq!(seen, self.len);
+        let counted: Vec<_> = self.0.iter_mut().map(|shard| shard.with(|shard| shard.len)).collect();
+        assert_eq!(seen, counted);
     }
+}
+
+impl Shard {
+    /// Puts a fiber in front of a list of this shard: the children of `parent`, or the roots.
+    fn push(&mut self, fiber: NonNull<Header>, parent: Link) {
+        let next = match parent {
+            None => self.roots.replace(fiber),
+            Some(parent) => {
+                let elder = first_child(parent);
+                set_first_child(parent, Some(fiber));
+                elder
+            }
+        };
+        siblings(fiber, |siblings| *siblings = Siblings { prev: parent, next });
+        if let Some(next) = next {
+            siblings(next, |siblings| siblings.prev = Some(fiber));
+        }
+    }
+
+    /// Takes a fiber out of its list, which is of this shard.
+    fn unlink(&mut self, fiber: NonNull<Header>) {
+        let Siblings { prev, next } = siblings(fiber, std::mem::take);
+        if let Some(next) = next {
+            siblings(next, |siblings| siblings.prev = prev);
+        }
+        match prev {
+            None => self.roots = next,
+            // A parent: with its last child it may go at once.
+            Some(parent) if first_child(parent) == Some(fiber) => set_first_child(parent, next),
+            Some(younger) => siblings(younger, |siblings| siblings.next = next),
+        }
+    }
+}
+
+/// The fibers of a list from `first` on. Under the lock of its shard.
+fn list(first: Link) -> impl Iterator<Item = NonNull<Header>> {
+    std::iter::successors(first, |&fiber| siblings(fiber, |siblings| siblings.next))
+}
+
+/// Opens a fiber's links. Under the lock of its shard; a fiber that is about to be listed is its owner's.
+fn siblings<R>(fiber: NonNull<Header>, f: impl FnOnce(&mut Siblings) -> R) -> R {
+    // SAFETY: alive by invariant 2, or by the caller's count.
+    let header = unsafe { fiber.as_ref() };
+    header.life.touch();
+    // SAFETY: the lock makes the access exclusive.
+    header.links.siblings.with_mut(|siblings| f(unsafe { &mut *siblings }))
+}
+
+/// Under the lock of the shard of the children. (Or under that of a neighbour, who asks whether this is its parent: it can be that
+/// only if that lock is the children's, and what it reads otherwise is somebody else's child.)
+fn first_child(parent: NonNull<Header>) -> Link {
+    // SAFETY: alive by invariant 2, or by the caller's count.
+    let header = unsafe { parent.as_ref() };
+    header.life.touch();
+    // ORDERING: Relaxed: under the lock.
+    NonNull::new(header.links.first_child.load(Ordering::Relaxed))
+}
+
+/// Under the lock of the shard of the children.
+fn set_first_child(parent: NonNull<Header>, child: Link) {
+    let child = child.map_or(ptr::null_mut(), NonNull::as_ptr);
+    // SAFETY: alive by invariant 2.
+    let header = unsafe { parent.as_ref() };
+    header.life.touch();
+    // ORDERING: pairs with `retire`, if this was the last child: it is the last touch of the parent.
+    header.links.first_child.store(child, Ordering::Release);
+}
+
+/// A listed fiber, for as long as the lock of its shard is held.
+fn borrow(fiber: NonNull<Header>) -> ManuallyDrop<Task> {
+    // SAFETY: alive by the roster's count, which stays where it is.
+    ManuallyDrop::new(unsafe { Task::from_raw(fiber) })
 }
 
 impl fmt::Debug for Roster {

@@ -427,10 +427,10 @@ impl State {
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
-    /// Whether a cancel has been asked for.
+    /// Whether a cancel has been asked for. (Of the fiber of a `block_on` never, though its end seizes it.)
     pub(crate) fn is_cancelled(&self) -> bool {
         // ORDERING: pairs with `cancel`.
-        self.0.load(Ordering::Acquire) & CANCELLED != 0
+        self.0.load(Ordering::Acquire) & (CANCELLED | MAIN) == CANCELLED
     }
 
     /// Whether the join slot holds a waker. For the join handle, which alone sets and clears it before COMPLETE.

@@ -1,0 +1,118 @@
+//! A lock of one byte for short critical sections: taken by one locked instruction, given back by a plain store.
+//!
+//! The price of the store is that nobody is told of it: who finds the lock taken looks again and again, after a few
+//! pauses, then yields, then naps, each nap twice as long as the one before, up to [`NAP_MAX`]. So a waiter takes next
+//! to no time of a processor while somebody walks through a list of a million, or lost its core while it held the lock, and
+//! comes at most about twice as late as it had to.
+//!
+//! ORDERING: `lock` acquires what the last `drop` of a [`Held`] has released.
+//!
+//! Progress: blocking, without an order among those who wait. Nothing that may block or call foreign code is done under it.
+
+use std::time::Duration;
+
+use crate::prim::{AtomicBool, MODEL, Ordering, UnsafeCell, spin_loop, thread};
+
+/// A value, and who may touch it.
+pub(crate) struct Lock<T> {
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: whoever holds the lock has the value alone, on whatever thread.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+/// So many times a waiter looks after pauses, twice as many each time; and then after a yield.
+const PAUSES: u32 = 6;
+const YIELDS: u32 = 8;
+const NAP_MIN: Duration = Duration::from_micros(20);
+const NAP_MAX: Duration = Duration::from_millis(1);
+
+/// A planted bug: see `loom-tests/tests/roster.rs`.
+const RELEASE: Ordering =
+    if cfg!(leno_bug = "lock_release_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+
+impl<T> Lock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Lock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> Held<'_, T> {
+        if !self.try_lock() {
+            self.wait();
+        }
+        Held(self)
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        // ORDERING: Acquire pairs with the store in `Held::drop`; a failure reads nothing.
+        self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn wait(&self) {
+        let mut nap = NAP_MIN;
+        for round in 0.. {
+            if MODEL {
+                thread::yield_now();
+            } else if round < PAUSES {
+                (0..1 << round).for_each(|_| spin_loop());
+            } else if round < PAUSES + YIELDS {
+                thread::yield_now();
+            } else {
+                thread::sleep(nap);
+                nap = (nap * 2).min(NAP_MAX);
+            }
+            // ORDERING: Relaxed: only whether it is worth while to try.
+            if (MODEL || !self.held.load(Ordering::Relaxed)) && self.try_lock() {
+                return;
+            }
+        }
+    }
+}
+
+/// The lock is held until this is dropped.
+#[must_use]
+pub(crate) struct Held<'a, T>(&'a Lock<T>);
+
+impl<T> Held<'_, T> {
+    #[inline]
+    pub(crate) fn with<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the lock is held, and its holder is borrowed for the time of the call.
+        self.0.value.with_mut(|value| f(unsafe { &mut *value }))
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // ORDERING: pairs with `try_lock`.
+        self.0.held.store(false, RELEASE);
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiters_get_in_one_at_a_time_also_after_a_long_wait() {
+        let lock = Lock::new(0);
+        let first = lock.lock();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        lock.lock().with(|count| *count += 1);
+                    }
+                });
+            }
+            // Long enough for all of them to nap.
+            thread::sleep(Duration::from_millis(20));
+            drop(first);
+        });
+        assert_eq!(lock.lock().with(|count| *count), 4000);
+    }
+}
