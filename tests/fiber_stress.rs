@@ -5,7 +5,8 @@ mod fiber_support;
 use fiber_support::{Drops, SeqCst, Stash, until};
 use leno::fiber::{Runtime, unblock};
 use std::collections::HashMap;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::Poll;
@@ -14,6 +15,15 @@ use std::time::Duration;
 fn rounds(n: usize) -> usize {
     let factor = std::env::var("LENO_STRESS").ok().and_then(|text| text.parse::<usize>().ok()).unwrap_or(1);
     n * factor
+}
+
+/// As `until`, for what takes a million steps on a busy machine.
+fn until_late(done: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(100), "it never happened");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Parks and pushes as fast as it can: one fiber at a time, so that the last worker is always about to park.
@@ -220,6 +230,156 @@ fn many_fibers_many_parents() {
     });
     assert_eq!(fibers.len(), 10_000);
     assert!(fibers.values().all(|count| *count == 1));
+}
+
+/// A node of a random tree: it has children, waits for some, cancels some, and ends before the others.
+fn node(
+    depth: usize,
+    seed: u64,
+    made: Arc<AtomicUsize>,
+    drops: Drops,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    made.fetch_add(1, SeqCst);
+    let probe = drops.probe();
+    Box::pin(async move {
+        let _probe = probe;
+        let mut random = seed;
+        let mut below = |n: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % n
+        };
+        let mut children = Vec::new();
+        for _ in 0..below(6) {
+            if depth > 0 {
+                let child = node(depth - 1, below(u64::MAX), made.clone(), drops.clone());
+                children.push(leno::spawn(child));
+            }
+            match below(8) {
+                0 => drop(children.pop()),
+                1 => children.iter().for_each(leno::fiber::JoinHandle::cancel),
+                2 => leno::fiber::current().cancel(),
+                3 => return,
+                4 => _ = children.pop().map(|child| child.cancel_on_drop()),
+                _ => leno::yield_now().await,
+            }
+        }
+        if below(2) == 0 {
+            for child in children {
+                let _ = child.await;
+            }
+        } else if below(4) == 0 {
+            pending::<()>().await;
+        }
+    })
+}
+
+/// F4, F7, F15: trees grow, are cancelled and end in parts on several workers, while others look for who lives. Each future
+/// is dropped once, who waits all the time is found all the time, and who has ended is not.
+#[test]
+fn trees_come_and_go_while_others_look() {
+    for workers in [1, 2, 4] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let (made, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+        // Released by its parent, it becomes a root among all the others.
+        let stays = runtime
+            .spawn(async {
+                let stays = leno::spawn(pending::<()>());
+                leno::yield_now().await;
+                stays
+            })
+            .wait()
+            .unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                let mut looks = 0;
+                while !over.load(SeqCst) {
+                    assert_eq!(leno::fiber::find(stays.id()), Some(stays.fiber()));
+                    looks += 1;
+                    std::thread::yield_now();
+                }
+                looks
+            });
+            for round in 0..rounds(100) as u64 {
+                let roots: Vec<_> = (0..4)
+                    .map(|root| runtime.spawn(node(4, round * 4 + root, made.clone(), drops.clone())))
+                    .collect();
+                let ended = runtime.spawn(async { leno::fiber::current() });
+                for root in &roots {
+                    if round % 3 == 0 {
+                        root.cancel();
+                    }
+                }
+                let ended = ended.wait().unwrap();
+                assert!(ended.is_finished());
+                assert_eq!(leno::fiber::find(ended.id()), None);
+                // Some wait for ever.
+                roots.iter().for_each(leno::fiber::JoinHandle::cancel);
+            }
+            over.store(true, SeqCst);
+            assert!(looks.join().unwrap() > 0);
+        });
+        let left = runtime.shutdown(Duration::ZERO);
+        assert!(left.contains(&stays.fiber()), "shutdown knows who lives");
+        assert_eq!(drops.count(), made.load(SeqCst));
+    }
+}
+
+#[test]
+fn a_star_and_a_chain_of_a_million() {
+    // F4, F16: in release builds a million. One parent has them all, or each has the next: they are found, released by
+    // a parent that ends, cancelled with one that doesn't, and ended with their runtime.
+    const MANY: usize = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
+    fn link(left: usize, drops: Drops, made: Arc<AtomicUsize>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let probe = drops.probe();
+        Box::pin(async move {
+            let _probe = probe;
+            made.fetch_add(1, SeqCst);
+            if left > 1 {
+                drop(leno::spawn(link(left - 1, drops, made)));
+            }
+            pending::<()>().await;
+        })
+    }
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    for stays in [true, false] {
+        let (drops, made) = (Drops::default(), Arc::new(AtomicUsize::new(0)));
+        let (probes, count) = (drops.clone(), made.clone());
+        let parent = runtime.spawn(async move {
+            let mut last = None;
+            for _ in 0..MANY {
+                let probe = probes.probe();
+                last = Some(leno::spawn(async move {
+                    let _probe = probe;
+                    pending::<()>().await;
+                }));
+            }
+            count.store(1, SeqCst);
+            if stays {
+                pending::<()>().await;
+            }
+            last.unwrap().fiber()
+        });
+        if stays {
+            until_late(|| made.load(SeqCst) == 1);
+            parent.cancel();
+            assert!(parent.wait().unwrap_err().is_cancelled());
+            until_late(|| drops.count() == MANY);
+        } else {
+            let last = parent.wait().unwrap();
+            assert_eq!(leno::fiber::find(last.id()), Some(last));
+            assert_eq!(drops.count(), 0, "they were released");
+        }
+    }
+    let (drops, made) = (Drops::default(), Arc::new(AtomicUsize::new(0)));
+    let top = runtime.spawn(link(MANY, drops.clone(), made.clone()));
+    until_late(|| made.load(SeqCst) == MANY);
+    top.cancel();
+    until_late(|| drops.count() == MANY);
+    drop(runtime.spawn(link(MANY, drops.clone(), made.clone())));
+    until_late(|| made.load(SeqCst) == 2 * MANY);
+    drop(runtime);
+    assert_eq!(drops.count(), 2 * MANY);
 }
 
 #[test]

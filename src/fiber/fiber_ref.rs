@@ -106,6 +106,9 @@ pub fn try_current() -> Option<FiberRef> {
 
 /// The living fiber with this id, on whatever runtime or cord. Ids are never used again: the id of a fiber that
 /// has ended finds nothing.
+///
+/// It looks at one living fiber after the other: this takes time for all of them, and meanwhile none of the same executor
+/// starts or ends. Keep a [`FiberRef`] where you need a fiber more than once.
 pub fn find(id: FiberId) -> Option<FiberRef> {
     registry::find(id).map(FiberRef)
 }
