@@ -48,10 +48,9 @@
 //! ORDERING: everything is under locks but for `first_child`, whose store in `unlink` releases and whose load in `retire`
 //! acquires: the last child is done with its parent, which may be freed then.
 //!
-//! Cost: to admit and to retire take one locked instruction each (a first child one more, children that outlive their
-//! parent one more for the parent and one more for every `BATCH` of them). A cancel takes time for what is below. `find` and
-//! `snapshot` walk through all fibers, under all locks: meanwhile none is spawned and none ends. `len` takes each
-//! lock once.
+//! Cost: `admit` and `retire` take one locked instruction each (a first child one more; children that outlive their parent one
+//! more, and one for every `BATCH` of them). A cancel takes time for what is below. `find` and `snapshot` walk through all
+//! fibers, under all locks: meanwhile none is spawned and none ends. `len` takes each lock once.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -208,7 +207,8 @@ impl Roster {
         // Nobody else has the fiber so far.
         task.links.shard.store(shard, Ordering::Relaxed);
         let listed = self.lock(shard).with(|shard| {
-            if if BUG_CLOSED_UNLOCKED { closed_before } else { shard.closed } {
+            let closed = if BUG_CLOSED_UNLOCKED { closed_before } else { shard.closed };
+            if closed {
                 return false;
             }
             shard.len += 1;
@@ -329,7 +329,9 @@ impl Roster {
             self.lock(below).with(|_| {
                 for child in list(first_child(parent.as_raw())) {
                     let child = borrow(child);
-                    if child.mark_cancelled(ready) && child.links.below() < GONE {
+                    // The look spares those marked before the transition: a parent that ends by a cancel has such children.
+                    let marked = !child.state.is_cancelled() && child.mark_cancelled(ready);
+                    if marked && child.links.below() < GONE {
                         // It may end before its turn comes.
                         let kept = Task::clone(&child);
                         if BUG_CANCEL_KEEPS_NOBODY {
