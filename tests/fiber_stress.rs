@@ -285,10 +285,11 @@ fn trees_come_and_go_while_others_look() {
             .spawn(async {
                 let stays = leno::spawn(pending::<()>());
                 leno::yield_now().await;
-                stays
+                Some(stays)
             })
             .wait()
-            .unwrap();
+            .unwrap()
+            .expect("it was made");
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let looks = scope.spawn(|| {

@@ -99,20 +99,19 @@ mod tests {
 
     #[test]
     fn waiters_get_in_one_at_a_time_also_after_a_long_wait() {
-        let lock = Lock::new(0);
+        let lock = crate::prim::Arc::new(Lock::new(0));
         let first = lock.lock();
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..1000 {
-                        lock.lock().with(|count| *count += 1);
-                    }
-                });
-            }
-            // Long enough for all of them to nap.
-            thread::sleep(Duration::from_millis(20));
-            drop(first);
-        });
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let lock = lock.clone();
+                let count = move || (0..1000).for_each(|_| lock.lock().with(|count| *count += 1));
+                thread::Builder::new().spawn(count).unwrap()
+            })
+            .collect();
+        // Long enough for all of them to nap.
+        thread::sleep(Duration::from_millis(20));
+        drop(first);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(lock.lock().with(|count| *count), 4000);
     }
 }
