@@ -311,3 +311,40 @@ fn a_cord_in_a_thread_local_ends_with_its_thread() {
         assert_eq!(drops.count(), 1);
     });
 }
+
+#[test]
+fn daemons_hold_nothing_up_and_are_ended() {
+    // F8
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let (daemon, child, rest) = (drops.probe(), drops.probe(), drops.probe());
+        let (started, starts) = (Latch::default(), Latch::default());
+        let starting = started.clone();
+        let builder = Builder::new().daemon();
+        let daemon = runtime.block_on(async {
+            builder.spawn(async move {
+                let _probe = daemon;
+                drop(leno::spawn(async move {
+                    let _probe = child;
+                    starting.open();
+                    pending::<()>().await;
+                }));
+                pending::<()>().await;
+            })
+        });
+        started.wait();
+        let going = starts.clone();
+        let worker = runtime.spawn(async move {
+            let _probe = rest;
+            going.open();
+            leno::sleep(Duration::from_millis(1)).await;
+        });
+        starts.wait();
+        // Without a limit: only the third one is waited for, and it ends.
+        assert_eq!(runtime.shutdown(Duration::MAX), []);
+        assert!(worker.wait().is_ok());
+        assert!(daemon.wait().unwrap_err().is_cancelled());
+        assert_eq!(drops.count(), 3);
+    });
+}

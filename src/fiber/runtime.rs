@@ -87,7 +87,8 @@ impl Runtime {
     }
 
     /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
-    /// Gives those that had to be cancelled, oldest first.
+    /// Gives those that had to be cancelled, oldest first. [Daemons](Builder::daemon) are cancelled once the others are through,
+    /// and are not among those.
     ///
     /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
     /// one of its own fibers, that fiber is one that cannot end in time.
@@ -95,7 +96,8 @@ impl Runtime {
         self.home.roster.close();
         context::hand_over();
         self.home.roster.wait_empty(Instant::now().checked_add(grace));
-        self.home.roster.snapshot().iter().map(FiberRef::new).collect()
+        let left = self.home.roster.snapshot();
+        left.iter().filter(|task| !task.is_daemon()).map(FiberRef::new).collect()
     }
 }
 

@@ -115,6 +115,7 @@ where
 pub struct Builder {
     name: Option<Box<str>>,
     root: bool,
+    daemon: bool,
     group: Option<Arc<Group>>,
 }
 
@@ -143,17 +144,26 @@ impl Builder {
         self
     }
 
+    /// Makes it a daemon: [`Runtime::shutdown`](crate::fiber::Runtime::shutdown) does not wait for it, and does not count it
+    /// among those that were late. Its children are daemons, too.
+    pub fn daemon(mut self) -> Self {
+        self.daemon = true;
+        self
+    }
+
     /// What it has beside its header, on `home`, as a child of the fiber that runs here.
     fn extras(self, home: &HomeRef) -> Option<Box<Extras>> {
-        let Builder { name, group, root } = self;
+        let Builder { name, root, mut daemon, group } = self;
         let inherited = context::with_task(|parent| {
-            let extras = if root || !parent.home.is(home) { None } else { parent.extras() };
+            let extras = if root || !parent.home.is(home) { None } else { parent.extras() }?;
+            daemon |= extras.daemon;
             // SAFETY: the parent runs here.
-            extras.and_then(|extras| unsafe { extras.locals.inherited() })
+            unsafe { extras.locals.inherited() }
         });
         let locals = inherited.flatten();
-        (name.is_some() || group.is_some() || locals.is_some()).then(|| {
-            Box::new(Extras { name, group, locals: locals.unwrap_or_default(), ..Extras::default() })
+        (name.is_some() || daemon || group.is_some() || locals.is_some()).then(|| {
+            let locals = locals.unwrap_or_default();
+            Box::new(Extras { name, daemon, group, locals, ..Extras::default() })
         })
     }
 

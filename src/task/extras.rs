@@ -15,6 +15,8 @@ pub(crate) struct Extras {
     /// How many shields it is under; SHIELDED in the state word changes with it, under the lock.
     pub(crate) shields: Mutex<usize>,
     pub(crate) locals: Locals,
+    /// The end of the executor does not wait for it.
+    pub(crate) daemon: bool,
     /// Whose member it is.
     pub(crate) group: Option<Arc<Group>>,
 }

@@ -144,6 +144,11 @@ impl Header {
         self.extras()?.name.as_deref()
     }
 
+    /// Whether the end of its executor does not wait for it.
+    pub(crate) fn is_daemon(&self) -> bool {
+        self.extras().is_some_and(|extras| extras.daemon)
+    }
+
     /// The group that it is a member of.
     pub(crate) fn group(&self) -> Option<&Group> {
         self.extras()?.group.as_deref()

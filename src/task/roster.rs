@@ -156,6 +156,8 @@ struct Shard {
     roots: Link,
     /// The fibers in lists of this shard.
     len: usize,
+    /// Those of them that are no daemons.
+    awaited: usize,
     closed: bool,
 }
 
@@ -204,6 +206,7 @@ impl Roster {
             Some((_, below)) => below,
         };
         let closed_before = BUG_CLOSED_UNLOCKED && self.lock(shard).with(|shard| shard.closed);
+        let awaited = usize::from(!task.is_daemon());
         // Nobody else has the fiber so far.
         task.links.shard.store(shard, Ordering::Relaxed);
         let listed = self.lock(shard).with(|shard| {
@@ -212,6 +215,7 @@ impl Roster {
                 return false;
             }
             shard.len += 1;
+            shard.awaited += awaited;
             shard.push(task.as_raw(), parent.map(Task::as_raw));
             true
         });
@@ -247,11 +251,13 @@ impl Roster {
         if shard == NONE {
             return false;
         }
+        let awaited = usize::from(!task.is_daemon());
         let unlink = |shard: &mut Shard| {
             task.links.set_below(GONE);
             shard.unlink(task.as_raw());
             shard.len -= 1;
-            shard.len == 0 && shard.closed
+            shard.awaited -= awaited;
+            shard.awaited == 0 && shard.closed
         };
         let below = task.links.below();
         // ORDERING: Acquire pairs with `unlink` of the last child.
@@ -370,6 +376,10 @@ impl Roster {
         self.shards.iter().map(|shard| shard.lock().with(|shard| shard.len)).sum()
     }
 
+    fn awaited(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().with(|shard| shard.awaited)).sum()
+    }
+
     /// Admits nobody from now on.
     pub(crate) fn close(&self) {
         for shard in &self.shards {
@@ -377,11 +387,11 @@ impl Roster {
         }
     }
 
-    /// Waits until nobody is left, or until `deadline`. The roster is closed.
+    /// Waits until nobody but daemons is left, or until `deadline`. The roster is closed.
     pub(crate) fn wait_empty(&self, deadline: Option<Instant>) {
         let mut gate = self.gate.lock();
         // No shard grows again (invariant 6), so each may be looked at in its turn.
-        while self.len() > 0 && deadline.is_none_or(|at| Instant::now() < at) {
+        while self.awaited() > 0 && deadline.is_none_or(|at| Instant::now() < at) {
             gate = self.emptied.wait_until(&self.gate, gate, deadline);
         }
     }
