@@ -1,12 +1,13 @@
 //! Models of a runtime's workers: what they push, steal, and sleep for. F9: no ready fiber is left alone; a lost one is a
 //! deadlock here. The fibers are numbers, and each model says what its "poll" does.
 //!
-//! Planted bugs: see the constants in `src/fiber/crew.rs` and `src/fiber/ring.rs`.
+//! Planted bugs: see the constants in `src/fiber/crew`, `src/fiber/ring.rs` and `src/time/timers`.
 
 use leno::model::crew::{Crew, Ring};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
+use std::task::{Wake, Waker};
 
 fn model(scenario: impl Fn() + Send + Sync + 'static) {
     model_with(0, scenario);
@@ -67,8 +68,8 @@ fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
 /// A crew of so many, with a thread for each that lives `life`, while `outside` goes on.
 fn with_workers(
     workers: usize,
-    life: impl Fn(&Crew, usize, &Ran) + Copy + Send + Sync + 'static,
-    outside: impl FnOnce(&Crew, &Ran),
+    life: impl Fn(&Arc<Crew>, usize, &Ran) + Copy + Send + Sync + 'static,
+    outside: impl FnOnce(&Arc<Crew>, &Ran),
 ) -> Vec<usize> {
     let (crew, ran) = (Arc::new(Crew::new(workers)), Arc::new(Ran::default()));
     let threads: Vec<_> = (0..workers)
@@ -151,6 +152,89 @@ fn blocks_before_it_waits() {
     });
 }
 
+/// What a timer wakes: it makes a fiber ready, from elsewhere.
+struct Injects(Arc<Crew>, usize);
+
+impl Wake for Injects {
+    fn wake(self: std::sync::Arc<Self>) {
+        assert!(self.0.inject(self.1));
+    }
+}
+
+fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
+    Waker::from(std::sync::Arc::new(Injects(crew.clone(), number)))
+}
+
+/// A timer that is set from outside while the worker goes to sleep. `crew_timer_set_unseen`.
+#[test]
+fn timer_from_outside_against_park() {
+    model(|| {
+        let crew = Arc::new(Crew::new(1));
+        let worker = crew.clone();
+        let worker = thread::spawn(move || worker.next(0));
+        crew.set_timer(None, injects(&crew, 1));
+        assert_eq!(worker.join().unwrap(), Some(1));
+    });
+}
+
+/// The same with two workers, one of which may sleep as the watcher.
+#[test]
+fn timer_from_outside_against_two_that_park() {
+    model_with(1, || {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| work(crew, i, ran, |_| {}),
+            |crew, ran| {
+                crew.set_timer(None, injects(crew, 1));
+                ran.wait_for(1);
+                assert_eq!(crew.close(), []);
+            },
+        );
+        assert_eq!(ran, [1]);
+    });
+}
+
+/// A fiber sets a timer on its worker, and keeps that from firing it: the poll does not end before. Somebody else does.
+/// `timers_of_others_are_theirs`.
+#[test]
+fn timer_of_a_stuck_worker() {
+    model(|| {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| {
+                if crew.next(i) == Some(1) {
+                    crew.set_timer(Some(i), injects(crew, 2));
+                    ran.wait_for(2);
+                } else {
+                    ran.add(2);
+                }
+            },
+            |crew, _| assert!(crew.inject(1)),
+        );
+        assert_eq!(ran, [2]);
+    });
+}
+
+/// A deadline wakes the watcher, who finds a fiber as well, whose poll waits for what the timer makes ready; or the fiber
+/// wakes the sleeper that was to look after the timer. `crew_takes_before_it_fires`, `crew_timer_names_no_watch`.
+#[test]
+fn timer_and_a_fiber_that_waits_for_it() {
+    model(|| {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| match crew.next(i) {
+                Some(1) => ran.wait_for(2),
+                _ => ran.add(2),
+            },
+            |crew, _| {
+                crew.set_timer(None, injects(crew, 2));
+                assert!(crew.inject(1));
+            },
+        );
+        assert_eq!(ran, [2]);
+    });
+}
+
 /// Three workers, two of which wait for the third: the first one has made both others ready. The watch has to go on after
 /// the one who had it has found something. `crew_hands_no_watch_on`.
 #[test]
@@ -181,7 +265,7 @@ fn watch_is_handed_on() {
 #[test]
 fn watch_ends_with_what_was_watched() {
     model_with(1, || {
-        let life = |crew: &Crew, i, ran: &Ran| {
+        let life = |crew: &Arc<Crew>, i, ran: &Ran| {
             work(crew, i, ran, |number| {
                 if number % 2 == 1 {
                     crew.push_next(i, number + 1);

@@ -13,7 +13,7 @@ use crate::fiber::ring::Entry;
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
-use crate::task::seam::{Seam, TimerKey};
+use crate::task::seam::{Seam, TimerKey, TimerState};
 use crate::task::{context, run};
 use crate::time::Clock;
 use crate::time::timers::Timers;
@@ -53,7 +53,7 @@ impl Core {
     pub(crate) fn open(workers: Option<usize>, clock: Clock, hooks: Hooks) -> HomeRef {
         let local = workers.is_none();
         let workers = workers.unwrap_or(1);
-        let core = Core { crew: Crew::new(workers, local, Timers::new(clock)), hooks };
+        let core = Core { crew: Crew::new(workers, local, Timers::new(clock, workers)), hooks };
         let home = HomeRef::new(local, workers, Box::new(core));
         registry::add(&home);
         home
@@ -193,14 +193,16 @@ impl Seam for Core {
     }
 
     fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey> {
-        let (key, first) = self.crew.timers.set(at, waker)?;
+        // SAFETY: as in `schedule`.
+        let worker = worker.map(|worker| unsafe { seat(worker) }.index());
+        let (key, first) = self.crew.timers.set(worker, at, waker)?;
         if first {
             self.crew.timer_set(at, worker.is_some());
         }
         Some(key)
     }
 
-    fn renew_timer(&self, key: TimerKey, waker: &Waker) -> bool {
+    fn renew_timer(&self, key: TimerKey, waker: &Waker) -> TimerState {
         self.crew.timers.renew(key, waker)
     }
 

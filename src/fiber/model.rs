@@ -1,10 +1,14 @@
-//! What models of the crew and of its rings need. For `loom-tests` only.
+//! What models of the crew, of its rings and of timers need. For `loom-tests` only.
+
+use std::task::Waker;
+use std::time::Instant;
 
 use crate::fiber::crew;
 use crate::fiber::ring::{self, Number};
 use crate::prim::RUN_SLOTS;
+use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
-use crate::time::timers::Timers;
+use crate::time::timers;
 
 /// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
 pub struct Crew(crew::Crew<Number>);
@@ -18,12 +22,12 @@ impl std::fmt::Debug for Crew {
 impl Crew {
     /// A crew of a runtime.
     pub fn new(workers: usize) -> Self {
-        Crew(crew::Crew::new(workers, false, Timers::new(Clock::real())))
+        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)))
     }
 
     /// A cord's.
     pub fn strict() -> Self {
-        Crew(crew::Crew::new(1, true, Timers::new(Clock::real())))
+        Crew(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1)))
     }
 
     /// From anywhere; false: it has ended.
@@ -56,6 +60,15 @@ impl Crew {
         assert!(refused.is_empty(), "no scenario blocks after the end");
     }
 
+    /// Worker `i`, or somebody outside, sets a timer that is due at once.
+    pub fn set_timer(&self, i: Option<usize>, waker: Waker) {
+        let at = Instant::now();
+        let (_, first) = self.0.timers.set(i, at, waker).expect("no scenario sets one after the end");
+        if first {
+            self.0.timer_set(at, i.is_some());
+        }
+    }
+
     /// Ends it; gives what was injected.
     pub fn close(&self) -> Vec<usize> {
         self.0.close().into_iter().map(|number| number.0).collect()
@@ -65,6 +78,49 @@ impl Crew {
     pub fn left(&self, i: usize) -> Vec<usize> {
         // SAFETY: the model's threads are the workers.
         std::iter::from_fn(|| unsafe { self.0.take_left(self.0.worker(i)) }).map(|number| number.0).collect()
+    }
+}
+
+/// The timers of an executor of one worker. All are due from the beginning.
+#[derive(Debug)]
+pub struct Timers(timers::Timers, Instant);
+
+impl Default for Timers {
+    fn default() -> Self {
+        let clock = Clock::real();
+        let past = clock.now();
+        Timers(timers::Timers::new(clock, 1), past)
+    }
+}
+
+/// Which timer.
+#[derive(Debug, Clone, Copy)]
+pub struct Timer(TimerKey);
+
+impl Timers {
+    /// Adds one; `None`: closed.
+    pub fn set(&self, waker: Waker) -> Option<Timer> {
+        self.0.set(None, self.1, waker).map(|(key, _)| Timer(key))
+    }
+
+    /// Changes whom it wakes; false: it has fired.
+    pub fn renew(&self, timer: Timer, waker: &Waker) -> bool {
+        self.0.renew(timer.0, waker) == TimerState::Pending
+    }
+
+    /// Takes it out.
+    pub fn clear(&self, timer: Timer) {
+        self.0.clear(timer.0);
+    }
+
+    /// Wakes all.
+    pub fn fire(&self) {
+        self.0.fire();
+    }
+
+    /// Ends them.
+    pub fn close(&self) {
+        self.0.close();
     }
 }
 

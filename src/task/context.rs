@@ -277,6 +277,13 @@ pub(crate) fn with_home<R>(otherwise: impl FnOnce() -> HomeRef, f: impl FnOnce(&
     }
 }
 
+/// Calls `f` with the executor that this thread works for, if any.
+#[inline]
+pub(crate) fn with_home_here<R>(f: impl FnOnce(Option<&HomeRef>) -> R) -> R {
+    // SAFETY: the frame's guard borrows it, and is further up this thread's stack.
+    f(frame().home.as_ref().map(|home| unsafe { home.as_ref() }))
+}
+
 /// The executor that this thread works for.
 pub(crate) fn home() -> Option<HomeRef> {
     // SAFETY: the frame's guard borrows the `Arc`, and cannot end during this call.

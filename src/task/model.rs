@@ -18,7 +18,7 @@ use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
-use crate::task::seam::{Seam, TimerKey};
+use crate::task::seam::{Seam, TimerKey, TimerState};
 use crate::task::state::State;
 use crate::task::{context, group, join, run};
 
@@ -62,8 +62,8 @@ impl Seam for Queue {
         None
     }
 
-    fn renew_timer(&self, _key: TimerKey, _waker: &Waker) -> bool {
-        false
+    fn renew_timer(&self, _key: TimerKey, _waker: &Waker) -> TimerState {
+        TimerState::Closed
     }
 
     fn clear_timer(&self, _key: TimerKey) {}

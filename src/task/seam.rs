@@ -9,11 +9,24 @@ use std::time::Instant;
 
 use crate::task::header::Task;
 
-/// One timer of an executor: when it is due, and its place among those due at that instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// One timer of an executor: where it is kept, and its number, which no other timer that is or was kept there has.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct TimerKey {
-    pub(crate) at: Instant,
-    pub(crate) seq: u64,
+    pub(crate) store: u32,
+    pub(crate) entry: u32,
+    pub(crate) number: u64,
+}
+
+/// What has become of a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum TimerState {
+    /// It is there.
+    Pending,
+    /// Its deadline has come, and it has been woken, or is being.
+    Fired,
+    /// It is gone since the executor has ended, and perhaps it had fired before.
+    Closed,
 }
 
 /// What an executor does for its fibers.
@@ -45,8 +58,8 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// ended; nothing is kept.
     fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey>;
 
-    /// Changes whom a timer wakes. False: it has fired.
-    fn renew_timer(&self, key: TimerKey, waker: &Waker) -> bool;
+    /// Changes whom a timer wakes, if it is pending.
+    fn renew_timer(&self, key: TimerKey, waker: &Waker) -> TimerState;
 
     /// Takes a timer out, if it hasn't fired.
     fn clear_timer(&self, key: TimerKey);

@@ -92,5 +92,5 @@ impl fmt::Debug for Clock {
 ///
 /// It is a [`std::time::Instant`] on a virtual clock as well.
 pub fn now() -> Instant {
-    context::home().map_or_else(Instant::now, |home| home.seam.now())
+    context::with_home_here(|home| home.map_or_else(Instant::now, |home| home.seam.now()))
 }

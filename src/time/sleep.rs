@@ -6,12 +6,12 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::fiber::default_home;
 use crate::task::home::HomeRef;
-use crate::task::seam::TimerKey;
+use crate::task::seam::{TimerKey, TimerState};
 use crate::task::{context, thread};
 use crate::time::now;
 
@@ -30,8 +30,10 @@ use crate::time::now;
 /// assert!(start.elapsed() >= Duration::from_millis(2));
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let deadline = now().checked_add(duration);
-    Sleep { deadline, span: Some(duration), clock: clock_here(), timer: None }
+    let (clock, now) = context::with_home_here(|home| {
+        home.map_or_else(|| (0, Instant::now()), |home| (home.seam.clock_id(), home.seam.now()))
+    });
+    Sleep { deadline: now.checked_add(duration), span: Some(duration), clock, timer: None }
 }
 
 /// Sleeps until `deadline`, an instant of the clock of the executor that polls it. As [`sleep`]; a deadline in
@@ -41,7 +43,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 }
 
 fn clock_here() -> usize {
-    context::home().map_or(0, |home| home.seam.clock_id())
+    context::with_home_here(|home| home.map_or(0, |home| home.seam.clock_id()))
 }
 
 /// See [`sleep`] and [`sleep_until`].
@@ -90,6 +92,14 @@ impl Sleep {
     pub(super) fn clear(&mut self) {
         if let Some((home, key)) = self.timer.take() {
             home.seam.clear_timer(key);
+            home.give_back();
+        }
+    }
+
+    /// The timer is gone already.
+    fn forget(&mut self) {
+        if let Some((home, _)) = self.timer.take() {
+            home.give_back();
         }
     }
 
@@ -113,32 +123,42 @@ impl Sleep {
         self.clear();
         self.span = None;
     }
+
+    /// As a poll on `home`; `None`: that has ended, and the time is not up.
+    fn poll_on(&mut self, home: &HomeRef, waker: &Waker) -> Option<Poll<()>> {
+        self.move_to(home);
+        let Some(deadline) = self.deadline else { return Some(Poll::Pending) };
+        if let Some((_, key)) = &self.timer {
+            match home.seam.renew_timer(*key, waker) {
+                TimerState::Pending if home.seam.now() < deadline => return Some(Poll::Pending),
+                TimerState::Pending => self.clear(),
+                TimerState::Fired => self.forget(),
+                TimerState::Closed => {
+                    self.forget();
+                    return (home.seam.now() >= deadline).then_some(Poll::Ready(()));
+                }
+            }
+            return Some(Poll::Ready(()));
+        }
+        if home.seam.now() >= deadline {
+            return Some(Poll::Ready(()));
+        }
+        let key = home.seam.set_timer(context::worker_of(home), deadline, waker.clone())?;
+        self.timer = Some((home.share(), key));
+        Some(Poll::Pending)
+    }
 }
 
 impl Future for Sleep {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut home = context::home().unwrap_or_else(default_home);
-        loop {
-            self.move_to(&home);
-            let Some(deadline) = self.deadline else { return Poll::Pending };
-            if home.seam.now() >= deadline {
-                self.clear();
-                return Poll::Ready(());
-            }
-            match &self.timer {
-                Some((_, key)) if home.seam.renew_timer(*key, cx.waker()) => return Poll::Pending,
-                _ => {}
-            }
-            if let Some(key) = home.seam.set_timer(context::worker_of(&home), deadline, cx.waker().clone()) {
-                self.timer = Some((home, key));
-                return Poll::Pending;
-            }
-            // The executor has ended; whoever polls goes on elsewhere.
-            self.timer = None;
-            home = default_home();
-        }
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let polled = context::with_home(default_home, |home| this.poll_on(home, cx.waker()));
+        // Where the executor has ended, whoever polls goes on elsewhere.
+        polled
+            .or_else(|| this.poll_on(&default_home(), cx.waker()))
+            .expect("the default runtime does not end")
     }
 }
 

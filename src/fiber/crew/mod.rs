@@ -251,7 +251,7 @@ impl<T: Entry> Crew<T> {
         let turn = worker.turn.load(Ordering::Relaxed) + 1;
         worker.turn.store(turn, Ordering::Relaxed);
         if turn % LOOK_EVERY == 0 && !self.timers.clock.is_virtual() {
-            self.timers.fire();
+            self.timers.look(worker.index, turn / LOOK_EVERY);
         }
         // ORDERING: Relaxed: who must see a change looks again when it parks.
         let injected = self.injected.load(Ordering::Relaxed);

@@ -3,10 +3,12 @@
 //! A sleeper waits with the lock of the sleepers, and who takes it out does so under that lock; a bell only says that there is
 //! something to look at, so one that is rung in vain, or too early, costs a look.
 //!
-//! **Time.** The watcher's sleep also ends at the next deadline, and so does that of the last one to park: who parks with
-//! an earlier end than the watcher's takes the watch over. Who sets a timer that is the first one now takes the lock
-//! afterwards, and has the watcher look again: it sees the timer, or is woken. (A worker that sets one looks itself, every few
-//! turns and before it sleeps; in a poll that goes on and on, the watcher sees it at its next look.) On a
+//! **Time.** The watcher's sleep also ends at the next deadline of all wheels ([`timers`](crate::time::timers)), and so does that
+//! of the last one to park: who parks with an earlier end than the watcher's takes the watch over. Who sets a timer from
+//! outside that is the first one of its wheel now takes the lock afterwards, and has the watcher look again: it sees the timer,
+//! or is woken. (A worker that sets one looks itself, every few turns and before it sleeps; in a poll that goes on and on, the
+//! watcher sees it at its next look.) Who was woken by a deadline fires what is due before it takes a fiber, which might be
+//! the one that waits for that without an end, and hands the watch on if there are more deadlines. On a
 //! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
 //! the clock on to it.
 
@@ -23,6 +25,9 @@ const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis
 const BUG_PARKS_UNCHECKED: bool = cfg!(leno_bug = "crew_parks_unchecked");
 const BUG_DORMANT: bool = cfg!(leno_bug = "crew_stays_dormant");
 const BUG_KEEPS_NAME: bool = cfg!(leno_bug = "crew_keeps_the_watchs_name");
+const BUG_TAKES_BEFORE_FIRING: bool = cfg!(leno_bug = "crew_takes_before_it_fires");
+const BUG_NAMES_NOBODY: bool = cfg!(leno_bug = "crew_timer_names_no_watch");
+const BUG_SETS_UNSEEN: bool = cfg!(leno_bug = "crew_timer_set_unseen");
 const BUG_WATCH_ENDS: bool = cfg!(leno_bug = "crew_hands_no_watch_on");
 
 /// Who is asleep.
@@ -114,10 +119,9 @@ impl<T: Entry> Crew<T> {
         let unwatched =
             !sleepers.asleep.is_empty() && !sleepers.watch.as_ref().is_some_and(|watch| watch.looks);
         self.dormant.store(unwatched, Ordering::Relaxed);
-        // Where all slept, only the one that rises now can push, and it sees the mark. Otherwise another one may
-        // have pushed already; and timers that are not due yet cannot wait for a push.
-        let later = !self.timers.clock.is_virtual() && self.timers.has_later();
-        if was_watcher && unwatched && (!all || later) && !BUG_WATCH_ENDS {
+        // Where all slept, only the one that rises now can push, or have the next timer watched, and it sees the mark.
+        // Otherwise another one may have pushed already.
+        if was_watcher && unwatched && !all && !BUG_WATCH_ENDS {
             if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
                 self.workers[heir].bell.notify_one();
             }
@@ -182,6 +186,15 @@ impl<T: Entry> Crew<T> {
             }
             if !self.timers.clock.is_virtual() && is_late(self.timers.next()) {
                 self.rise(&mut sleepers, me);
+                drop(sleepers);
+                if !BUG_TAKES_BEFORE_FIRING {
+                    // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
+                    // now (see `rise`), for the next deadline.
+                    self.timers.fire();
+                    if self.timers.next().is_some() {
+                        self.leave_watched();
+                    }
+                }
                 return None;
             }
             // SAFETY: by contract; nothing foreign is called.
@@ -229,12 +242,16 @@ impl<T: Entry> Crew<T> {
         if own {
             return self.leave_watched();
         }
+        if BUG_SETS_UNSEEN {
+            return;
+        }
         let whom = {
-            let sleepers = self.sleepers.lock();
+            let mut sleepers = self.sleepers.lock();
             match &sleepers.watch {
                 Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
-                Some(watch) => Some(watch.worker),
-                None => sleepers.asleep.last().copied(),
+                None if BUG_NAMES_NOBODY => sleepers.asleep.last().copied(),
+                // It is the watcher at once: who wakes one for a fiber takes another one, if there is.
+                _ => Self::appoint(&mut sleepers, &self.dormant),
             }
         };
         if let Some(index) = whom {

@@ -58,6 +58,11 @@ impl<T: Entry> Worker<T> {
         }
     }
 
+    /// Its place among the crew's.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
     /// Opens the worker's own part.
     ///
     /// # Safety
