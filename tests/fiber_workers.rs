@@ -6,9 +6,11 @@ mod fiber_support;
 use fiber_support::{Defer, Drops, SeqCst, Stash, in_time, until};
 use leno::fiber::{self, Cord, Runtime, yield_now};
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
+use std::task::{Context, Wake};
 use std::time::Duration;
 
 fn runtime(workers: usize) -> Runtime {
@@ -55,6 +57,44 @@ fn timers_of_a_stuck_worker_are_fired_by_others() {
         });
         stuck.wait().unwrap();
     });
+}
+
+#[test]
+fn timers_of_a_stuck_worker_are_fired_by_a_busy_one() {
+    // F10: nobody sleeps, so that nobody keeps watch.
+    in_time(|| {
+        let runtime = runtime(2);
+        let over = Arc::new(AtomicBool::new(false));
+        let stop = over.clone();
+        let busy = runtime.spawn(async move {
+            while !stop.load(SeqCst) {
+                yield_now().await;
+            }
+        });
+        for _ in 0..5 {
+            let stuck = runtime.spawn(async {
+                let (done, slept) = mpsc::channel();
+                let mut sleep = leno::sleep(Duration::from_millis(3));
+                let waker = std::task::Waker::from(Arc::new(Sends(done)));
+                // Set on this worker.
+                let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                slept.recv().unwrap();
+            });
+            stuck.wait().unwrap();
+        }
+        over.store(true, SeqCst);
+        busy.wait().unwrap();
+    });
+}
+
+/// A waker that is not a fiber's.
+struct Sends(mpsc::Sender<()>);
+
+impl Wake for Sends {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap();
+    }
 }
 
 #[test]

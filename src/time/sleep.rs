@@ -19,8 +19,8 @@ use crate::time::now;
 ///
 /// The time is that of the executor that polls it: a fiber's runtime or cord, and elsewhere (on another
 /// executor, on a plain thread) that of leno's default runtime. It never wakes early; zero is ready at once, and
-/// [`Duration::MAX`], like any end that an [`Instant`] cannot tell, never comes. Dropping the future takes the
-/// timer with it.
+/// [`Duration::MAX`], like any end that an [`Instant`] cannot tell or that is 584 years after the executor's beginning,
+/// never comes. Dropping the future takes the timer with it.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

@@ -39,7 +39,7 @@
 //!
 //! Progress: all but firing takes a constant number of steps under a lock.
 
-pub(crate) mod wheel;
+mod wheel;
 
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
 
 /// So late others fire what a busy worker should have fired itself.
-const GRACE: Duration = Duration::from_millis(1);
+const GRACE: Duration = Duration::from_micros(100);
 
 const BUG_OWN_ONLY: bool = cfg!(leno_bug = "timers_of_others_are_theirs");
 const BUG_SETS_WHERE_CLOSED: bool = cfg!(leno_bug = "timers_set_after_close");
