@@ -321,9 +321,9 @@ fn daemons_hold_nothing_up_and_are_ended() {
         let (daemon, child, rest) = (drops.probe(), drops.probe(), drops.probe());
         let (started, starts) = (Latch::default(), Latch::default());
         let starting = started.clone();
-        let builder = Builder::new().daemon();
-        let daemon = runtime.block_on(async {
-            builder.spawn(async move {
+        let (daemon,) = runtime.block_on(async {
+            let builder = Builder::new().daemon();
+            (builder.spawn(async move {
                 let _probe = daemon;
                 drop(leno::spawn(async move {
                     let _probe = child;
@@ -331,7 +331,7 @@ fn daemons_hold_nothing_up_and_are_ended() {
                     pending::<()>().await;
                 }));
                 pending::<()>().await;
-            })
+            }),)
         });
         started.wait();
         let going = starts.clone();
