@@ -33,6 +33,7 @@ pub(crate) mod locals;
 pub(crate) mod lock;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
+pub(crate) mod place;
 pub(crate) mod roster;
 pub(crate) mod run;
 pub(crate) mod seam;
@@ -40,3 +41,4 @@ pub(crate) mod state;
 pub(crate) mod thread;
 pub(crate) mod waker;
 pub(crate) mod warn;
+pub(crate) mod watch;
