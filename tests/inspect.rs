@@ -14,6 +14,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+static WARNINGS: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
+
+fn warned(message: &str) {
+    WARNINGS.lock().unwrap().push(message.to_owned());
+}
+
 /// Whether places and holders are known.
 const PLACES: bool = cfg!(debug_assertions);
 
@@ -271,7 +277,7 @@ impl SpawnIn for Builder {
 #[test]
 fn a_fiber_that_blocks_runs_and_shows_for_what() {
     in_time(|| {
-        fiber::set_warning_hook(|_| {});
+        fiber::set_warning_hook(warned);
         let runtime = runtime(2);
         let (tx, rx) = rendezvous::<u8>();
         let blocks = runtime.spawn(async move { rx.recv_blocking() });
@@ -662,6 +668,25 @@ fn limits_are_the_fibers_own() {
             let count = told.lock().unwrap().iter().filter(|one| one.0 == id).count();
             assert_eq!(count, expected, "{executors:?} {fibers:?}: {told:?}");
         }
+    });
+}
+
+/// Where there is no hook, there is a warning, once for each place.
+#[test]
+fn without_a_hook_a_slow_poll_is_a_warning() {
+    in_time(|| {
+        fiber::set_warning_hook(warned);
+        let runtime = Runtime::builder().workers(1).inspect(false).build().unwrap();
+        for _ in 0..3 {
+            Builder::new()
+                .name("warned of")
+                .slice_limit(Duration::ZERO)
+                .spawn_in(&runtime, slow())
+                .wait()
+                .unwrap();
+        }
+        let mine = |text: &&String| text.contains("`warned of` (spawned at tests/inspect.rs:");
+        assert_eq!(WARNINGS.lock().unwrap().iter().filter(mine).count(), 1);
     });
 }
 

@@ -16,6 +16,8 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
+//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
+//!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
 //! retired from the roster; completed, which hands the outcome to the join handle or drops it. Nothing else ends a
