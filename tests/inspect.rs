@@ -161,6 +161,7 @@ fn members_of_a_set_show_until_they_end() {
     in_time(|| {
         let runtime = runtime(1);
         let (tx, rx) = rendezvous::<u8>();
+        let (end, stop) = rendezvous::<u8>();
         let stash = Stash::default();
         let (first, never) = (stash.pending(), stash.clone());
         let fiber = runtime.spawn(async move {
@@ -173,7 +174,10 @@ fn members_of_a_set_show_until_they_end() {
             let all: [std::pin::Pin<Box<dyn Future<Output = ()> + Send>>; 3] =
                 [Box::pin(parked), Box::pin(received), Box::pin(slept)];
             let set = fiber::join_all(all);
-            drop(leno::timeout(Duration::from_millis(50), set).await);
+            select! {
+                _ = set => unreachable!("one is never ready"),
+                _ = stop.recv() => {}
+            }
             fiber::park().await;
         });
         let shown = || {
@@ -183,15 +187,16 @@ fn members_of_a_set_show_until_they_end() {
             operations.sort_unstable();
             operations
         };
-        // The time limit is the second sleep.
-        assert_eq!(shown(), ["recv", "sleep", "sleep"]);
+        // The other branch is the second receive.
+        assert_eq!(shown(), ["recv", "recv", "sleep"]);
         never.waker().unwrap().wake();
         until(|| never.polls() >= 2);
-        assert_eq!(shown(), ["recv", "sleep", "sleep"]);
+        assert_eq!(shown(), ["recv", "recv", "sleep"]);
         // One that has ended shows no more.
         tx.send_blocking(1).unwrap();
-        until(|| shown() == ["sleep", "sleep"]);
+        until(|| shown() == ["recv", "sleep"]);
         // The set is dropped.
+        end.send_blocking(1).unwrap();
         until(|| shown() == ["park"]);
     });
 }
@@ -611,17 +616,17 @@ fn slow_polls_are_told() {
         let fiber = Builder::new().name("slow").spawn_in(&runtime, slow());
         let id = fiber.id();
         fiber.wait().unwrap();
-        // (Others of this test may have been slow, too, on a busy machine.)
+        // (Its other polls may have been slow, too, on a busy machine.)
         let mine: Vec<_> =
             told.lock().unwrap().iter().filter(|one| one.0 == id && one.2 >= SLOW).cloned().collect();
-        assert_eq!(mine.len(), 1, "{told:?}");
+        assert!(!mine.is_empty(), "{told:?}");
         assert!(mine[0].1.contains("`slow` (spawned at tests/inspect.rs:"), "{mine:?}");
         // The future of a `block_on`, and on a cord.
         let cord = Cord::builder().on_slow_poll(SLOW / 2, note(&told)).build();
         for run in [&|| runtime.block_on(slow()) as (), &|| cord.block_on(slow())] as [&dyn Fn(); 2] {
             told.lock().unwrap().clear();
             run();
-            assert_eq!(told.lock().unwrap().iter().filter(|one| one.2 >= SLOW).count(), 1, "{told:?}");
+            assert!(told.lock().unwrap().iter().any(|one| one.2 >= SLOW), "{told:?}");
         }
     });
 }
