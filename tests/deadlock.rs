@@ -231,6 +231,41 @@ fn one_that_waits_for_unblock_is_not_reported() {
     });
 }
 
+#[test]
+fn a_thread_of_its_own_and_another_runtime_count() {
+    on_each(|| async {
+        let slept = fiber::on_new_thread("sleeper", || thread::sleep(Duration::from_millis(20)));
+        slept.await.unwrap();
+        let other = Arc::new(Runtime::builder().workers(1).build().unwrap());
+        assert_eq!(fiber::on(&other, async { unblock(|| 6).await }).await, 6);
+        fiber::on(&other, sleep(Duration::from_millis(20))).await;
+        unblock(move || drop(other)).await;
+    });
+}
+
+/// A fiber that waits for the scope of which it is.
+#[test]
+fn a_scope_is_part_of_the_circle() {
+    let reports = stuck(|| async {
+        let (give, handles) = rendezvous::<fiber::JoinHandle<()>>();
+        let opener = spawn(async move {
+            fiber::scope(async |scope: &fiber::Scope| {
+                drop(scope.spawn(async move {
+                    let opener = handles.recv().await.unwrap();
+                    let _ = opener.await;
+                }));
+            })
+            .await
+            .unwrap();
+        });
+        give.send(opener).await.unwrap();
+        fiber::park().await;
+    });
+    for text in &reports {
+        assert!(text.contains("they wait in a circle:") && text.contains("waits: scope fiber "), "{text}");
+    }
+}
+
 /// The job's own thread wakes somebody else.
 #[test]
 fn what_unblock_does_itself_counts() {
