@@ -29,6 +29,7 @@
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
+//! | [`inspect`] | dumps of fibers and of who waits for what, deadlocks |
 //!
 //! # Three ways to call
 //!
@@ -64,6 +65,7 @@ mod wait;
 
 pub mod channel;
 pub mod fiber;
+pub mod inspect;
 pub mod select;
 pub mod sync;
 pub mod time;

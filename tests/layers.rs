@@ -1,7 +1,7 @@
 //! The layers of the crate: what a module may use. Imports go down only.
 //!
 //! ```text
-//!   prim < task < wait < { channel, sync, { time, fiber } } < select < lib
+//!   prim < task < wait < { channel, sync, { time, fiber } } < { select, inspect } < lib
 //! ```
 //!
 //! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; a cancel token of
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 /// A module, and those that it may use beside itself.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("prim", &[]),
     ("task", &["prim"]),
     ("wait", &["prim", "task"]),
@@ -21,7 +21,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("time", &["prim", "task", "fiber"]),
     ("fiber", &["prim", "task", "time", "channel"]),
     ("select", &["prim", "task", "wait", "time", "channel", "sync"]),
-    ("lib", &["prim", "task", "wait", "time", "fiber", "channel", "sync", "select"]),
+    ("inspect", &["prim", "task", "fiber"]),
+    ("lib", &["prim", "task", "wait", "time", "fiber", "channel", "sync", "select", "inspect"]),
 ];
 
 /// What only `prim` may name: models and sanitizers see nothing that goes around the facade. (A lint that refuses
@@ -204,6 +205,7 @@ fn violating_lines_are_found() {
         ("task", "use crate::{prim::{self, Arc}, wait};"),
         ("wait", "macro_rules! m { () => { $crate::select::select } }"),
         ("select", "use crate::fiber::Elapsed;"),
+        ("fiber", "use crate::inspect::Dump;"),
         ("wait", "use crate::bounded;"),
         ("time", "const A: char = '\"'; use crate::select::select; const B: char = '\"';"),
         ("sync", "/* crate::prim */ pub(in crate::select) fn f() {}"),

@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
+use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Primitive, Waiter, abandon_send};
 
 /// With so many to be sent or received at once each costs little of what the first one costs.
@@ -79,6 +80,10 @@ impl<T> Branch for Send<T> {
 
     const ONCE: bool = true;
 
+    fn wish(&self) -> (&'static str, Thing) {
+        ("send", self.shared().thing())
+    }
+
     #[inline(always)]
     fn quick(&mut self) -> Option<Self::Output> {
         self.shared().quick_send(&self.value).then_some(Ok(()))
@@ -147,6 +152,10 @@ impl<T> Branch for Send<T> {
 impl<T> Branch for Recv<T> {
     type Output = Result<T, RecvError>;
 
+    fn wish(&self) -> (&'static str, Thing) {
+        ("recv", self.shared().thing())
+    }
+
     #[inline(always)]
     fn quick(&mut self) -> Option<Self::Output> {
         self.shared().quick_recv().map(Ok)
@@ -202,6 +211,10 @@ impl<T> Branch for Recv<T> {
 
 impl<T> Branch for Watch<T> {
     type Output = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("closed", self.shared().thing())
+    }
 
     fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<()> {
         if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }

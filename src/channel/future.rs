@@ -46,6 +46,7 @@ pub struct Closed<'a, T> {
 
 impl<'a, T> SendFuture<'a, T> {
     #[inline(always)]
+    #[track_caller]
     pub(super) fn new(sender: &'a Sender<T>, value: T) -> Self {
         // SAFETY: the sender is borrowed for as long as the future lives.
         let branch = unsafe { Send::new(sender.shared(), value) };
@@ -141,6 +142,7 @@ impl<'a, T> SendFuture<'a, T> {
 
 impl<'a, T> RecvFuture<'a, T> {
     #[inline(always)]
+    #[track_caller]
     pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
         // SAFETY: the receiver is borrowed for as long as the future lives.
         let branch = unsafe { Recv::new(receiver.shared()) };
@@ -200,6 +202,7 @@ impl<'a, T> RecvFuture<'a, T> {
 }
 
 impl<'a, T> Closed<'a, T> {
+    #[track_caller]
     pub(super) fn new(sender: &'a Sender<T>) -> Self {
         // SAFETY: the sender is borrowed for as long as the future lives.
         let branch = unsafe { Watch::new(sender.shared()) };

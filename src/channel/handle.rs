@@ -53,6 +53,7 @@ impl<T> Sender<T> {
     /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn send(&self, value: T) -> SendFuture<'_, T> {
         SendFuture::new(self, value)
     }
@@ -105,6 +106,7 @@ impl<T> Sender<T> {
     /// assert!(tx.is_closed());
     /// # });
     /// ```
+    #[track_caller]
     pub fn closed(&self) -> Closed<'_, T> {
         Closed::new(self)
     }
@@ -121,6 +123,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// The channel is closed and empty.
     #[inline(always)]
+    #[track_caller]
     pub fn recv(&self) -> RecvFuture<'_, T> {
         RecvFuture::new(self)
     }
@@ -188,11 +191,13 @@ impl<T> Receiver<T> {
     /// A stream of the channel's values; it ends when the channel is closed and empty.
     ///
     /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receiver.
+    #[track_caller]
     pub fn stream(&self) -> RecvStream<'_, T> {
         RecvStream::new(self)
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.
+    #[track_caller]
     pub fn into_stream(self) -> IntoStream<T> {
         IntoStream::new(self)
     }

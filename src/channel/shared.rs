@@ -23,6 +23,7 @@ use super::room::Room;
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
+use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, By, Claim, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter,
     Word, wake_all,
@@ -196,6 +197,11 @@ impl<T> Primitive for Shared<T> {
 }
 
 impl<T> Shared<T> {
+    /// For those who look at who waits.
+    pub(super) fn thing(&self) -> Thing {
+        Thing::new("channel", self)
+    }
+
     /// With so many slots behind it, or the linked part; and where that lies.
     fn layout(slots: Option<usize>) -> (Layout, usize) {
         let layout = Layout::new::<Self>();

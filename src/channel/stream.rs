@@ -10,12 +10,14 @@ use futures_core::stream::FusedStream;
 
 use super::branch::Recv;
 use super::{Receiver, RecvError};
+use crate::task::place::Place;
 use crate::wait::Operation;
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<'a, T> {
     state: State<T>,
+    place: Place,
     receiver: &'a Receiver<T>,
 }
 
@@ -24,6 +26,7 @@ pub struct RecvStream<'a, T> {
 pub struct IntoStream<T> {
     // Before the receiver: it must be dropped first.
     state: State<T>,
+    place: Place,
     receiver: Receiver<T>,
 }
 
@@ -37,10 +40,15 @@ enum State<T> {
 impl<T> State<T> {
     /// # Safety
     /// The receiver outlives the state.
-    unsafe fn poll_next(&mut self, receiver: &Receiver<T>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    unsafe fn poll_next(
+        &mut self,
+        receiver: &Receiver<T>,
+        place: Place,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<T>> {
         if let State::Between = self {
             // SAFETY: the caller's promise.
-            *self = State::Receiving(Operation::new(unsafe { Recv::new(receiver.shared()) }));
+            *self = State::Receiving(Operation::at(place, unsafe { Recv::new(receiver.shared()) }));
         }
         let State::Receiving(operation) = self else { return Poll::Ready(None) };
         operation.poll(cx).map(|received| match received {
@@ -57,14 +65,16 @@ impl<T> State<T> {
 }
 
 impl<'a, T> RecvStream<'a, T> {
+    #[track_caller]
     pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        RecvStream { state: State::Between, receiver }
+        RecvStream { state: State::Between, place: Place::here(), receiver }
     }
 }
 
 impl<T> IntoStream<T> {
+    #[track_caller]
     pub(super) fn new(receiver: Receiver<T>) -> Self {
-        IntoStream { state: State::Between, receiver }
+        IntoStream { state: State::Between, place: Place::here(), receiver }
     }
 }
 
@@ -76,7 +86,7 @@ macro_rules! stream {
             fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
                 let this = &mut *self;
                 // SAFETY: the state is dropped before the receiver, or its borrow ends.
-                unsafe { this.state.poll_next(&this.receiver, cx) }
+                unsafe { this.state.poll_next(&this.receiver, this.place, cx) }
             }
         }
 

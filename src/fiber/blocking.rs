@@ -34,6 +34,8 @@ use crate::fiber::runtime::check_name;
 use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
 use crate::task::error::{Payload, discard, shielded};
 use crate::task::home::Busy;
+use crate::task::place::Place;
+use crate::task::watch::{self, Object};
 use crate::task::{self, context};
 
 /// More threads than this are never started; further jobs wait.
@@ -190,6 +192,7 @@ impl<R> Slot<R> {
 /// # Panics
 ///
 /// A panic of the closure goes on in the fiber that waits. Polling it again after it was ready panics.
+#[track_caller]
 pub fn unblock<R, C>(closure: C) -> Unblock<R>
 where
     C: FnOnce() -> R + Send + 'static,
@@ -197,7 +200,7 @@ where
 {
     let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), busy: None })));
     let job = Arc::clone(&slot);
-    Unblock { slot, job: Mutex::new(Some(Box::new(move || job.run()))) }
+    Unblock { slot, job: Mutex::new(Some(Box::new(move || job.run()))), place: Place::here() }
 }
 
 /// See [`unblock`].
@@ -206,6 +209,7 @@ pub struct Unblock<R> {
     slot: Arc<Slot<R>>,
     /// To be submitted at the first poll. In a lock, so that the future is `Sync`.
     job: Mutex<Option<Job>>,
+    place: Place,
 }
 
 impl<R> Unpin for Unblock<R> {}
@@ -277,7 +281,11 @@ impl<R> Future for Unblock<R> {
             pool().submit(job);
             Ok::<_, Infallible>(())
         };
-        self.poll_with(cx, submit).map(|given| match given {
+        let given = self.poll_with(cx, submit);
+        if given.is_pending() {
+            watch::waits(self.place, || ("unblock", Object::Nothing));
+        }
+        given.map(|given| match given {
             Ok(value) => value,
             Err(never) => match never {},
         })
@@ -315,6 +323,7 @@ task::thread::waits! { [R] Unblock<R>, "Unblock", |_: &Self| None }
 /// # Panics
 ///
 /// As [`unblock`].
+#[track_caller]
 pub fn on_new_thread<R, C>(name: impl Into<String>, closure: C) -> OnNewThread<R>
 where
     C: FnOnce() -> R + Send + 'static,
@@ -341,10 +350,14 @@ impl<R> Future for OnNewThread<R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<R>> {
         let OnNewThread { call, name } = &mut *self;
-        call.poll_with(cx, |job| {
+        let given = call.poll_with(cx, |job| {
             check_name(name)?;
             thread::Builder::new().name(name.clone()).spawn(job).map(drop)
-        })
+        });
+        if given.is_pending() {
+            watch::waits(call.place, || ("on_new_thread", Object::Nothing));
+        }
+        given
     }
 }
 

@@ -11,6 +11,7 @@ use std::task::Poll;
 
 use crate::fiber::core::{Core, Hooks};
 use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::runtime::check_name;
@@ -65,7 +66,7 @@ impl Cord {
 
     /// A cord to be configured.
     pub fn builder() -> CordBuilder {
-        CordBuilder { clock: Clock::real(), hooks: Hooks::default() }
+        CordBuilder { clock: Clock::real(), hooks: Hooks::default(), inspection: Inspection::default() }
     }
 
     /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order
@@ -98,6 +99,10 @@ impl Cord {
         // SAFETY: this is the cord's thread, and its only worker: `block_on` does not nest.
         let ended = unsafe { Core::drive(&self.home, 0, run) };
         ended.expect("a cord does not end while it is driven")
+    }
+
+    pub(crate) fn home(&self) -> &HomeRef {
+        &self.home
     }
 
     /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child.
@@ -140,7 +145,7 @@ impl Cord {
     {
         let name = name.into();
         check_name(&name)?;
-        let home = Core::open(None, Clock::real(), Hooks::default());
+        let home = Core::open(None, Clock::real(), Hooks::default(), Inspection::default());
         let first = async move { start().await };
         let builder = Builder::new().name(name.clone()).root();
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
@@ -198,7 +203,10 @@ impl fmt::Debug for Cord {
 pub struct CordBuilder {
     clock: Clock,
     hooks: Hooks,
+    inspection: Inspection,
 }
+
+inspection::methods!(CordBuilder, "Cord");
 
 impl CordBuilder {
     /// The clock of the cord's fibers; real time if not set.
@@ -227,7 +235,8 @@ impl CordBuilder {
 
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
-        Cord { home: Core::open(None, self.clock, self.hooks), _not_send: PhantomData }
+        let home = Core::open(None, self.clock, self.hooks, self.inspection);
+        Cord { home, _not_send: PhantomData }
     }
 }
 

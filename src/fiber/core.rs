@@ -4,17 +4,20 @@ use std::any::Any;
 use std::io::Write;
 use std::ptr::NonNull;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::fiber::crew::{Crew, Worker};
 use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::inspection::{Inspection, Report, SlowPollHook};
+use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
+use crate::prim::{Arc, Mutex};
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::{Seam, TimerKey, TimerState};
-use crate::task::{context, run};
+use crate::task::{context, run, warn};
 use crate::time::Clock;
 use crate::time::timers::Timers;
 
@@ -45,16 +48,37 @@ impl Entry for Task {
 pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
+    on_slow_poll: Option<SlowPollHook>,
+    closed: Option<Closed>,
+}
+
+/// Of a closed world: the fibers of its `block_on`s, oldest first, and who tells what they wait for.
+struct Closed {
+    mains: Arc<Mutex<Vec<Task>>>,
+    report: Report,
 }
 
 impl Core {
     /// Opens an executor, which [`find`](crate::fiber::find) searches from now on. `None`: a cord; otherwise a runtime with
     /// so many workers.
-    pub(crate) fn open(workers: Option<usize>, clock: Clock, hooks: Hooks) -> HomeRef {
+    pub(crate) fn open(
+        workers: Option<usize>,
+        clock: Clock,
+        hooks: Hooks,
+        inspection: Inspection,
+    ) -> HomeRef {
         let local = workers.is_none();
         let workers = workers.unwrap_or(1);
-        let core = Core { crew: Crew::new(workers, local, Timers::new(clock, workers)), hooks };
-        let home = HomeRef::new(local, workers, Box::new(core));
+        let watching = inspection.watching();
+        let mut crew = Crew::new(workers, local, Timers::new(clock, workers));
+        let closed = inspection.report.map(|report| Closed { mains: Arc::default(), report });
+        if let Some(closed) = &closed {
+            let mains = Arc::clone(&closed.mains);
+            crew = crew.closed(move || main_fiber::tell_first(&mains.lock()));
+        }
+        let on_slow_poll = inspection.slow_polls.map(|(_, hook)| hook);
+        let core = Core { crew, hooks, on_slow_poll, closed };
+        let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
         home
     }
@@ -62,6 +86,30 @@ impl Core {
     /// The core of an executor of this module.
     pub(crate) fn of(home: &Home) -> &Core {
         home.seam.as_any().downcast_ref().expect("runtimes and cords have a core")
+    }
+
+    /// The fiber of a `block_on` was made and scheduled, and is not polled before this returns.
+    pub(crate) fn expect_main(home: &Home, task: &Task) {
+        let core = Core::of(home);
+        if let Some(closed) = &core.closed {
+            closed.mains.lock().push(task.clone());
+            core.crew.expect_main();
+        }
+    }
+
+    /// The fiber of a `block_on` is not polled any more; its thread is still counted as busy.
+    pub(crate) fn dismiss_main(home: &Home, task: &Task) {
+        let core = Core::of(home);
+        if let Some(closed) = &core.closed {
+            core.crew.dismiss_main();
+            closed.mains.lock().retain(|main| !main.is(task));
+        }
+    }
+
+    /// What is to be said of a closed world whose fibers all wait for each other, `task` among them.
+    pub(crate) fn report(home: &Home, task: &Task) -> String {
+        let closed = Core::of(home).closed.as_ref().expect("only a closed world can be known to be stuck");
+        (closed.report)(home, task)
     }
 
     /// Drives `home` as its worker `index`: `run` gets fiber after fiber, until it says that this was enough, or the
@@ -244,6 +292,14 @@ impl Seam for Core {
     fn ends(&self, task: &Task) {
         if let Some(hook) = &self.hooks.stop {
             hook(&FiberRef::new(task));
+        }
+    }
+
+    fn report_slow_poll(&self, task: &Task, took: Duration) {
+        let fiber = FiberRef::new(task);
+        match &self.on_slow_poll {
+            Some(hook) => hook(&fiber, took),
+            None => warn::slow_poll(&fiber, task.spawned_at, took),
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::fiber::fiber_ref::FiberRef;
 use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
+use crate::task::watch::{self, Object};
 use crate::task::{context, join, thread};
 use crate::time::{Sleep, sleep};
 
@@ -74,6 +75,7 @@ impl<T> JoinHandle<T> {
     /// # Errors
     ///
     /// [`Elapsed`] if the time was up. If both have come by the time it is polled, the end of the fiber wins.
+    #[track_caller]
     pub fn join_timeout(&mut self, limit: Duration) -> JoinTimeout<'_, T> {
         JoinTimeout { handle: self, sleep: sleep(limit) }
     }
@@ -112,6 +114,7 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.taken, "a `JoinHandle` was polled after it had given the fiber's outcome");
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
@@ -120,8 +123,17 @@ impl<T> Future for JoinHandle<T> {
         // SAFETY: this is the handle, `T` the output, and nothing was taken yet.
         let outcome = unsafe { join::poll_outcome(&self.task, cx) };
         self.taken = outcome.is_ready();
+        if !self.taken {
+            note(&self.task);
+        }
         outcome
     }
+}
+
+/// The end of `task` is left pending. (An `.await` has no place of its own.)
+#[inline(never)]
+fn note(task: &Task) {
+    watch::waits_at(|| Some(task.spawned_at), || ("join", Object::Fiber(task.id)));
 }
 
 impl<T> Drop for JoinHandle<T> {

@@ -11,6 +11,9 @@
 //! 1. The fiber is running whenever its future is touched, and completed before `block_on` returns or unwinds;
 //!    wakers that live longer find it complete.
 //! 2. The gate is a queue of one entry (`state.rs`, invariants 1 and 2), empty when the fiber runs.
+//! 3. Of a closed world (`crew/closed.rs`): `stuck` is set by who wakes the fiber for no other reason than to have it say
+//!    so, before it can run. It is on the list of those who can be told while its thread is counted as busy, waits
+//!    at the gate, or drives the cord.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -20,14 +23,17 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
+use crate::fiber::core::Core;
 use crate::fiber::spawn::{admit, next_id};
-use crate::prim::{Condvar, Mutex};
+use crate::prim::{AtomicBool, Condvar, Mutex, Ordering};
+use crate::task::extras::Extras;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{Finish, Start, State};
-use crate::task::{budget, context, waker};
+use crate::task::watch::Watch;
+use crate::task::{budget, context, waker, watch};
 
 #[repr(C)]
 struct MainCell {
@@ -38,6 +44,8 @@ struct MainCell {
 struct Gate {
     ready: Mutex<Option<Task>>,
     came: Condvar,
+    /// It was woken to say that nobody else will wake it.
+    stuck: AtomicBool,
 }
 
 /// Where wake-ups of a main fiber go.
@@ -98,9 +106,11 @@ impl Main {
             Place::Gate => &GATED,
             Place::Queue => &IN_QUEUE,
         };
-        let header = Header::new(State::main(), vtable, home.share(), next_id(), at, None);
-        let cell =
-            Box::new(MainCell { header, gate: Gate { ready: Mutex::new(None), came: Condvar::new() } });
+        let watch = Watch::new(home.watching, None);
+        let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
+        let header = Header::new(State::main(), vtable, home.share(), next_id(), at, extras);
+        let gate = Gate { ready: Mutex::new(None), came: Condvar::new(), stuck: AtomicBool::new(false) };
+        let cell = Box::new(MainCell { header, gate });
         // SAFETY: not null.
         let header = unsafe { NonNull::new_unchecked(Box::into_raw(cell).cast::<Header>()) };
         // SAFETY: the three counts that `State::main` made.
@@ -110,6 +120,7 @@ impl Main {
         let admission = admit(listing, true);
         debug_assert!(admission == Admission::Listed, "an executor that is borrowed has not ended");
         queued.schedule();
+        Core::expect_main(home, &main.task);
         main
     }
 
@@ -131,15 +142,25 @@ impl Main {
     }
 
     /// Polls the future once, with the count that the gate or the queue gave.
+    ///
+    /// # Panics
+    ///
+    /// If it was woken to say that nobody else will wake it.
+    #[track_caller]
     pub(super) fn poll<F: Future>(&self, task: Task, inside: Pin<&mut Inside<'_, F>>) -> Poll<F::Output> {
         debug_assert!(self.is(&task));
         let start = task.state.start();
         debug_assert!(start == Start::Poll, "nobody else ends a main fiber");
-        let waker = waker::borrowed(&task);
-        // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
-        let frame = unsafe { context::enter_fiber(&task) };
-        let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
-        let woke_itself = frame.leave();
+        if self.is_stuck() {
+            self.fail();
+        }
+        let (polled, woke_itself) = watch::around(&task, || {
+            let waker = waker::borrowed(&task);
+            // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
+            let frame = unsafe { context::enter_fiber(&task) };
+            let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
+            (polled, frame.leave())
+        });
         if polled.is_pending() {
             match if woke_itself { Finish::Again } else { task.state.finish_poll() } {
                 // The count went with the transition.
@@ -150,10 +171,33 @@ impl Main {
         }
         polled
     }
+
+    fn is_stuck(&self) -> bool {
+        // SAFETY: a main fiber.
+        // ORDERING: Relaxed: it was set before the entry was made that this thread has taken.
+        unsafe { gate(&self.task) }.stuck.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    #[track_caller]
+    fn fail(&self) -> ! {
+        panic!("{}", Core::report(&self.task.home, &self.task))
+    }
+}
+
+/// Tells the first of those of a closed world that wait in a `block_on` that they will do so for ever.
+pub(super) fn tell_first(mains: &[Task]) {
+    if let Some(main) = mains.first() {
+        // SAFETY: only main fibers are listed.
+        let gate = unsafe { gate(main) };
+        // ORDERING: Relaxed: the entry is made after this, and released.
+        main.wake_marked(|| gate.stuck.store(true, Ordering::Relaxed));
+    }
 }
 
 impl Drop for Main {
     fn drop(&mut self) {
+        Core::dismiss_main(&self.task.home, &self.task);
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize();
         run::finish(&self.task, true);

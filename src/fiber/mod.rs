@@ -50,6 +50,7 @@ mod cord;
 mod core;
 mod crew;
 mod fiber_ref;
+pub(crate) mod inspection;
 mod join;
 mod local;
 mod main_fiber;

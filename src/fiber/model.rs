@@ -1,17 +1,26 @@
 //! What models of the crew, of its rings and of timers need. For `loom-tests` only.
 
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
 use crate::fiber::crew;
 use crate::fiber::ring::{self, Number};
-use crate::prim::RUN_SLOTS;
+use crate::prim::{OnceLock, RUN_SLOTS};
 use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
 use crate::time::timers;
 
 /// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
-pub struct Crew(crew::Crew<Number>);
+pub struct Crew(Box<crew::Crew<Number>>);
+
+/// The way from what a crew calls back to the crew.
+struct Back(NonNull<crew::Crew<Number>>);
+
+// SAFETY: a shared crew may be used from anywhere.
+unsafe impl Send for Back {}
+// SAFETY: as above.
+unsafe impl Sync for Back {}
 
 impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -22,12 +31,49 @@ impl std::fmt::Debug for Crew {
 impl Crew {
     /// A crew of a runtime.
     pub fn new(workers: usize) -> Self {
-        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)))
+        Crew(Box::new(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers))))
+    }
+
+    /// A crew of a runtime in a closed world. `tell` has the one who waits in a `block_on` woken, whose thread is busy by then.
+    pub fn closed(workers: usize, tell: impl Fn() + Send + Sync + 'static) -> Self {
+        // (Nothing that a model should see.)
+        let back = std::sync::Arc::new(OnceLock::new());
+        let of_tell = back.clone();
+        let crew =
+            crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)).closed(move || {
+                let Back(crew) = of_tell.get().expect("set below, before the crew is used");
+                // SAFETY: the crew, which calls this, is there, in its box.
+                unsafe { crew.as_ref() }.busy();
+                tell();
+            });
+        let crew = Box::new(crew);
+        let _first = back.set(Back(NonNull::from(&*crew)));
+        Crew(crew)
+    }
+
+    /// Somebody is active outside the workers.
+    pub fn busy(&self) {
+        self.0.busy();
+    }
+
+    /// And no more.
+    pub fn calm(&self) {
+        self.0.calm();
+    }
+
+    /// Somebody, who is busy, will wait in a `block_on`.
+    pub fn expect_main(&self) {
+        self.0.expect_main();
+    }
+
+    /// And, busy again, no more.
+    pub fn dismiss_main(&self) {
+        self.0.dismiss_main();
     }
 
     /// A cord's.
     pub fn strict() -> Self {
-        Crew(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1)))
+        Crew(Box::new(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1))))
     }
 
     /// From anywhere; false: it has ended.

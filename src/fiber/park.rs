@@ -11,6 +11,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::task::header::Task;
+use crate::task::place::Place;
+use crate::task::watch::{self, Object};
 use crate::task::{context, thread, waker};
 use crate::time::{Sleep, sleep};
 
@@ -30,8 +32,9 @@ use crate::time::{Sleep, sleep};
 /// # Panics
 ///
 /// When it is polled outside a fiber.
+#[track_caller]
 pub fn park() -> Park {
-    Park { _private: () }
+    Park { place: Place::here() }
 }
 
 /// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both have come by
@@ -40,6 +43,7 @@ pub fn park() -> Park {
 /// # Panics
 ///
 /// When it is polled outside a fiber.
+#[track_caller]
 pub fn park_timeout(limit: Duration) -> ParkTimeout {
     ParkTimeout { park: park(), sleep: sleep(limit) }
 }
@@ -48,7 +52,7 @@ pub fn park_timeout(limit: Duration) -> ParkTimeout {
 #[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct Park {
-    _private: (),
+    place: Place,
 }
 
 impl Future for Park {
@@ -56,7 +60,12 @@ impl Future for Park {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         match context::with_task(|task| poll_token(task, cx)) {
-            Some(polled) => polled,
+            Some(polled) => {
+                if polled.is_pending() {
+                    watch::waits(self.place, || ("park", Object::Nothing));
+                }
+                polled
+            }
             None => panic!(
                 "`fiber::park` outside a fiber of leno; poll it in a future given to `leno::spawn` or \
                  `leno::block_on`, or use `std::thread::park` on a plain thread"

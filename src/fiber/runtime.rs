@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use crate::fiber::core::{Core, Hooks};
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
 use crate::prim::{OnceLock, thread};
-use crate::task::home::{Home, HomeRef};
+use crate::task::home::{Busy, Home, HomeRef};
 use crate::task::{context, run};
 use crate::time::Clock;
 
@@ -55,6 +56,7 @@ impl Runtime {
             name: String::from("leno"),
             clock: Clock::real(),
             hooks: Hooks::default(),
+            inspection: Inspection::default(),
         }
     }
 
@@ -72,7 +74,7 @@ impl Runtime {
         block_on_home(&self.home, future)
     }
 
-    pub(super) fn home(&self) -> &HomeRef {
+    pub(crate) fn home(&self) -> &HomeRef {
         &self.home
     }
 
@@ -83,6 +85,8 @@ impl Runtime {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        // From outside, maybe.
+        let _busy = Busy::new(self.home.clone());
         Builder::new().spawn_on(&self.home, Location::caller(), future)
     }
 
@@ -143,7 +147,10 @@ pub struct RuntimeBuilder {
     name: String,
     clock: Clock,
     hooks: Hooks,
+    inspection: Inspection,
 }
+
+inspection::methods!(RuntimeBuilder, "Runtime");
 
 impl RuntimeBuilder {
     /// How many worker threads; one per processor if not set.
@@ -199,7 +206,7 @@ impl RuntimeBuilder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         check_name(&self.name)?;
-        let home = Core::open(Some(workers), self.clock, self.hooks);
+        let home = Core::open(Some(workers), self.clock, self.hooks, self.inspection);
         // Dropped on an error, it ends those that were started.
         let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
         for number in 0..workers {
@@ -250,18 +257,21 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
     let _aside = context::stand_aside();
+    // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
+    let mut busy = None;
     let main = Main::start(home, &Place::Gate, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {
+        drop(busy.take());
         let task = main.wait();
-        let _calm = Calm(home);
+        busy = Some(Calm(home));
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
             return output;
         }
     }
 }
 
-/// Ends the `busy` that came with each wake-up of a main fiber.
+/// Ends a `busy`, as it comes with each wake-up of a main fiber.
 struct Calm<'a>(&'a Home);
 
 impl Drop for Calm<'_> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
+use std::time::Duration;
 
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
@@ -15,9 +16,11 @@ use crate::task::extras::Extras;
 use crate::task::group::Group;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::{Busy, HomeRef};
+use crate::task::locals::Locals;
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::State;
+use crate::task::watch::Watch;
 
 static IDS: Counter = Counter::new();
 
@@ -117,6 +120,7 @@ pub struct Builder {
     root: bool,
     daemon: bool,
     group: Option<Arc<Group>>,
+    slice_limit: Option<Duration>,
 }
 
 impl Builder {
@@ -151,20 +155,35 @@ impl Builder {
         self
     }
 
-    /// What it has beside its header, on `home`, as a child of the fiber that runs here.
-    fn extras(self, home: &HomeRef) -> Option<Box<Extras>> {
-        let Builder { name, root, mut daemon, group } = self;
+    /// Reports polls of this fiber that are longer than `limit`, in place of the limit of its executor: to the hook of
+    /// [`RuntimeBuilder::on_slow_poll`](crate::fiber::RuntimeBuilder::on_slow_poll); where there is none, to the
+    /// one for [warnings](crate::fiber::set_warning_hook).
+    pub fn slice_limit(mut self, limit: Duration) -> Self {
+        self.slice_limit = Some(limit);
+        self
+    }
+
+    /// What it has beside its header, on `home`, as a child of the fiber that runs here; taken out.
+    #[inline]
+    fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
+        let Builder { name, root, daemon, group, slice_limit } = self;
         let inherited = context::with_task(|parent| {
-            let extras = if root || !parent.home.is(home) { None } else { parent.extras() }?;
-            daemon |= extras.daemon;
+            let extras = if *root || !parent.home.is(home) { None } else { parent.extras() }?;
+            *daemon |= extras.daemon;
             // SAFETY: the parent runs here.
             unsafe { extras.locals.inherited() }
         });
         let locals = inherited.flatten();
-        (name.is_some() || daemon || group.is_some() || locals.is_some()).then(|| {
-            let locals = locals.unwrap_or_default();
-            Box::new(Extras { name, daemon, group, locals, ..Extras::default() })
-        })
+        let plain =
+            name.is_none() && !*daemon && group.is_none() && slice_limit.is_none() && locals.is_none();
+        if plain && !home.watching.is_on() { None } else { Some(self.some_extras(home, locals)) }
+    }
+
+    #[cold]
+    fn some_extras(&mut self, home: &HomeRef, locals: Option<Locals>) -> Box<Extras> {
+        let (watch, daemon) = (Watch::new(home.watching, self.slice_limit), self.daemon);
+        let (name, group, locals) = (self.name.take(), self.group.take(), locals.unwrap_or_default());
+        Box::new(Extras { name, daemon, group, locals, watch, ..Extras::default() })
     }
 
     /// Starts it as [`spawn`] does.
@@ -266,7 +285,7 @@ impl Plan<'_> {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let Plan { home, at, builder } = self;
+        let Plan { home, at, mut builder } = self;
         let root = builder.root;
         let extras = builder.extras(home);
         // SAFETY: by contract.
@@ -363,11 +382,11 @@ impl<T> Prepared<T> {
     /// Starts the fiber, on the executor that it was prepared on. It is the child of the fiber that starts it, if
     /// that is on the same executor and [`Builder::root`] was not asked for.
     pub fn start(mut self) -> JoinHandle<T> {
-        match self.made.take() {
-            // SAFETY: a prepared future is `Send`.
-            Some(made) => unsafe { made.start(run::schedule) },
-            None => unreachable!("`start` takes the fiber by value"),
-        }
+        let Some(made) = self.made.take() else { unreachable!("`start` takes the fiber by value") };
+        // From outside, maybe.
+        let _busy = Busy::new(HomeRef::clone(&made.queued.home));
+        // SAFETY: a prepared future is `Send`.
+        unsafe { made.start(run::schedule) }
     }
 
     /// The id that the fiber will have. [`find`](crate::fiber::find) knows it from the start on.

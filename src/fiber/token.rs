@@ -183,6 +183,7 @@ impl CancelToken {
     /// token.cancelled().wait();
     /// assert!(token.is_cancelled());
     /// ```
+    #[track_caller]
     pub fn cancelled(&self) -> Cancellation<'_> {
         Cancellation(self.0.gate.recv())
     }

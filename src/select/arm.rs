@@ -29,6 +29,9 @@ pub trait Arm {
     /// Whether it can only be polled.
     fn is_foreign(&self) -> bool;
 
+    /// It is left pending: that is noted of the fiber that polls it, unless its own poll has done so.
+    fn note(&mut self);
+
     /// Whether nothing was begun with the operation.
     fn is_fresh(&mut self) -> bool;
 
@@ -150,6 +153,10 @@ impl<O: Operated> Arm for Claimed<O> {
         false
     }
 
+    fn note(&mut self) {
+        self.future.operation().note();
+    }
+
     #[inline]
     fn is_fresh(&mut self) -> bool {
         self.output.is_none() && self.future.operation().is_fresh()
@@ -269,6 +276,8 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     fn is_foreign(&self) -> bool {
         true
     }
+
+    fn note(&mut self) {}
 
     fn is_fresh(&mut self) -> bool {
         true

@@ -41,7 +41,7 @@ use std::task::{Context, Poll};
 
 use super::arm::Arms;
 use super::order::Order;
-use crate::task::{budget, thread};
+use crate::task::{budget, thread, watch};
 use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
 
 /// Branches whose registrations need no memory of their own.
@@ -159,6 +159,18 @@ fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looke
     looked
 }
 
+/// They are left pending.
+#[inline]
+fn note(arms: &mut dyn Arms) {
+    if watch::is_on() {
+        for index in 0..arms.count() {
+            if !arms.is_off(index) {
+                arms.arm(index).note();
+            }
+        }
+    }
+}
+
 fn is_any_unsure(arms: &mut dyn Arms) -> bool {
     (0..arms.count()).any(|index| !arms.is_off(index) && arms.arm(index).is_unsure())
 }
@@ -182,7 +194,7 @@ impl Driver {
                 None => look_again(cx),
             },
             Looked::Again => look_again(cx),
-            Looked::Nothing => {}
+            Looked::Nothing => note(arms),
         }
         Poll::Pending
     }

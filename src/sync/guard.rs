@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::mutex::Mutex;
 use super::raw::RawMutex;
+use crate::task::place::Place;
 
 /// Access to what a [`Mutex`] guards; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
@@ -58,7 +59,10 @@ unsafe impl<T: ?Sized + Send> Send for MutexGuard<'_, T> {}
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
     /// The lock is held, and from here on the guard's.
-    pub(super) unsafe fn new(mutex: &'a Mutex<T>) -> Self {
+    #[inline]
+    pub(super) unsafe fn new(mutex: &'a Mutex<T>, place: Place) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { mutex.raw().held(place) };
         MutexGuard { mutex, _value: PhantomData }
     }
 
@@ -104,7 +108,10 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 impl<T: ?Sized> OwnedMutexGuard<T> {
     /// # Safety
     /// The lock is held, and from here on the guard's.
-    pub(super) unsafe fn new(mutex: Arc<Mutex<T>>) -> Self {
+    #[inline]
+    pub(super) unsafe fn new(mutex: Arc<Mutex<T>>, place: Place) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { mutex.raw().held(place) };
         OwnedMutexGuard { mutex, _value: PhantomData }
     }
 }

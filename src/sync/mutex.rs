@@ -12,6 +12,7 @@ use super::raw::{Acquire, Locked, RawMutex};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
+use crate::task::place::Place;
 use crate::task::thread::deadline_after;
 use crate::wait::Operation;
 
@@ -79,6 +80,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Locks; waits while somebody else holds the lock.
     ///
     /// Cancelling: a dropped future leaves the line; if it was granted the lock already, the next one gets it.
+    #[track_caller]
     pub fn lock(&self) -> Lock<'_, T> {
         // SAFETY: the future borrows the mutex.
         Lock { mutex: self, operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }) }
@@ -86,8 +88,10 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Locks if that needs no waiting.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.raw.try_lock().then(|| self.guard())
+        let place = Place::here();
+        self.raw.try_lock().then(|| self.guard(place))
     }
 
     /// Locks from a plain thread, which sleeps while somebody else holds the lock: [`lock`](Self::lock) and
@@ -123,6 +127,7 @@ impl<T: ?Sized> Mutex<T> {
     /// assert_eq!(*mutex.lock().await, 2);
     /// # });
     /// ```
+    #[track_caller]
     pub fn lock_arc(self: &Arc<Self>) -> LockArc<T> {
         // SAFETY: the future keeps the mutex.
         let acquire = unsafe { Acquire::new(&raw const self.raw) };
@@ -130,9 +135,11 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// As [`try_lock`](Self::try_lock), with the guard of [`lock_arc`](Self::lock_arc).
+    #[track_caller]
     pub fn try_lock_arc(self: &Arc<Self>) -> Option<OwnedMutexGuard<T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_lock().then(|| unsafe { OwnedMutexGuard::new(Arc::clone(self)) })
+        self.raw.try_lock().then(|| unsafe { OwnedMutexGuard::new(Arc::clone(self), place) })
     }
 
     /// The value; no lock is needed, since nobody else can have the mutex.
@@ -149,9 +156,9 @@ impl<T: ?Sized> Mutex<T> {
         self.value.with_mut(|value| value)
     }
 
-    fn guard(&self) -> MutexGuard<'_, T> {
+    fn guard(&self, place: Place) -> MutexGuard<'_, T> {
         // SAFETY: the caller has just taken the lock.
-        unsafe { MutexGuard::new(self) }
+        unsafe { MutexGuard::new(self, place) }
     }
 
     /// Panics if an invariant of the waiter queue does not hold. For tests.
@@ -204,7 +211,7 @@ pub struct LockArc<T: ?Sized> {
 impl<'a, T: ?Sized> Lock<'a, T> {
     fn guard(&self, locked: Locked) -> MutexGuard<'a, T> {
         locked.keep();
-        self.mutex.guard()
+        self.mutex.guard(self.operation.place())
     }
 
     pub(crate) fn operation(&mut self) -> &mut Operation<Acquire> {
@@ -220,7 +227,7 @@ impl<T: ?Sized> LockArc<T> {
     fn guard(&self, locked: Locked) -> OwnedMutexGuard<T> {
         locked.keep();
         // SAFETY: the lock is held, and now the guard's.
-        unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex)) }
+        unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex), self.operation.place()) }
     }
 }
 

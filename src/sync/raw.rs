@@ -81,7 +81,9 @@
 use std::task::Waker;
 
 use crate::prim::{self, Ordering};
+use crate::task::place::Place;
 use crate::task::thread;
+use crate::task::watch::{Holder, Thing};
 use crate::wait::{
     Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word, abandon,
     wake_all,
@@ -108,6 +110,8 @@ const RELEASE: Ordering =
 
 pub(super) struct RawMutex {
     line: Line,
+    /// Touched by who has the lock.
+    holder: Holder,
 }
 
 impl Primitive for RawMutex {
@@ -146,7 +150,7 @@ fn starving(word: Word) -> u64 {
 impl RawMutex {
     prim::const_fn! {
         pub(super) fn new(fair: bool) -> RawMutex {
-            RawMutex { line: Line::new(if fair { FAIR } else { 0 }) }
+            RawMutex { line: Line::new(if fair { FAIR } else { 0 }), holder: Holder::new() }
         }
     }
 
@@ -187,9 +191,25 @@ impl RawMutex {
         thread::linger(|| self.try_lock().then_some(())).is_some()
     }
 
+    fn thing(&self) -> Thing {
+        Thing::new("mutex", self)
+    }
+
+    /// The lock is now a guard's, for the fiber that runs here.
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    #[inline(always)]
+    pub(super) unsafe fn held(&self, place: Place) {
+        // SAFETY: the caller's promise.
+        unsafe { self.holder.enter(place, || self.thing()) };
+    }
+
     /// Unlocks by the mutex's policy.
     #[inline]
     pub(super) fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        let _left = unsafe { self.holder.leave(std::ptr::from_ref(self).addr()) };
         // ORDERING: Release pairs with `take`; Acquire: those who wait are seen.
         let word = Word(self.line.word().fetch_sub(LOCKED, RELEASE));
         debug_assert!(word.has(LOCKED));
@@ -206,6 +226,8 @@ impl RawMutex {
 
     /// Unlocks by handing over to the first waiter, whatever the policy.
     pub(super) fn unlock_fair(&self) {
+        // SAFETY: the caller has the lock.
+        let _left = unsafe { self.holder.leave(std::ptr::from_ref(self).addr()) };
         self.hand_over(true);
     }
 
@@ -378,6 +400,10 @@ impl Acquire {
 
 impl Branch for Acquire {
     type Output = Locked;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("lock", self.raw().thing())
+    }
 
     #[inline(always)]
     fn quick(&mut self) -> Option<Locked> {

@@ -5,6 +5,7 @@ use std::task::Waker;
 use crate::prim::{Arc, Mutex};
 use crate::task::group::Group;
 use crate::task::locals::Locals;
+use crate::task::watch::Watch;
 
 /// See the module.
 #[derive(Default)]
@@ -19,4 +20,6 @@ pub(crate) struct Extras {
     pub(crate) daemon: bool,
     /// Whose member it is.
     pub(crate) group: Option<Arc<Group>>,
+    /// What is noted of it.
+    pub(crate) watch: Option<Box<Watch>>,
 }

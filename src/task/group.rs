@@ -19,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use crate::prim::Mutex;
 use crate::task::error::{Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
+use crate::task::watch::{self, Object};
 
 // Planted bugs, which models in `loom-tests/tests/task.rs` must catch.
 const BUG_ENTER_IGNORES_CANCEL: bool = cfg!(leno_bug = "group_enter_ignores_cancel");
@@ -170,12 +171,24 @@ impl Group {
         let mut inner = self.0.lock();
         std::mem::swap(&mut inner.waker, &mut waker);
         if !inner.members.is_empty() {
+            drop(inner);
+            self.note();
             return Poll::Pending;
         }
         inner.cancelled = true;
         drop(inner);
         drop(waker);
         Poll::Ready(self.leave())
+    }
+
+    /// The fiber that runs here waits for all members: that is noted, if it is inspected. (For so many of them: each that ends
+    /// is one less, though nobody wakes who waits.)
+    fn note(&self) {
+        const MOST: usize = 64;
+        if watch::is_on() {
+            let ids: Vec<_> = self.0.lock().members.keys().take(MOST).copied().collect();
+            ids.into_iter().for_each(|id| watch::waits_at(|| None, || (watch::SCOPE, Object::Fiber(id))));
+        }
     }
 
     /// The failure so far, and the end of interest in any.

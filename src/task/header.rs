@@ -25,6 +25,7 @@ use crate::task::group::Group;
 use crate::task::home::HomeRef;
 use crate::task::roster::Links;
 use crate::task::state::{By, Cancel, State, Wake};
+use crate::task::watch::Watch;
 
 /// The id of a fiber: unique in the process, never used again.
 ///
@@ -116,6 +117,7 @@ impl Header {
         }
     }
 
+    #[inline]
     pub(crate) fn extras(&self) -> Option<&Extras> {
         // ORDERING: Acquire pairs with the exchange in `extras_or_new`.
         // SAFETY: the pointer is null or from `Box::into_raw`, set once, and freed with the header.
@@ -154,7 +156,14 @@ impl Header {
         self.extras()?.group.as_deref()
     }
 
+    /// What is noted of it, if anything is.
+    #[inline]
+    pub(crate) fn watch(&self) -> Option<&Watch> {
+        self.extras()?.watch.as_deref()
+    }
+
     /// Keeps `waker` for the next unpark; gives back the one kept before.
+    #[inline]
     pub(crate) fn set_parked(&self, waker: Option<Waker>) -> Option<Waker> {
         match waker {
             None => self.extras()?.parked.lock().take(),
@@ -236,6 +245,15 @@ impl Task {
             let wake = self.state.wake_by_ref(self.by());
             self.follow(wake);
         }
+    }
+
+    /// Wakes the fiber unless somebody else has, and calls `mark` before it can run.
+    pub(crate) fn wake_marked(&self, mark: impl FnOnce()) {
+        let wake = self.state.wake_by_ref(self.by());
+        if wake == Wake::Schedule {
+            mark();
+        }
+        self.follow(wake);
     }
 
     /// Gives the fiber its park token and wakes it, and whoever polls its park.

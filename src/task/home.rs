@@ -16,6 +16,7 @@ use crate::task::context;
 use crate::task::error::discard;
 use crate::task::roster::Roster;
 use crate::task::seam::Seam;
+use crate::task::watch::Watching;
 
 /// The executor that a fiber belongs to, for life.
 pub(crate) struct Home {
@@ -27,6 +28,8 @@ pub(crate) struct Home {
     pub(crate) local: bool,
     /// The seam wants to be told of fibers that begin and end.
     pub(crate) hooked: bool,
+    /// What is to be noted of them.
+    pub(crate) watching: Watching,
     pub(crate) seam: Box<dyn Seam>,
 }
 
@@ -79,9 +82,9 @@ unsafe impl Sync for HomeRef {}
 
 impl HomeRef {
     /// An executor with so many workers; `local`: a cord.
-    pub(crate) fn new(local: bool, workers: usize, seam: Box<dyn Seam>) -> Self {
+    pub(crate) fn new(local: bool, workers: usize, watching: Watching, seam: Box<dyn Seam>) -> Self {
         let (hooked, roster) = (seam.is_hooked(), Roster::new(workers, local));
-        let home = Home { count: AtomicUsize::new(1), roster, local, hooked, seam };
+        let home = Home { count: AtomicUsize::new(1), roster, local, hooked, watching, seam };
         HomeRef(NonNull::from(Box::leak(Box::new(home))))
     }
 

@@ -16,6 +16,8 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
+//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
+//!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
 //! retired from the roster; completed, which hands the outcome to the join handle or drops it. Nothing else ends a
@@ -33,6 +35,7 @@ pub(crate) mod locals;
 pub(crate) mod lock;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
+pub(crate) mod place;
 pub(crate) mod roster;
 pub(crate) mod run;
 pub(crate) mod seam;
@@ -40,3 +43,4 @@ pub(crate) mod state;
 pub(crate) mod thread;
 pub(crate) mod waker;
 pub(crate) mod warn;
+pub(crate) mod watch;

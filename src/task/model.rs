@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::prim::{Arc, Counter, Mutex};
 use crate::task::cell::{Birth, allocate};
@@ -20,6 +20,7 @@ use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::seam::{Seam, TimerKey, TimerState};
 use crate::task::state::State;
+use crate::task::watch::Watching;
 use crate::task::{context, group, join, run};
 
 pub use crate::task::thread::model as thread;
@@ -74,6 +75,8 @@ impl Seam for Queue {
 
     fn report_panic(&self, _task: &Task, _payload: &(dyn Any + Send)) {}
 
+    fn report_slow_poll(&self, _task: &Task, _took: Duration) {}
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -108,7 +111,8 @@ impl Default for Executor {
 impl Executor {
     /// An executor without fibers.
     pub fn new() -> Self {
-        Executor(HomeRef::new(false, 1, Box::new(Queue(Mutex::new(Some(VecDeque::new()))))))
+        let queue = Box::new(Queue(Mutex::new(Some(VecDeque::new()))));
+        Executor(HomeRef::new(false, 1, Watching::default(), queue))
     }
 
     fn queue(&self) -> &Queue {

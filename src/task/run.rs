@@ -7,7 +7,7 @@ use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
 use crate::task::state::{By, Cancel, Finish, Seize, Start};
-use crate::task::{budget, context, join, waker};
+use crate::task::{budget, context, join, waker, watch};
 
 /// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
 ///
@@ -56,13 +56,15 @@ pub(crate) unsafe fn run(task: Task) {
         Start::Cancelled => return unsafe { end_owned(&task) },
         Start::Poll => {}
     }
-    // SAFETY: by contract.
-    let frame = unsafe { context::enter_fiber(&task) };
-    let waker = waker::borrowed(&task);
-    let poll = task.vtable.poll;
-    // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
-    let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
-    let woke_itself = frame.leave();
+    let (polled, woke_itself) = watch::around(&task, || {
+        // SAFETY: by contract.
+        let frame = unsafe { context::enter_fiber(&task) };
+        let waker = waker::borrowed(&task);
+        let poll = task.vtable.poll;
+        // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
+        let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
+        (polled, frame.leave())
+    });
     match polled {
         Poll::Ready(()) => finish(&task, true),
         // SAFETY: by contract.

@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::ptr::NonNull;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::task::header::Task;
 
@@ -84,6 +84,9 @@ pub(crate) trait Seam: Any + Send + Sync {
 
     /// The future of an admitted fiber is gone, and it is about to be completed.
     fn ends(&self, _task: &Task) {}
+
+    /// A poll that was longer than the limit for it.
+    fn report_slow_poll(&self, task: &Task, took: Duration);
 
     /// The executor itself.
     fn as_any(&self) -> &dyn Any;

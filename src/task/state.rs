@@ -162,6 +162,19 @@ pub(crate) enum Seize {
     Complete,
 }
 
+/// Who has a fiber.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// Nobody: it waits to be woken.
+    Idle,
+    /// A queue, or who puts it there.
+    Queued,
+    /// A thread, or a queue.
+    Owned,
+    /// It has ended.
+    Complete,
+}
+
 /// What the completing thread owns.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
@@ -425,6 +438,17 @@ impl State {
     pub(crate) fn is_complete(&self) -> bool {
         // ORDERING: pairs with `complete`.
         self.0.load(Ordering::Acquire) & COMPLETE != 0
+    }
+
+    /// Who has it, for those who look.
+    pub(crate) fn activity(&self) -> Activity {
+        // ORDERING: Acquire: of an idle fiber, what its last poll has noted is seen.
+        match self.0.load(Ordering::Acquire) {
+            word if word & COMPLETE != 0 => Activity::Complete,
+            word if word & RUNNING != 0 => Activity::Owned,
+            word if word & SCHEDULED != 0 => Activity::Queued,
+            _ => Activity::Idle,
+        }
     }
 
     /// Whether a cancel has been asked for. (Of the fiber of a `block_on` never, though its end seizes it.)

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::panic::Location;
+use std::time::Duration;
 
 use crate::prim::{Mutex, OnceLock};
 
@@ -24,8 +25,10 @@ fn print(message: &str) {
 
 /// Sets who is told about questionable uses of leno, instead of stderr.
 ///
-/// So far these are blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime: each
-/// stops one worker while it waits. They are reported once per place in the source, and in debug builds only.
+/// Blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime: each stops one worker while
+/// it waits. They are reported once per place in the source, and in debug builds only. And polls longer than the limit
+/// that was [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for those: once per place
+/// where such fibers are spawned.
 ///
 /// ```
 /// leno::fiber::set_warning_hook(|message| println!("{message}"));
@@ -34,8 +37,28 @@ pub fn set_warning_hook(hook: fn(&str)) {
     warnings().lock().hook = hook;
 }
 
+/// Reports polls of a fiber that are too long.
+pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<'static>, took: Duration) {
+    report(place, || {
+        format!(
+            "{fiber} was polled for {took:?}, longer than its limit; `.await` in between, as with \
+             `leno::yield_now()`, or move long work into `leno::fiber::unblock(|| …).await`"
+        )
+    });
+}
+
 /// Reports a blocking call in a fiber of a runtime.
 pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
+    report(place, || {
+        format!(
+            "`{what}` at {place} blocks a worker of the runtime; `.await` the async form instead, or move the \
+             blocking call into `leno::fiber::unblock(|| …).await`"
+        )
+    });
+}
+
+/// Tells the hook, once for each place.
+fn report(place: &'static Location<'static>, message: impl FnOnce() -> String) {
     let hook = {
         let mut warnings = warnings().lock();
         if !warnings.seen.insert(place) {
@@ -43,8 +66,5 @@ pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
         }
         warnings.hook
     };
-    hook(&format!(
-        "`{what}` at {place} blocks a worker of the runtime; `.await` the async form instead, or move the \
-         blocking call into `leno::fiber::unblock(|| …).await`"
-    ));
+    hook(&message());
 }

@@ -162,6 +162,7 @@ impl Interval {
     }
 
     /// Begins anew: the next tick comes one period from now.
+    #[track_caller]
     pub fn reset(&mut self) {
         self.sleep = sleep(self.period);
     }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::fiber::default_home;
 use crate::task::home::HomeRef;
+use crate::task::place::Place;
 use crate::task::seam::{TimerKey, TimerState};
+use crate::task::watch::{self, Object};
 use crate::task::{context, thread};
 use crate::time::now;
 
@@ -29,17 +31,25 @@ use crate::time::now;
 /// leno::block_on(leno::sleep(Duration::from_millis(2)));
 /// assert!(start.elapsed() >= Duration::from_millis(2));
 /// ```
+#[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     let (clock, now) = context::with_home_here(|home| {
         home.map_or_else(|| (0, Instant::now()), |home| (home.seam.clock_id(), home.seam.now()))
     });
-    Sleep { deadline: now.checked_add(duration), span: Some(duration), clock, timer: None }
+    Sleep {
+        deadline: now.checked_add(duration),
+        span: Some(duration),
+        clock,
+        timer: None,
+        place: Place::here(),
+    }
 }
 
 /// Sleeps until `deadline`, an instant of the clock of the executor that polls it. As [`sleep`]; a deadline in
 /// the past is ready at once.
+#[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline: Some(deadline), span: None, clock: clock_here(), timer: None }
+    Sleep { deadline: Some(deadline), span: None, clock: clock_here(), timer: None, place: Place::here() }
 }
 
 fn clock_here() -> usize {
@@ -56,6 +66,7 @@ pub struct Sleep {
     /// The clock that `deadline` is of.
     clock: usize,
     timer: Option<(HomeRef, TimerKey)>,
+    place: Place,
 }
 
 impl Sleep {
@@ -86,6 +97,11 @@ impl Sleep {
     /// When a thread that waits for this should look, whether or not somebody has time to wake it.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.deadline.filter(|_| self.clock == 0)
+    }
+
+    /// It is left pending.
+    fn note(&self) {
+        watch::waits(self.place, || ("sleep", self.deadline.map_or(Object::Nothing, Object::Time)));
     }
 
     /// Takes the timer out; the next poll sets one.
@@ -156,9 +172,13 @@ impl Future for Sleep {
         let this = self.get_mut();
         let polled = context::with_home(default_home, |home| this.poll_on(home, cx.waker()));
         // Where the executor has ended, whoever polls goes on elsewhere.
-        polled
+        let polled = polled
             .or_else(|| this.poll_on(&default_home(), cx.waker()))
-            .expect("the default runtime does not end")
+            .expect("the default runtime does not end");
+        if polled.is_pending() {
+            this.note();
+        }
+        polled
     }
 }
 

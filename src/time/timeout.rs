@@ -26,6 +26,7 @@ use crate::time::{Sleep, sleep};
 ///     assert_eq!(leno::timeout(Duration::ZERO, async { 5 }).await, Ok::<_, Elapsed>(5));
 /// });
 /// ```
+#[track_caller]
 pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
     Timeout { future: future.into_future(), sleep: sleep(limit), waits: false }
 }

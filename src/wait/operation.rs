@@ -15,6 +15,8 @@
 //! A future is the branch and one word more, which is the stage or the node: three words for a send of a word, two for a
 //! receive. A node is had, and a waker cloned, only when waiting is certain.
 //!
+//! What a poll leaves pending is noted of the fiber that polls ([`watch`]).
+//!
 //! A poll never spins: if what it needs is in the hands of a thread that is not through with it, it wakes its own task and
 //! returns, so that the others on its executor run first. Calls that have to say now whether something happened (`try_`
 //! forms, deadlines, `into_inner`) wait for those few instructions.
@@ -29,6 +31,8 @@ use super::anchor::By;
 use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use crate::prim;
+use crate::task::place::Place;
+use crate::task::watch::{self, Thing};
 use crate::task::{budget, thread};
 
 /// What a look without waiting found.
@@ -59,6 +63,9 @@ pub(crate) trait Branch {
 
     /// Whether it has nothing left to do once it is over: a send.
     const ONCE: bool = false;
+
+    /// What it is called, and what it waits at: for those who look at a fiber that waits.
+    fn wish(&self) -> (&'static str, Thing);
 
     /// One try, on the shortest way: what it does not find may be there all the same.
     #[inline(always)]
@@ -180,6 +187,7 @@ pub(crate) enum Cancelled<R> {
 pub(crate) struct Operation<B: Branch> {
     branch: B,
     at: *const (),
+    place: Place,
 }
 
 // SAFETY: beside the branch there is a right to a node, which is Send.
@@ -198,8 +206,15 @@ const REDIRECTED: usize = 4;
 
 impl<B: Branch> Operation<B> {
     #[inline]
+    #[track_caller]
     pub(crate) fn new(branch: B) -> Self {
-        Operation { branch, at: FRESH }
+        Operation::at(Place::here(), branch)
+    }
+
+    /// As one that was begun there.
+    #[inline]
+    pub(crate) fn at(place: Place, branch: B) -> Self {
+        Operation { branch, at: FRESH, place }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -219,6 +234,21 @@ impl<B: Branch> Operation<B> {
     /// Whether it may still be in a line.
     pub(crate) fn waits(&self) -> bool {
         !matches!(self.at, FRESH | OVER | LENT)
+    }
+
+    /// Where it was begun.
+    #[inline(always)]
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// It is left pending: that is noted of the fiber that polls it.
+    #[inline]
+    pub(crate) fn note(&self) {
+        watch::waits(self.place, || {
+            let (operation, thing) = self.branch.wish();
+            (operation, watch::Object::Thing(thing))
+        });
     }
 
     pub(crate) fn branch(&self) -> &B {
@@ -276,6 +306,7 @@ impl<B: Branch> Operation<B> {
             let node = waiter.take().unwrap_or_else(|| Waiter::plain(cx.waker().clone()));
             if self.enter(&node, false) {
                 self.wait_as(node.as_ref(), false);
+                self.note();
                 return Poll::Pending;
             }
             waiter = Some(node);
@@ -300,6 +331,7 @@ impl<B: Branch> Operation<B> {
                     if !node.parked_by(cx.waker()) {
                         self.park(&node, cx);
                     }
+                    self.note();
                 }
                 State::Done => return Some(Poll::Ready(self.take_outcome(node))),
                 State::Redirect => {

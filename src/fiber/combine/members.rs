@@ -22,8 +22,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
-use crate::task::budget;
 use crate::task::error::discard;
+use crate::task::{budget, watch};
 
 /// See the module.
 pub(super) struct Members<F> {
@@ -43,14 +43,21 @@ impl<F> Member<F> {
         // only if `F` is.
         unsafe { self.map_unchecked_mut(|member| &mut member.future) }
     }
+
+    /// For [`watch::part`]: it is pinned.
+    fn part(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
 }
 
 impl<F: Future> Future for Member<F> {
     type Output = (usize, F::Output);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let part = self.part();
         let future = self.as_mut().future().as_pin_mut().expect("a member is polled before it is dropped");
-        let output = ready!(future.poll(cx));
+        let output = ready!(watch::part(part, || future.poll(cx)));
+        watch::end_part(part);
         self.as_mut().future().set(None);
         Poll::Ready((self.index, output))
     }
@@ -85,6 +92,7 @@ impl<F> Members<F> {
     fn empty(&mut self) -> Option<Box<dyn Any + Send>> {
         let mut first = None;
         for member in Pin::new(&mut self.set).iter_pin_mut() {
+            watch::end_part(member.part());
             if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| member.future().set(None))) {
                 match first {
                     None => first = Some(payload),

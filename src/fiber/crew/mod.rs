@@ -8,7 +8,8 @@
 //!   idle = parked:16… | searching:16          sleepers (a lock): who is asleep, and who of them keeps watch
 //! ```
 //!
-//! Here is what is pushed and taken; [`worker`] is one worker's part, [`park`] how workers sleep and are woken.
+//! Here is what is pushed and taken; [`worker`] is one worker's part, [`park`] how workers sleep and are woken, [`closed`]
+//! how it shows that fibers wait only for each other.
 //!
 //! A crew of one, a cord's or that of a runtime with one worker, has a plain queue instead of the ring, as there are no
 //! thieves. A *strict* one, a cord's, has no slot either, and at each turn moves what was injected behind its own queue:
@@ -54,6 +55,7 @@
 //! Sources: the searchers and their rules are Go's (`proc.go`, "Worker thread parking/unparking") and tokio's; that a
 //! fiber is left where it was woken until it has waited for long is after "resume on the same thread" in Kotlin's scheduler.
 
+mod closed;
 mod park;
 mod worker;
 
@@ -62,6 +64,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use self::closed::Closed;
 use self::park::{Sleepers, needs_searcher};
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own, STREAK};
@@ -102,8 +105,11 @@ pub(crate) struct Crew<T> {
     /// Somebody sleeps, somebody works, and nobody keeps watch. Written under the sleepers' lock.
     dormant: AtomicBool,
     sleepers: Mutex<Sleepers>,
-    /// Whatever else may make fibers ready: on a virtual clock time stands still meanwhile.
+    /// Whatever else may make fibers ready: on a virtual clock time stands still meanwhile. Counted there, and in a
+    /// closed world.
     busy: AtomicUsize,
+    /// Nobody outside makes fibers ready.
+    closed: Option<Closed>,
     pub(crate) timers: Timers,
 }
 
@@ -120,6 +126,7 @@ impl<T: Entry> Crew<T> {
             dormant: AtomicBool::new(false),
             sleepers: Mutex::new(Sleepers::new()),
             busy: AtomicUsize::new(0),
+            closed: None,
             timers,
         }
     }

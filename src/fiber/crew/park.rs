@@ -14,6 +14,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::closed::BUG_CALM_IS_SILENT;
 use super::worker::Own;
 use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
@@ -154,6 +155,12 @@ impl<T: Entry> Crew<T> {
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
         loop {
             let all = sleepers.asleep.len() == self.workers.len();
+            if self.is_stuck(all) {
+                self.rise(&mut sleepers, me);
+                drop(sleepers);
+                self.tell_stuck();
+                return None;
+            }
             let until = match self.sleep_until(all, patience) {
                 Ok(until) => until,
                 Err(Jump) => {
@@ -261,14 +268,14 @@ impl<T: Entry> Crew<T> {
 
     /// One more that may make fibers ready.
     pub(crate) fn busy(&self) {
-        if self.timers.clock.is_virtual() {
+        if self.counts_busy() {
             self.busy.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     /// One less.
     pub(crate) fn calm(&self) {
-        if self.timers.clock.is_virtual() && self.busy.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if self.counts_busy() && self.busy.fetch_sub(1, Ordering::SeqCst) == 1 && !BUG_CALM_IS_SILENT {
             let last = self.sleepers.lock().asleep.last().copied();
             if let Some(index) = last {
                 self.workers[index].bell.notify_one();

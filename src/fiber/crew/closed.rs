@@ -1,0 +1,104 @@
+//! The closed world: nobody outside wakes its fibers, by its user's promise. Then it can be told when all of them wait for
+//! each other: when nobody is left who could make one ready.
+//!
+//! Who can do so is *active*:
+//!
+//! | active | from | to |
+//! |---|---|---|
+//! | a worker | it is taken out of the park | it is in the park, among `asleep` |
+//! | what was injected | it is counted in `injected` | a worker has taken it |
+//! | who is *busy*: a call of `unblock`, the thread of a `block_on` that doesn't wait at its gate, who spawns from outside | [`busy`](Crew::busy) | [`calm`](Crew::calm) |
+//! | a timer | it is set | a worker has fired it, or it was cleared |
+//!
+//! Activity comes from activity: a worker or somebody busy makes the next one active *before* its own ends. (A wake-up of the
+//! fiber of a `block_on` makes its thread busy, and that hands this on to nobody before its future waits again, or is gone.)
+//! So once nobody is active, nobody is any more.
+//!
+//! From outside come `block_on`s and spawns. Their threads are busy from the beginning: what they do counts from then on.
+//!
+//! **The look** is a worker's in the park, with the lock of the sleepers, where all are asleep. It reads first whether anybody
+//! waits in a `block_on`; then `busy`; then the rest. Who is found to wait was busy before, and is seen to be so still, or
+//! to be calm. Let `busy` be 0. No worker rises meanwhile, since that takes the lock. Nobody is busy, so nobody but those who
+//! come from outside becomes busy, injects, or sets a timer, from then on; and what those did who were busy before
+//! is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
+//! injected and there is no timer after that, nobody was active at the moment at which `busy` was read, and somebody
+//! waited. (Who comes from outside after that moment comes too late: as if that had been later still.)
+//!
+//! **Somebody looks.** Who parks last looks. Who is calm last has a sleeper look again, after it has given up being busy: it
+//! takes the lock for that, so that a worker that parks meanwhile either looks later, or is woken. A timer that is
+//! cleared from elsewhere is noticed when it would have come.
+//!
+//! **Who is told**: one that waits in a `block_on`; it is active then, as it was woken. Its end may make others ready. If it
+//! doesn't, the next one is told. Where nobody waits in a `block_on` nobody is told; whoever begins one is busy, so there
+//! will be another look.
+
+use super::Crew;
+use crate::prim::{AtomicUsize, Ordering};
+
+const BUG_IGNORES_BUSY: bool = cfg!(leno_bug = "closed_ignores_busy");
+const BUG_COUNTS_LATE: bool = cfg!(leno_bug = "closed_counts_mains_late");
+const BUG_ANY_ASLEEP: bool = cfg!(leno_bug = "closed_counts_no_workers");
+pub(super) const BUG_CALM_IS_SILENT: bool = cfg!(leno_bug = "closed_calm_is_silent");
+
+/// See the module.
+pub(crate) struct Closed {
+    /// How many wait in a `block_on`, or run there.
+    waiting: AtomicUsize,
+    /// Tells one of them.
+    tell: Box<dyn Fn() + Send + Sync>,
+}
+
+impl<T> Crew<T> {
+    /// Closes the world. `tell`: has one of those who wait in a `block_on` woken; it is called without a lock.
+    pub(crate) fn closed(mut self, tell: impl Fn() + Send + Sync + 'static) -> Self {
+        self.closed = Some(Closed { waiting: AtomicUsize::new(0), tell: Box::new(tell) });
+        self
+    }
+
+    /// Somebody, who is busy, will wait in a `block_on`.
+    pub(crate) fn expect_main(&self) {
+        if let Some(closed) = &self.closed {
+            closed.waiting.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// And, busy again, will do so no more.
+    pub(crate) fn dismiss_main(&self) {
+        if let Some(closed) = &self.closed {
+            closed.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether it matters who is busy.
+    #[inline]
+    pub(super) fn counts_busy(&self) -> bool {
+        self.closed.is_some() || self.timers.clock.is_virtual()
+    }
+
+    /// Whether nobody is active, and somebody waits. With the lock of the sleepers; `all`: all workers are asleep.
+    #[inline]
+    pub(super) fn is_stuck(&self, all: bool) -> bool {
+        self.closed.as_ref().is_some_and(|closed| (all || BUG_ANY_ASLEEP) && self.is_quiet(closed))
+    }
+
+    /// See the header for the order.
+    #[cold]
+    fn is_quiet(&self, closed: &Closed) -> bool {
+        let somebody_waits = || closed.waiting.load(Ordering::SeqCst) > 0;
+        let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || BUG_IGNORES_BUSY;
+        if BUG_COUNTS_LATE && !nobody_is_busy() {
+            return false;
+        }
+        somebody_waits()
+            && (BUG_COUNTS_LATE || nobody_is_busy())
+            && self.injected.load(Ordering::SeqCst) == 0
+            && self.timers.next().is_none()
+    }
+
+    /// Tells one of those who wait.
+    pub(super) fn tell_stuck(&self) {
+        if let Some(closed) = &self.closed {
+            (closed.tell)();
+        }
+    }
+}

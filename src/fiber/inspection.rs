@@ -1,0 +1,90 @@
+//! What an executor lets others know of its fibers: the part of its builder that is for looking at them.
+
+use std::time::Duration;
+
+use crate::fiber::fiber_ref::FiberRef;
+use crate::task::header::Task;
+use crate::task::home::Home;
+use crate::task::watch::Watching;
+
+/// Told of polls that are too long.
+pub(crate) type SlowPollHook = Box<dyn Fn(&FiberRef, Duration) + Send + Sync>;
+
+/// Tells what the fibers of an executor wait for, of which nobody is left to wake another; the one that tells is given.
+pub(crate) type Report = fn(&Home, &Task) -> String;
+
+/// See the module.
+pub(crate) struct Inspection {
+    pub(crate) inspect: bool,
+    pub(crate) slow_polls: Option<(Duration, SlowPollHook)>,
+    /// Of a closed world.
+    pub(crate) report: Option<Report>,
+}
+
+impl Inspection {
+    pub(crate) fn watching(&self) -> Watching {
+        Watching {
+            inspected: self.inspect || self.report.is_some(),
+            limit: self.slow_polls.as_ref().map(|(limit, _)| *limit),
+        }
+    }
+}
+
+/// In builds with debug assertions everything shows; in others it is to be asked for.
+impl Default for Inspection {
+    fn default() -> Self {
+        Inspection { inspect: cfg!(debug_assertions), slow_polls: None, report: None }
+    }
+}
+
+/// The methods of a builder that has an `inspection`.
+macro_rules! methods {
+    ($builder:ty, $executor:literal) => {
+        impl $builder {
+            #[doc = concat!(
+                "Whether what its fibers do is noted for [`", $executor, "::dump`](crate::fiber::", $executor, "::dump): how ",
+                "often they were polled, since when they wait, and for what."
+            )]
+            ///
+            /// On by default in builds with debug assertions, and off in others, where it costs a look at the clock before
+            /// and after each poll, and a note at each operation that is left pending.
+            pub fn inspect(mut self, inspect: bool) -> Self {
+                self.inspection.inspect = inspect;
+                self
+            }
+
+            /// Calls `hook` after each poll that took longer than `limit` of real time, with the fiber and the time, on
+            /// the thread that has polled it.
+            ///
+            /// A fiber that computes, or blocks, keeps others waiting meanwhile. [`Builder::slice_limit`] sets another
+            /// limit for one fiber. Polls are timed only if this is asked for (or `inspect`). A panic of the hook is
+            /// swallowed.
+            ///
+            /// [`Builder::slice_limit`]: crate::fiber::Builder::slice_limit
+            ///
+            /// ```
+            /// use std::time::Duration;
+            #[doc = concat!("use leno::fiber::", $executor, ";")]
+            ///
+            #[doc = concat!("let builder = ", $executor, "::builder()")]
+            ///     .on_slow_poll(Duration::from_millis(10), |fiber, took| eprintln!("{fiber} was polled for {took:?}"));
+            /// # drop(builder);
+            /// ```
+            pub fn on_slow_poll(
+                mut self,
+                limit: std::time::Duration,
+                hook: impl Fn(&$crate::fiber::FiberRef, std::time::Duration) + Send + Sync + 'static,
+            ) -> Self {
+                self.inspection.slow_polls = Some((limit, Box::new(hook)));
+                self
+            }
+
+            /// What a closed world is told by when all wait for each other; `None`: it isn't closed.
+            pub(crate) fn report(mut self, report: Option<$crate::fiber::inspection::Report>) -> Self {
+                self.inspection.report = report;
+                self
+            }
+        }
+    };
+}
+pub(super) use methods;

@@ -1,0 +1,351 @@
+//! What is known of the fibers of an executor at a moment.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::panic::Location;
+use std::time::Duration;
+
+use crate::task::header::{FiberId, Task};
+use crate::task::home::Home;
+use crate::task::state::Activity;
+use crate::task::watch::{self, Seen};
+
+/// A fiber that changes whenever it is looked at is looked at so often.
+const LOOKS: u32 = 4;
+
+/// The living fibers of a runtime or cord, and what they wait for. See [the module](crate::inspect).
+///
+/// It shows as a table; [`to_dot`](Self::to_dot) and [`to_mermaid`](Self::to_mermaid) give the graph of who waits for what.
+#[derive(Clone, Debug)]
+pub struct Dump {
+    pub(super) fibers: Vec<FiberInfo>,
+    pub(super) inspected: bool,
+}
+
+/// One fiber of a [`Dump`].
+#[derive(Clone, Debug)]
+pub struct FiberInfo {
+    id: FiberId,
+    name: Option<Box<str>>,
+    state: FiberState,
+    cancelled: bool,
+    spawned_at: &'static Location<'static>,
+    /// What was noted, if it is inspected; with the time since `since`.
+    noted: Option<(Noted, Duration)>,
+}
+
+#[derive(Clone, Debug)]
+struct Noted {
+    polls: u64,
+    longest: Duration,
+    waits: Vec<Wait>,
+    holds: Vec<Hold>,
+}
+
+/// Whether a fiber runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FiberState {
+    /// A thread polls it.
+    Running,
+    /// It is about to be polled, or ended.
+    Ready,
+    /// It runs or is ready: which of the two is known of inspected fibers only.
+    Runnable,
+    /// It waits to be woken.
+    Waiting,
+}
+
+/// Something that a fiber waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wait {
+    operation: &'static str,
+    place: Option<&'static Location<'static>>,
+    object: Option<Object>,
+    fiber: Option<FiberId>,
+    left: Option<Duration>,
+}
+
+/// A lock that a fiber has taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hold {
+    object: Object,
+    place: Option<&'static Location<'static>>,
+}
+
+/// Something that fibers share and wait at: a channel, a lock.
+///
+/// Two that are equal are the same thing, also in different dumps, as long as it lives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    kind: &'static str,
+    address: usize,
+    name: Option<String>,
+}
+
+impl Dump {
+    /// Of this executor. `stuck`: the fiber that was woken only to tell; it waits, too.
+    pub(super) fn of(home: &Home, stuck: Option<&Task>) -> Dump {
+        let tasks = home.roster.snapshot();
+        let mut fibers: Vec<_> = tasks.iter().filter_map(|task| FiberInfo::of(task, home, stuck)).collect();
+        let living: HashSet<_> = fibers.iter().map(FiberInfo::id).collect();
+        fibers.iter_mut().for_each(|fiber| fiber.forget_ended(&living));
+        Dump { fibers, inspected: home.watching.inspected }
+    }
+
+    /// The fibers, in the order in which they were made.
+    pub fn fibers(&self) -> &[FiberInfo] {
+        &self.fibers
+    }
+}
+
+impl FiberInfo {
+    /// `None`: it has ended.
+    fn of(task: &Task, home: &Home, stuck: Option<&Task>) -> Option<FiberInfo> {
+        let (mut activity, seen) = look(task)?;
+        if stuck.is_some_and(|stuck| stuck.is(task)) {
+            activity = Activity::Idle;
+        }
+        let state = match (activity, &seen) {
+            (Activity::Idle, _) => FiberState::Waiting,
+            (Activity::Queued, _) => FiberState::Ready,
+            (Activity::Owned, None) => FiberState::Runnable,
+            (Activity::Owned, Some(seen)) if seen.polled => FiberState::Running,
+            (Activity::Owned, Some(_)) => FiberState::Ready,
+            (Activity::Complete, _) => return None,
+        };
+        Some(FiberInfo {
+            id: task.id,
+            name: task.name().map(Box::from),
+            state,
+            cancelled: task.state.is_cancelled(),
+            spawned_at: task.spawned_at,
+            noted: seen.map(|seen| {
+                let since = watch::time().saturating_sub(seen.since);
+                (Noted::new(seen, home, state), since)
+            }),
+        })
+    }
+
+    /// Nobody wakes who waits for a scope when one of several members ends.
+    fn forget_ended(&mut self, living: &HashSet<FiberId>) {
+        if let Some((noted, _)) = &mut self.noted {
+            let has_ended = |id: &FiberId| !living.contains(id);
+            let is_over =
+                |wait: &Wait| wait.operation == watch::SCOPE && wait.fiber.as_ref().is_some_and(has_ended);
+            noted.waits.retain(|wait| !is_over(wait));
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> FiberId {
+        self.id
+    }
+
+    /// The name that [`Builder::name`](crate::fiber::Builder::name) gave it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Whether it runs.
+    pub fn state(&self) -> FiberState {
+        self.state
+    }
+
+    /// Whether it was cancelled, and is about to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    /// Where in the source it was spawned.
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
+    }
+
+    /// What it waits for, any or all of it (1024 things at most). Of a fiber that runs: what its present poll has found not ready so far. Nothing:
+    /// something outside leno, or it isn't inspected.
+    pub fn waits(&self) -> &[Wait] {
+        self.noted.as_ref().map_or(&[], |(noted, _)| &noted.waits)
+    }
+
+    /// The locks that it has taken and that are held. Known in builds with debug assertions.
+    pub fn holds(&self) -> &[Hold] {
+        self.noted.as_ref().map_or(&[], |(noted, _)| &noted.holds)
+    }
+
+    /// How often it was polled. `None`: it isn't inspected.
+    pub fn polls(&self) -> Option<u64> {
+        self.noted.as_ref().map(|(noted, _)| noted.polls)
+    }
+
+    /// How long its longest poll took, of those that have ended. `None`: it isn't inspected.
+    pub fn longest_poll(&self) -> Option<Duration> {
+        self.noted.as_ref().map(|(noted, _)| noted.longest)
+    }
+
+    /// How long its present poll takes, or how long ago the last one has ended; of a fiber that was never polled, how long ago
+    /// it was made. (Of a fiber that is ready it includes the time for which it has waited before.) Real time. `None`: it
+    /// isn't inspected.
+    pub fn in_state(&self) -> Option<Duration> {
+        self.noted.as_ref().map(|(_, since)| *since)
+    }
+}
+
+/// What is to be seen of a fiber, at one moment if it isn't too quick.
+fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
+    let watch = task.watch().filter(|watch| watch.is_inspected());
+    let mut looks = 0;
+    loop {
+        let before = task.state.activity();
+        let seen = watch.map(|watch| watch.seen());
+        let after = task.state.activity();
+        looks += 1;
+        if before == Activity::Complete || after == Activity::Complete {
+            return None;
+        }
+        let same = before == after
+            && match (watch, &seen) {
+                (Some(watch), Some(seen)) => watch.polls() == seen.polls,
+                _ => true,
+            };
+        if same {
+            return Some((before, seen));
+        }
+        if looks == LOOKS {
+            return Some((Activity::Owned, seen));
+        }
+    }
+}
+
+impl Noted {
+    fn new(seen: Seen, home: &Home, state: FiberState) -> Noted {
+        let is_past = state == FiberState::Ready || state == FiberState::Runnable;
+        let waits = if is_past { Vec::new() } else { seen.waits };
+        Noted {
+            polls: seen.polls,
+            longest: seen.longest,
+            waits: waits.into_iter().map(|wait| Wait::new(wait, home)).collect(),
+            holds: seen
+                .holds
+                .into_iter()
+                .map(|hold| Hold { object: Object::new(hold.thing), place: hold.place })
+                .collect(),
+        }
+    }
+}
+
+impl Wait {
+    fn new(wait: watch::Wait, home: &Home) -> Wait {
+        let (mut object, mut fiber, mut left) = (None, None, None);
+        match wait.object {
+            watch::Object::Thing(thing) => object = Some(Object::new(thing)),
+            watch::Object::Fiber(id) => fiber = Some(id),
+            watch::Object::Time(at) => left = Some(at.saturating_duration_since(home.seam.now())),
+            watch::Object::Nothing => {}
+        }
+        Wait { operation: wait.operation, place: wait.place, object, fiber, left }
+    }
+
+    /// The operation: `send`, `recv`, `closed`, `lock`, `join`, `sleep`, `park`, `unblock`, `scope`, and more to come.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// The channel or the lock that it waits at.
+    pub fn object(&self) -> Option<&Object> {
+        self.object.as_ref()
+    }
+
+    /// The fiber whose end it waits for.
+    pub fn fiber(&self) -> Option<FiberId> {
+        self.fiber
+    }
+
+    /// How much longer it sleeps, by the clock of the executor.
+    pub fn left(&self) -> Option<Duration> {
+        self.left
+    }
+
+    /// Where in the source the operation was made; of the end of a fiber, where that was spawned. Known in builds with debug
+    /// assertions.
+    pub fn place(&self) -> Option<&'static Location<'static>> {
+        self.place
+    }
+}
+
+impl Hold {
+    /// The lock.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Where in the source it was taken.
+    pub fn place(&self) -> Option<&'static Location<'static>> {
+        self.place
+    }
+}
+
+impl Object {
+    fn new(thing: watch::Thing) -> Object {
+        let name = thing.name.map(|name| String::from(&*name));
+        Object { kind: thing.kind, address: thing.address, name }
+    }
+
+    /// What kind of thing: `channel`, `mutex`, and more to come.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+}
+
+/// Kind, address, and name.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:x}", self.kind, self.address)?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, " `{name}`"))
+    }
+}
+
+/// Operation, object, place.
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.operation)?;
+        if let Some(object) = &self.object {
+            write!(f, " {object}")?;
+        }
+        if let Some(fiber) = self.fiber {
+            write!(f, " fiber {fiber}")?;
+        }
+        if let Some(left) = self.left {
+            write!(f, " for {left:.1?}")?;
+        }
+        match self.place {
+            Some(place) if self.fiber.is_some() => write!(f, " (spawned at {place})"),
+            Some(place) => write!(f, " at {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FiberState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            FiberState::Running => "running",
+            FiberState::Ready => "ready",
+            FiberState::Runnable => "runnable",
+            FiberState::Waiting => "waiting",
+        })
+    }
+}
+
+/// Id, and name where there is one.
+impl fmt::Display for FiberInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fiber {}", self.id)?;
+        self.name().map_or(Ok(()), |name| write!(f, " `{name}`"))
+    }
+}

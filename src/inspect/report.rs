@@ -1,0 +1,33 @@
+//! What is said of a closed world whose fibers all wait for each other.
+
+use std::fmt::Write as _;
+
+use super::dump::Dump;
+use crate::task::header::Task;
+use crate::task::home::Home;
+
+/// The report: who says so, the circle, if there is one, and the table.
+pub(super) fn deadlock(home: &Home, main: &Task) -> String {
+    let dump = Dump::of(home, Some(main));
+    let mut text = format!(
+        "deadlock: all fibers wait, and nobody is left to wake one (`block_on` at {}; the world is closed)\n\n",
+        main.spawned_at
+    );
+    if let Some(circle) = dump.circle() {
+        text.push_str("they wait in a circle:\n");
+        for (at, link) in circle.iter().enumerate() {
+            let next = circle[(at + 1) % circle.len()].fiber;
+            let _ = write!(text, "  {} waits: {}", link.fiber, link.wait);
+            let _ = match link.hold {
+                None => writeln!(text),
+                Some(hold) => {
+                    let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
+                    writeln!(text, ", which {next} holds{place}")
+                }
+            };
+        }
+        text.push('\n');
+    }
+    let _ = write!(text, "{dump}");
+    text
+}

@@ -1,0 +1,402 @@
+//! What is noted of a fiber, for those who look at it: how often it was polled, for how long, what it waits for.
+//!
+//! A fiber has a [`Watch`] if its executor is *inspected* (`RuntimeBuilder::inspect`), or if there is a limit for its
+//! polls. Without one it costs a test of a pointer at each poll and at each operation that is left pending.
+//!
+//! ```text
+//!   poll begins ── waits: cleared ── operations that are left pending are noted ── poll ends ── waits: what it waits for
+//! ```
+//!
+//! 1. The owner of the fiber writes, from within a poll; anybody reads. Each figure is read for itself: the reader looks at
+//!    the number of polls before and after, and reads again if it has changed (`inspect`).
+//! 2. `waits` holds what was left pending by the poll that is under way, or by the last one. A *part* of a fiber is polled only
+//!    when it was woken (the members of `join_all` and its like): what was noted within it stays until it is polled again, or
+//!    ends ([`part`], [`end_part`]). Of others' combinators that do so it is what the parts wait for that were polled last.
+//!    (A set of parts that moves to another fiber leaves its notes behind.)
+//! 3. `holds` holds the locks that the fiber has taken and that are held still, by whomever by now: who unlocks takes it
+//!    out, on whichever thread.
+//! 4. No foreign code runs under the lock.
+//!
+//! ORDERING: all figures are Relaxed: nothing follows from them.
+
+use std::time::{Duration, Instant};
+
+use crate::prim::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::task::context;
+use crate::task::error::shielded;
+use crate::task::header::{FiberId, Task};
+use crate::task::place::{Known, Place};
+
+/// More than so many are not kept: a poll can go on for ever, in a call that blocks.
+const MOST_WAITS: usize = 1024;
+/// What waits for fibers one of which may have ended without waking who waits.
+pub(crate) const SCOPE: &str = "scope";
+
+/// A wait is not noted again if it is one of so many last ones.
+const REPEATED: usize = 16;
+
+/// What an executor wants to know of its fibers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watching {
+    /// Everything here.
+    pub(crate) inspected: bool,
+    /// Polls that are longer are reported.
+    pub(crate) limit: Option<Duration>,
+}
+
+impl Watching {
+    /// Whether each fiber is watched.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.inspected || self.limit.is_some()
+    }
+}
+
+/// Something that fibers share and wait at: what kind of thing it is, where it lies, and what it is called.
+#[derive(Clone, Debug)]
+pub(crate) struct Thing {
+    pub(crate) kind: &'static str,
+    pub(crate) address: usize,
+    pub(crate) name: Option<Arc<str>>,
+}
+
+impl Thing {
+    /// One without a name.
+    pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T) -> Thing {
+        Thing { kind, address: at.addr(), name: None }
+    }
+}
+
+/// The same thing; things that live at one time have addresses of their own.
+impl PartialEq for Thing {
+    fn eq(&self, other: &Thing) -> bool {
+        (self.address, self.kind) == (other.address, other.kind)
+    }
+}
+
+/// With what an operation has to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Object {
+    Thing(Thing),
+    Fiber(FiberId),
+    /// By the clock of the executor.
+    Time(Instant),
+    Nothing,
+}
+
+/// An operation that is not ready.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wait {
+    pub(crate) operation: &'static str,
+    pub(crate) object: Object,
+    pub(crate) place: Known,
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug)]
+pub(crate) struct Hold {
+    pub(crate) thing: Thing,
+    pub(crate) place: Known,
+}
+
+/// What is known of a fiber at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) polls: u64,
+    /// It is being polled.
+    pub(crate) polled: bool,
+    /// When the last poll began or ended, or the fiber was made.
+    pub(crate) since: Duration,
+    pub(crate) longest: Duration,
+    pub(crate) waits: Vec<Wait>,
+    pub(crate) holds: Vec<Hold>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    watching: Watching,
+    polls: AtomicU64,
+    /// Nanoseconds of [`time`], doubled; the lowest bit says that it is being polled.
+    since: AtomicU64,
+    /// In nanoseconds.
+    longest: AtomicU64,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// With the part in which it was noted.
+    waits: Vec<(usize, Wait)>,
+    /// The part that is being polled.
+    part: usize,
+    holds: Vec<Hold>,
+}
+
+/// What is in no part.
+const WHOLE: usize = 0;
+
+const POLLED: u64 = 1;
+
+/// Real time, since the first look at it.
+pub(crate) fn time() -> Duration {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    BASE.get_or_init(Instant::now).elapsed()
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX >> 1)
+}
+
+impl Watch {
+    /// For a fiber of an executor that wants to know so much. `limit`: instead of the executor's.
+    #[inline]
+    pub(crate) fn new(watching: Watching, limit: Option<Duration>) -> Option<Box<Watch>> {
+        let watching = Watching { limit: limit.or(watching.limit), ..watching };
+        watching.is_on().then(|| Watch::boxed(watching))
+    }
+
+    #[cold]
+    fn boxed(watching: Watching) -> Box<Watch> {
+        Box::new(Watch {
+            watching,
+            polls: AtomicU64::new(0),
+            since: AtomicU64::new(nanos(time()) << 1),
+            longest: AtomicU64::new(0),
+            noted: Mutex::new(Noted::default()),
+        })
+    }
+
+    pub(crate) fn is_inspected(&self) -> bool {
+        self.watching.inspected
+    }
+
+    fn note(&self, wait: Wait) {
+        let mut noted = self.noted.lock();
+        let wait = (noted.part, wait);
+        let waits = &mut noted.waits;
+        if waits.len() < MOST_WAITS && !waits.iter().rev().take(REPEATED).any(|last| *last == wait) {
+            waits.push(wait);
+        }
+    }
+
+    /// Forgets what was noted in a part, and begins it; gives the part around it.
+    fn begin_part(&self, part: usize) -> usize {
+        self.end_part(part);
+        std::mem::replace(&mut self.noted.lock().part, part)
+    }
+
+    fn end_part(&self, part: usize) {
+        self.noted.lock().waits.retain(|(of, _)| *of != part);
+    }
+
+    /// What there is to be seen.
+    pub(crate) fn seen(&self) -> Seen {
+        let (polls, since) = (self.polls.load(Ordering::Relaxed), self.since.load(Ordering::Relaxed));
+        let (waits, holds) = {
+            let noted = self.noted.lock();
+            (noted.waits.iter().map(|(_, wait)| wait.clone()).collect(), noted.holds.clone())
+        };
+        Seen {
+            polls,
+            polled: since & POLLED != 0,
+            since: Duration::from_nanos(since >> 1),
+            longest: Duration::from_nanos(self.longest.load(Ordering::Relaxed)),
+            waits,
+            holds,
+        }
+    }
+
+    /// How many polls have begun.
+    pub(crate) fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
+    }
+}
+
+/// Polls `task`, by its owner, and notes that if it is watched.
+#[inline(always)]
+pub(crate) fn around<R>(task: &Task, poll: impl FnOnce() -> R) -> R {
+    match task.watch() {
+        None => poll(),
+        Some(watch) => watch.around(task, poll),
+    }
+}
+
+impl Watch {
+    #[cold]
+    #[inline(never)]
+    fn around<R>(&self, task: &Task, poll: impl FnOnce() -> R) -> R {
+        self.begin();
+        let polled = poll();
+        self.end(task);
+        polled
+    }
+
+    fn begin(&self) {
+        if self.is_inspected() {
+            self.end_part(WHOLE);
+        }
+        self.polls.store(self.polls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.since.store(nanos(time()) << 1 | POLLED, Ordering::Relaxed);
+    }
+
+    /// The fiber is the caller's still. If its poll took too long, that is told.
+    fn end(&self, task: &Task) {
+        let now = nanos(time());
+        let took = now.saturating_sub(self.since.load(Ordering::Relaxed) >> 1);
+        self.since.store(now << 1, Ordering::Relaxed);
+        if took > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(took, Ordering::Relaxed);
+        }
+        let took = Duration::from_nanos(took);
+        if self.watching.limit.is_some_and(|limit| took > limit) {
+            shielded(|| task.home.seam.report_slow_poll(task, took));
+        }
+    }
+}
+
+/// Polls a part of the fiber that runs here, which is polled again only if it was woken. `part` is an address of its own.
+#[inline]
+pub(crate) fn part<R>(part: usize, poll: impl FnOnce() -> R) -> R {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            with_watch(|watch| watch.noted.lock().part = self.0);
+        }
+    }
+    let _restore = with_watch(|watch| watch.begin_part(part)).map(Restore);
+    poll()
+}
+
+/// A part has ended, or is dropped.
+#[inline]
+pub(crate) fn end_part(part: usize) {
+    with_watch(|watch| watch.end_part(part));
+}
+
+/// Calls `f` if the fiber that runs here is inspected.
+#[inline]
+fn with_watch<R>(f: impl FnOnce(&Watch) -> R) -> Option<R> {
+    context::with_task(|task| inspected(task).map(f)).flatten()
+}
+
+/// Whether the fiber that runs here is inspected.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    with_watch(|_| ()).is_some()
+}
+
+/// An operation is left pending by the fiber that runs here, if that is inspected.
+#[inline]
+pub(crate) fn waits(place: Place, wish: impl FnOnce() -> (&'static str, Object)) {
+    waits_at(|| place.location(), wish);
+}
+
+/// As [`waits`].
+#[inline]
+pub(crate) fn waits_at(place: impl FnOnce() -> Known, wish: impl FnOnce() -> (&'static str, Object)) {
+    with_watch(|watch| {
+        let (operation, object) = wish();
+        watch.note(Wait { operation, object, place: place() });
+    });
+}
+
+#[inline]
+fn inspected(task: &Task) -> Option<&Watch> {
+    task.watch().filter(|watch| watch.is_inspected())
+}
+
+/// Who has taken a lock: noted in builds with debug assertions, and not in models.
+///
+/// It is written by who has the lock alone.
+#[cfg(all(debug_assertions, not(any(leno_loom, leno_shuttle))))]
+mod holder {
+    use super::{Hold, Place, Task, Thing, context, inspected};
+    use crate::prim::UnsafeCell;
+
+    /// See the module.
+    #[derive(Debug)]
+    pub(crate) struct Holder(UnsafeCell<Option<Task>>);
+
+    // SAFETY: only who has the lock touches it, by the contracts below, and a task is Send.
+    unsafe impl Sync for Holder {}
+
+    /// The fiber that had the lock: its drop may be that of anything.
+    #[must_use]
+    pub(crate) struct Left {
+        _task: Option<Task>,
+    }
+
+    impl Holder {
+        pub(crate) const fn new() -> Holder {
+            Holder(UnsafeCell::new(None))
+        }
+
+        /// The lock was taken, in the fiber that runs here, if any.
+        ///
+        /// # Safety
+        ///
+        /// The caller has the lock.
+        pub(crate) unsafe fn enter(&self, place: Place, thing: impl FnOnce() -> Thing) {
+            let task = context::with_task(|task| {
+                let watch = inspected(task)?;
+                watch.noted.lock().holds.push(Hold { thing: thing(), place: place.location() });
+                Some(task.clone())
+            });
+            // SAFETY: by contract. (What was there was taken out by `leave`.)
+            self.0.with_mut(|holder| unsafe { *holder = task.flatten() });
+        }
+
+        /// The lock is about to be freed, or handed over. What is given is to be dropped after that.
+        ///
+        /// # Safety
+        ///
+        /// The caller has the lock.
+        pub(crate) unsafe fn leave(&self, address: usize) -> Left {
+            // SAFETY: by contract.
+            let task = self.0.with_mut(|holder| unsafe { (*holder).take() });
+            if let Some(watch) = task.as_ref().and_then(|task| inspected(task)) {
+                let mut noted = watch.noted.lock();
+                if let Some(at) = noted.holds.iter().rposition(|held| held.thing.address == address) {
+                    noted.holds.remove(at);
+                }
+            }
+            Left { _task: task }
+        }
+    }
+}
+
+#[cfg(not(all(debug_assertions, not(any(leno_loom, leno_shuttle)))))]
+mod holder {
+    use super::{Place, Thing};
+
+    /// See the module.
+    #[derive(Debug)]
+    pub(crate) struct Holder;
+
+    /// Nothing.
+    #[must_use]
+    pub(crate) struct Left;
+
+    impl Holder {
+        pub(crate) const fn new() -> Holder {
+            Holder
+        }
+
+        /// # Safety
+        ///
+        /// None is needed.
+        #[inline(always)]
+        pub(crate) unsafe fn enter(&self, _place: Place, _thing: impl FnOnce() -> Thing) {}
+
+        /// # Safety
+        ///
+        /// None is needed.
+        #[inline(always)]
+        pub(crate) unsafe fn leave(&self, _address: usize) -> Left {
+            Left
+        }
+    }
+}
+
+pub(crate) use holder::Holder;

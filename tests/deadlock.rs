@@ -1,0 +1,449 @@
+//! The report of a closed world: F17, both ways.
+
+mod fiber_support;
+
+use fiber_support::{in_time, until};
+use leno::fiber::{self, Builder, Cord, Runtime, spawn_local, unblock};
+use leno::sync::Mutex;
+use leno::time::Clock;
+use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
+use std::future::{Future, pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Barrier};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn runtime(workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).closed_world(true).build().unwrap()
+}
+
+fn cord() -> Cord {
+    Cord::builder().closed_world(true).build()
+}
+
+/// The panic's message.
+fn report(f: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(f)).expect_err("it has to panic");
+    *panic.downcast::<String>().expect("a message")
+}
+
+/// Runs `f` to its end on each kind of executor.
+fn on_each<F: Future<Output = ()>>(f: impl Fn() -> F + Copy + Send + 'static) {
+    in_time(move || {
+        for workers in [1, 2] {
+            runtime(workers).block_on(f());
+        }
+        cord().block_on(f());
+    });
+}
+
+/// Runs `f` on each kind of executor, where it has to be reported; gives the reports.
+fn stuck<F: Future<Output = ()>>(f: impl Fn() -> F + Copy + Send + 'static) -> Vec<String> {
+    let (tx, rx) = std::sync::mpsc::channel();
+    in_time(move || {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let text = report(|| runtime.block_on(f()));
+            // It can be used on.
+            assert_eq!(runtime.block_on(async { 5 }), 5);
+            tx.send(text).unwrap();
+        }
+        let cord = cord();
+        let text = report(|| cord.block_on(f()));
+        assert_eq!(cord.block_on(async { 5 }), 5);
+        tx.send(text).unwrap();
+    });
+    let reports: Vec<_> = rx.try_iter().collect();
+    for text in &reports {
+        assert!(text.starts_with("deadlock: all fibers wait"), "{text}");
+        assert!(text.contains("deadlock.rs"), "{text}");
+    }
+    reports
+}
+
+// F17: those whose fibers all wait for each other.
+
+#[test]
+fn one_that_waits_for_nobody_is_reported() {
+    let reports = stuck(|| async {
+        let (tx, rx) = rendezvous::<u8>();
+        let _ = rx.recv().await;
+        drop(tx);
+    });
+    assert!(reports.iter().all(|text| text.contains("recv channel@")), "{reports:?}");
+    // It is no circle: nobody knows who was to send.
+    assert!(!reports[0].contains("circle"), "{}", reports[0]);
+}
+
+#[test]
+fn a_circle_of_locks_is_reported_with_its_fibers() {
+    async fn grab(first: Arc<Mutex<()>>, second: Arc<Mutex<()>>) {
+        let _first = first.lock().await;
+        while second.try_lock().is_some() {
+            yield_now().await;
+        }
+        let _second = second.lock().await;
+    }
+    let reports = stuck(|| async {
+        let (a, b) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
+        let one = Builder::new().name("one").spawn(grab(a.clone(), b.clone()));
+        let two = Builder::new().name("two").spawn(grab(b, a));
+        one.await.unwrap();
+        two.await.unwrap();
+    });
+    for text in reports.iter().filter(|_| cfg!(debug_assertions)) {
+        let (_, circle) = text.split_once("they wait in a circle:\n").expect(text);
+        let lines: Vec<_> = circle.lines().take_while(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        for (name, other) in [("`one`", "`two`"), ("`two`", "`one`")] {
+            let line =
+                lines.iter().find(|line| line.contains(&format!("{name} waits: lock mutex@"))).expect(text);
+            assert!(line.contains("which fiber") && line.contains(&format!("{other} holds since")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn fibers_that_join_each_other_are_a_circle() {
+    let reports = stuck(|| async {
+        let (to_a, at_a) = rendezvous::<fiber::JoinHandle<()>>();
+        let (to_b, at_b) = rendezvous::<fiber::JoinHandle<()>>();
+        let join = |handles: leno::Receiver<fiber::JoinHandle<()>>| async move {
+            let other = handles.recv().await.unwrap();
+            let _ = other.await;
+        };
+        let (a, b) = (spawn(join(at_a)), spawn(join(at_b)));
+        to_a.send(b).await.unwrap();
+        to_b.send(a).await.unwrap();
+        fiber::park().await;
+    });
+    for text in &reports {
+        assert!(text.contains("they wait in a circle:\n"), "{text}");
+        assert_eq!(text.matches(" waits: join fiber ").count(), 2, "{text}");
+        assert!(text.contains("park"), "{text}");
+    }
+}
+
+#[test]
+fn a_lock_that_one_holds_oneself_is_a_circle_of_one() {
+    let reports = stuck(|| async {
+        let mutex = Mutex::new(());
+        let _first = mutex.lock().await;
+        let _second = mutex.lock().await;
+    });
+    if cfg!(debug_assertions) {
+        assert!(reports.iter().all(|text| text.matches(" waits: lock mutex@").count() == 1), "{reports:?}");
+        assert!(reports.iter().all(|text| text.contains("circle")), "{reports:?}");
+    }
+}
+
+#[test]
+fn something_outside_counts_by_the_promise() {
+    let reports = stuck(pending);
+    assert!(reports.iter().all(|text| text.contains("something outside leno")), "{reports:?}");
+}
+
+#[test]
+fn sleeping_for_ever_is_no_timer() {
+    let _ = stuck(|| sleep(Duration::MAX));
+}
+
+#[test]
+fn it_is_reported_after_all_timers_and_calls_have_ended() {
+    let _ = stuck(|| async {
+        let (tx, rx) = bounded::<u8>(1);
+        let helpers = [
+            spawn(async { sleep(Duration::from_millis(20)).await }),
+            spawn(async { unblock(|| thread::sleep(Duration::from_millis(10))).await }),
+        ];
+        let received = rx.recv().await;
+        drop((tx, helpers, received));
+    });
+}
+
+/// The only timer goes away without having fired.
+#[test]
+fn a_timer_that_is_dropped_does_not_count() {
+    let _ = stuck(|| async {
+        let hour = Duration::from_secs(3600);
+        assert!(leno::timeout(hour, yield_now()).await.is_ok());
+        pending().await
+    });
+}
+
+#[test]
+fn virtual_time_moves_on_before_it_is_reported() {
+    in_time(|| {
+        let clock = Clock::virtual_time();
+        let start = clock.now();
+        let runtime = Runtime::builder().workers(2).clock(clock.clone()).closed_world(true).build().unwrap();
+        let text = report(|| {
+            runtime.block_on(async {
+                sleep(Duration::from_secs(3600)).await;
+                fiber::park().await;
+            })
+        });
+        assert!(text.contains("park"), "{text}");
+        assert!(clock.now() - start >= Duration::from_secs(3600));
+    });
+}
+
+// F17: those that go on.
+
+#[test]
+fn one_that_waits_for_a_timer_is_not_reported() {
+    on_each(|| async {
+        sleep(Duration::from_millis(20)).await;
+        let (tx, rx) = rendezvous();
+        let sender = spawn(async move {
+            sleep(Duration::from_millis(20)).await;
+            tx.send(1).await
+        });
+        assert_eq!(rx.recv().await, Ok(1));
+        sender.await.unwrap().unwrap();
+        let (_tx, rx) = rendezvous::<u8>();
+        assert!(leno::timeout(Duration::from_millis(20), rx.recv()).await.is_err());
+        select! {
+            _ = rx.recv() => unreachable!(),
+            default(Duration::from_millis(10)) => {}
+        }
+    });
+}
+
+#[test]
+fn one_that_waits_for_unblock_is_not_reported() {
+    on_each(|| async {
+        let (tx, rx) = rendezvous();
+        let blocked = spawn(async move {
+            let value = unblock(|| {
+                thread::sleep(Duration::from_millis(30));
+                7
+            });
+            tx.send(value.await).await
+        });
+        assert_eq!(rx.recv().await, Ok(7));
+        blocked.await.unwrap().unwrap();
+        // One after the other, at all speeds.
+        for round in 0..200 {
+            assert_eq!(unblock(move || round).await, round);
+        }
+    });
+}
+
+#[test]
+fn a_thread_of_its_own_and_another_runtime_count() {
+    on_each(|| async {
+        let slept = fiber::on_new_thread("sleeper", || thread::sleep(Duration::from_millis(20)));
+        slept.await.unwrap();
+        let other = Arc::new(Runtime::builder().workers(1).build().unwrap());
+        assert_eq!(fiber::on(&other, async { unblock(|| 6).await }).await, 6);
+        fiber::on(&other, sleep(Duration::from_millis(20))).await;
+        unblock(move || drop(other)).await;
+    });
+}
+
+/// A fiber that waits for the scope of which it is.
+#[test]
+fn a_scope_is_part_of_the_circle() {
+    let reports = stuck(|| async {
+        let (give, handles) = rendezvous::<fiber::JoinHandle<()>>();
+        let opener = spawn(async move {
+            fiber::scope(async |scope: &fiber::Scope| {
+                drop(scope.spawn(async move {
+                    let opener = handles.recv().await.unwrap();
+                    let _ = opener.await;
+                }));
+            })
+            .await
+            .unwrap();
+        });
+        give.send(opener).await.unwrap();
+        fiber::park().await;
+    });
+    for text in &reports {
+        assert!(text.contains("they wait in a circle:") && text.contains("waits: scope fiber "), "{text}");
+    }
+}
+
+/// The job's own thread wakes somebody else.
+#[test]
+fn what_unblock_does_itself_counts() {
+    on_each(|| async {
+        let (tx, rx) = rendezvous();
+        let blocked = spawn(unblock(move || {
+            thread::sleep(Duration::from_millis(20));
+            tx.send_blocking(3).unwrap();
+        }));
+        assert_eq!(rx.recv().await, Ok(3));
+        blocked.await.unwrap();
+    });
+}
+
+#[test]
+fn without_the_promise_others_may_wake() {
+    in_time(|| {
+        let wake_later = |tx: leno::Sender<u8>| {
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(50));
+                tx.send_blocking(1).unwrap();
+            })
+        };
+        for workers in [1, 2] {
+            let (tx, rx) = rendezvous();
+            let thread = wake_later(tx);
+            let runtime = Runtime::builder().workers(workers).closed_world(false).build().unwrap();
+            assert_eq!(runtime.block_on(rx.recv()), Ok(1));
+            thread.join().unwrap();
+        }
+        let (tx, rx) = rendezvous();
+        let thread = wake_later(tx);
+        assert_eq!(Cord::new().block_on(rx.recv()), Ok(1));
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn work_is_never_taken_for_a_deadlock() {
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            // From outside, and awaited there.
+            for round in 0..2000 {
+                let fiber = runtime.spawn(async move {
+                    if round % 2 == 0 {
+                        yield_now().await;
+                    }
+                    round
+                });
+                assert_eq!(runtime.block_on(fiber).unwrap(), round);
+            }
+            // The worker and this thread take turns.
+            runtime.block_on(async {
+                let (there, here) = rendezvous();
+                let (back, again) = rendezvous();
+                let peer = spawn(async move {
+                    while let Ok(value) = here.recv().await {
+                        back.send(value).await.unwrap();
+                    }
+                });
+                for round in 0..2000 {
+                    there.send(round).await.unwrap();
+                    assert_eq!(again.recv().await, Ok(round));
+                }
+                drop(there);
+                peer.await.unwrap();
+            });
+        }
+        let cord = cord();
+        for round in 0..200 {
+            let fiber = cord.spawn_local(async move {
+                yield_now().await;
+                round
+            });
+            assert_eq!(cord.block_on(fiber).unwrap(), round);
+        }
+        cord.block_on(async { spawn_local(yield_now()).await.unwrap() });
+    });
+}
+
+#[test]
+fn prepared_fibers_can_be_started_from_outside() {
+    in_time(|| {
+        let runtime = runtime(2);
+        for _ in 0..200 {
+            let prepared = runtime.block_on(async { Builder::new().prepare(async { 4 }) });
+            let started = prepared.start();
+            assert_eq!(runtime.block_on(started).unwrap(), 4);
+        }
+    });
+}
+
+/// Takes its time to be dropped, and then closes the channel.
+struct Slow(Option<leno::Sender<u8>>);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(5));
+        self.0 = None;
+    }
+}
+
+/// The end of one `block_on`, its future's drop included, is what another one waits for.
+#[test]
+fn the_end_of_a_block_on_wakes_others() {
+    in_time(|| {
+        let runtime = runtime(2);
+        for _ in 0..50 {
+            let (tx, rx) = rendezvous::<u8>();
+            // Both are in their first poll at one time.
+            let both = Barrier::new(2);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let slow = Slow(Some(tx));
+                    // The closure, and what it has, goes with the future.
+                    let both = &both;
+                    runtime.block_on(poll_fn(move |_| {
+                        let _kept = &slow;
+                        both.wait();
+                        Poll::Ready(())
+                    }));
+                });
+                let received = runtime.block_on(async {
+                    both.wait();
+                    rx.recv().await
+                });
+                assert!(received.is_err());
+            });
+        }
+    });
+}
+
+/// Of two that wait for ever the older one is told; its end is what the other one has waited for.
+#[test]
+fn of_several_block_ons_one_is_told() {
+    in_time(|| {
+        let runtime = runtime(2);
+        let (kept, rx) = rendezvous::<u8>();
+        let both = Barrier::new(2);
+        thread::scope(|scope| {
+            let older = scope.spawn(|| {
+                report(|| {
+                    runtime.block_on(async {
+                        let _kept = kept;
+                        both.wait();
+                        both.wait();
+                        fiber::park().await;
+                    })
+                })
+            });
+            both.wait();
+            let younger = runtime.block_on(async {
+                both.wait();
+                rx.recv().await
+            });
+            assert!(younger.is_err(), "its sender is gone");
+            let text = older.join().unwrap();
+            assert!(text.contains("park") && text.contains("recv channel@"), "{text}");
+        });
+    });
+}
+
+/// Nobody waits for those fibers: they may stand still.
+#[test]
+fn without_a_block_on_nobody_is_told() {
+    in_time(|| {
+        let runtime = runtime(2);
+        let (tx, rx) = bounded::<u8>(1);
+        let fiber = runtime.spawn(async move { rx.recv().await });
+        let waits = || runtime.dump().fibers().iter().any(|fiber| !fiber.waits().is_empty());
+        until(waits);
+        let end = Instant::now() + Duration::from_millis(20);
+        while Instant::now() < end {
+            thread::yield_now();
+        }
+        assert_eq!(runtime.block_on(async { 1 }), 1);
+        runtime.block_on(tx.send(9)).unwrap();
+        assert_eq!(runtime.block_on(fiber).unwrap(), Ok(9));
+    });
+}
