@@ -5,6 +5,9 @@
 //! to no time of a processor while somebody walks through a list of a million, or lost its core while it held the lock, and
 //! comes at most about twice as late as it had to.
 //!
+//! Who holds the lock for long, and takes it again and again, would starve those who nap. So they say that they do, and
+//! such a holder lets them go first ([`Lock::give_way`]).
+//!
 //! ORDERING: `lock` acquires what the last `drop` of a [`Held`] has released.
 //!
 //! Progress: blocking, without an order among those who wait. Nothing that may block or call foreign code is done under it.
@@ -16,6 +19,8 @@ use crate::prim::{AtomicBool, MODEL, Ordering, UnsafeCell, spin_loop, thread};
 /// A value, and who may touch it.
 pub(crate) struct Lock<T> {
     held: AtomicBool,
+    /// Somebody naps, or did so until it got the lock.
+    napping: AtomicBool,
     value: UnsafeCell<T>,
 }
 
@@ -34,7 +39,7 @@ const RELEASE: Ordering =
 
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
-        Lock { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        Lock { held: AtomicBool::new(false), napping: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
     #[inline]
@@ -62,13 +67,27 @@ impl<T> Lock<T> {
             } else if round < PAUSES + YIELDS {
                 thread::yield_now();
             } else {
+                // ORDERING: Relaxed, also below: a hint.
+                self.napping.store(true, Ordering::Relaxed);
                 thread::sleep(nap);
                 nap = (nap * 2).min(NAP_MAX);
             }
             // ORDERING: Relaxed: only whether it is worth while to try.
             if (MODEL || !self.held.load(Ordering::Relaxed)) && self.try_lock() {
+                if round >= PAUSES + YIELDS {
+                    self.napping.store(false, Ordering::Relaxed);
+                }
                 return;
             }
+        }
+    }
+
+    /// To be called by those who hold it for long, before they take it: lets one of those who nap go first, if there is one.
+    pub(crate) fn give_way(&self) {
+        let mut naps = 0;
+        while self.napping.load(Ordering::Relaxed) && naps < 2 {
+            thread::sleep(NAP_MAX);
+            naps += 1;
         }
     }
 }
@@ -96,10 +115,42 @@ impl<T> Drop for Held<'_, T> {
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
     use super::*;
+    use crate::prim::Arc;
+
+    #[test]
+    fn who_takes_it_again_and_again_gives_way() {
+        let lock = Arc::new(Lock::new(false));
+        let other = Arc::clone(&lock);
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&begun);
+        let mut waiter = None;
+        // Without giving way it would have to come in the few nanoseconds between two rounds.
+        for _ in 0..2_000 {
+            lock.give_way();
+            let mut held = lock.lock();
+            if held.with(|over| *over) {
+                break;
+            }
+            waiter.get_or_insert_with(|| {
+                let (other, begins) = (Arc::clone(&other), Arc::clone(&begins));
+                let take = move || {
+                    begins.store(true, Ordering::Relaxed);
+                    other.lock().with(|over| *over = true);
+                };
+                thread::Builder::new().spawn(take).unwrap()
+            });
+            while !begun.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(lock.lock().with(|over| *over), "the waiter was starved");
+        waiter.unwrap().join().unwrap();
+    }
 
     #[test]
     fn waiters_get_in_one_at_a_time_also_after_a_long_wait() {
-        let lock = crate::prim::Arc::new(Lock::new(0));
+        let lock = Arc::new(Lock::new(0));
         let first = lock.lock();
         let threads: Vec<_> = (0..4)
             .map(|_| {

@@ -417,6 +417,7 @@ impl Roster {
 
     /// Takes all locks: the tree stands still.
     fn freeze(&self) -> Frozen<'_> {
+        self.shards.iter().for_each(|shard| shard.give_way());
         Frozen(self.shards.iter().map(|shard| shard.lock()).collect())
     }
 
