@@ -4,7 +4,7 @@ mod fiber_support;
 
 use fiber_support::{Drops, OnDrop, SeqCst, in_time};
 use leno::fiber::{self, Cord, Runtime, blocking_scope};
-use std::future::pending;
+use std::future::{Future, pending};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
@@ -148,20 +148,17 @@ fn a_waker_that_panics_ends_nothing() {
         }
     }
     in_time(|| {
-        let token = Mutex::new(None);
+        let mut waiting = None;
         let failed: Result<(), _> = blocking_scope(|s| {
-            *token.lock().unwrap() = Some(s.token());
+            let token = s.token();
             let waker = std::task::Waker::from(std::sync::Arc::new(Panics));
-            let kept: &'static leno::fiber::CancelToken = Box::leak(Box::new(s.token()));
-            let mut waits = Box::pin(kept.cancelled());
-            let polled =
-                std::future::Future::poll(waits.as_mut(), &mut std::task::Context::from_waker(&waker));
-            assert!(polled.is_pending());
-            std::mem::forget(waits);
+            let mut waits = Box::pin(async move { token.cancelled().await });
+            assert!(waits.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+            waiting = Some(waits);
             panic!("in the body")
         });
         assert!(failed.unwrap_err().is_panic());
-        assert!(token.lock().unwrap().as_ref().unwrap().is_cancelled());
+        futures_lite::future::block_on(waiting.unwrap());
     });
 }
 

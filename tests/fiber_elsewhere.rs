@@ -146,19 +146,17 @@ fn a_thread_that_cannot_be_started_leaves_no_job_behind() {
 fn under_a_shield_it_completes() {
     // F4: nobody's child, also on the runtime that the caller runs on.
     in_time(|| {
-        let runtime: &'static Runtime = Box::leak(Box::new(Runtime::builder().workers(2).build().unwrap()));
+        let runtime = Runtime::builder().workers(2).build().unwrap();
         let (begun, go) = (Latch::default(), Latch::default());
         let (tx, rx) = leno::bounded(1);
         let (begins, gone) = (begun.clone(), go.clone());
-        let fiber = runtime.spawn(shield(async move {
-            let sent = on(runtime, async move {
-                begins.open();
-                gone.wait();
-                fiber::yield_now().await;
-                5
-            });
-            tx.send(sent.await).await.unwrap();
-        }));
+        let sent = on(&runtime, async move {
+            begins.open();
+            gone.wait();
+            fiber::yield_now().await;
+            5
+        });
+        let fiber = runtime.spawn(shield(async move { tx.send(sent.await).await.unwrap() }));
         begun.wait();
         fiber.cancel();
         go.open();

@@ -563,11 +563,12 @@ fn wakers_that_panic_are_no_failure_of_the_scope() {
     // C29
     in_time(|| {
         let waker = Waker::from(Arc::new(Counts(AtomicUsize::new(0), true)));
+        let mut waiting = Vec::new();
         let given = leno::block_on(try_scope(async |s: &TryScope<u8>| {
-            let token: &'static leno::fiber::CancelToken = Box::leak(Box::new(s.token()));
-            let mut waits = Box::pin(token.cancelled());
+            let token = s.token();
+            let mut waits = Box::pin(async move { token.cancelled().await });
             assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-            std::mem::forget(waits);
+            waiting.push(waits);
             drop(s.spawn(async { Err::<(), _>(7) }));
             pending::<Result<(), u8>>().await
         }));
