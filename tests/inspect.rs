@@ -489,8 +489,8 @@ fn a_lock_is_held_until_it_is_unlocked_wherever_that_is() {
         let (give, taken) = rendezvous();
         let taker = runtime.spawn(async move {
             let mapped = {
-                let m: &'static Mutex<(i32, i32)> = Box::leak(Box::new(Mutex::new((3, 4))));
-                leno::sync::MutexGuard::map(m.lock().await, |pair| &mut pair.0)
+                static PAIR: Mutex<(i32, i32)> = Mutex::new((3, 4));
+                leno::sync::MutexGuard::map(PAIR.lock().await, |pair| &mut pair.0)
             };
             give.send(mutex.lock_arc().await).await.unwrap();
             let by_select = select! { guard = fair.lock() => guard };
