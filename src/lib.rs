@@ -34,7 +34,7 @@
 //! # Three ways to call
 //!
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
-//! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. All futures of leno are
+//! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. Futures of operations are
 //! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive.
 
 //! # Models of your own code
