@@ -2,14 +2,13 @@
 
 mod fiber_support;
 
-use fiber_support::{Drops, OnDrop, Stash, in_time};
+use fiber_support::{Count, Drops, OnDrop, SECOND, SeqCst, Stash, cord, in_time};
 use futures_core::stream::FusedStream;
 use futures_lite::{Stream, StreamExt};
 use leno::fiber::{
     self, Cord, Either, FutureExt, Runtime, join_all, map_concurrent, map_unordered, race, spawn_local,
     try_join_all, try_map_concurrent,
 };
-use leno::time::Clock;
 use leno::{Receiver, Sender, bounded, yield_now};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -19,25 +18,8 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-use fiber_support::SeqCst;
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn cord() -> Cord {
-    Cord::with_clock(Clock::virtual_time())
-}
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, SeqCst);
-    }
-}
 
 fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))

@@ -2,7 +2,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Drops, Latch, until};
+use fiber_support::{Count, Drops, Latch, until};
 use leno::fiber::{Cord, Elapsed, JoinHandle, Prepared, Runtime, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
@@ -10,18 +10,9 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
 
 #[test]
 fn the_output_is_dropped_once_whenever_the_handle_goes() {

@@ -2,39 +2,20 @@
 
 mod fiber_support;
 
-use fiber_support::in_time;
+use fiber_support::{Count, SECOND, SeqCst, cord, in_time};
 use futures_lite::StreamExt;
 use leno::fiber::{
     self, Cord, Interval, Missed, Runtime, interval, interval_at, interval_with, now, sleep, sleep_until,
 };
-use leno::time::Clock;
 use std::future::{Future, poll_fn};
 use std::panic::catch_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-use fiber_support::SeqCst;
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn cord() -> Cord {
-    Cord::with_clock(Clock::virtual_time())
-}
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, SeqCst);
-    }
 }
 
 /// The next `n` ticks: when each was due, and when it was taken, in milliseconds since `start`.

@@ -2,7 +2,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Defer, Drops, in_time};
+use fiber_support::{Count, Defer, Drops, SECOND, cord, in_time};
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
@@ -10,24 +10,9 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn cord() -> Cord {
-    Cord::with_clock(Clock::virtual_time())
-}
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
 
 #[test]
 fn sleeps_take_exactly_their_time_and_no_real_time() {

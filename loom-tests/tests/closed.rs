@@ -3,21 +3,15 @@
 //!
 //! Planted bugs: see the constants in `src/fiber/crew/closed.rs`.
 
+mod explore;
+
+use explore::long_model;
 use leno::model::crew::Crew;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
 fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2));
-    builder.max_branches = 20_000;
-    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
+    long_model(0, scenario);
 }
 
 /// The gate of the `block_on`, and which fibers have run.
@@ -75,13 +69,11 @@ fn told_after(
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// The worker may be asleep before the `block_on` begins, or on its way. `closed_calm_is_silent`, `closed_ignores_busy`,
-/// `closed_counts_mains_late`.
-#[test]
-fn told_once_its_fiber_has_run() {
-    model(|| {
+/// One fiber, of the `block_on`.
+fn told_after_one(workers: usize) {
+    model(move || {
         told_after(
-            1,
+            workers,
             &[1],
             |_, _, _| {},
             |crew| {
@@ -91,19 +83,17 @@ fn told_once_its_fiber_has_run() {
     });
 }
 
+/// The worker may be asleep before the `block_on` begins, or on its way. `closed_calm_is_silent`, `closed_ignores_busy`,
+/// `closed_counts_mains_late`.
+#[test]
+fn told_once_its_fiber_has_run() {
+    told_after_one(1);
+}
+
 /// One of two workers sleeps while the other one is in a poll. `closed_counts_no_workers`.
 #[test]
 fn told_once_all_workers_sleep() {
-    model(|| {
-        told_after(
-            2,
-            &[1],
-            |_, _, _| {},
-            |crew| {
-                crew.inject(1);
-            },
-        );
-    });
+    told_after_one(2);
 }
 
 /// A call of `unblock`, from the `block_on`: its thread wakes a fiber, and ends.

@@ -3,6 +3,9 @@
 //!
 //! Planted bugs: see the constants in `src/fiber/crew`, `src/fiber/ring.rs` and `src/time/timers`.
 
+mod explore;
+
+use explore::long_model;
 use leno::model::crew::{Crew, Ring};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
@@ -10,21 +13,7 @@ use loom::thread;
 use std::task::{Wake, Waker};
 
 fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    model_with(0, scenario);
-}
-
-/// With so many preemptions fewer than the others: a large one.
-fn model_with(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).saturating_sub(fewer));
-    builder.max_branches = 20_000;
-    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
+    long_model(0, scenario);
 }
 
 /// Which numbers have run: each once.
@@ -115,7 +104,7 @@ fn two_injected_reach_two_workers() {
 
 /// The first one makes the second one ready on its worker, and waits for it, in a way that leno does not see (`push`) or
 /// does: the watcher has to find it, or is needed no more. Each worker runs one.
-fn long_poll(push: fn(&Crew, usize)) {
+fn long_poll(push: fn(&Arc<Crew>, usize)) {
     model(move || {
         let ran = with_workers(
             2,
@@ -180,7 +169,7 @@ fn timer_from_outside_against_park() {
 /// The same with two workers, one of which may sleep as the watcher.
 #[test]
 fn timer_from_outside_against_two_that_park() {
-    model_with(1, || {
+    long_model(1, || {
         let ran = with_workers(
             2,
             |crew, i, ran| work(crew, i, ran, |_| {}),
@@ -198,21 +187,7 @@ fn timer_from_outside_against_two_that_park() {
 /// `timers_of_others_are_theirs`.
 #[test]
 fn timer_of_a_stuck_worker() {
-    model(|| {
-        let ran = with_workers(
-            2,
-            |crew, i, ran| {
-                if crew.next(i) == Some(1) {
-                    crew.set_timer(Some(i), injects(crew, 2));
-                    ran.wait_for(2);
-                } else {
-                    ran.add(2);
-                }
-            },
-            |crew, _| assert!(crew.inject(1)),
-        );
-        assert_eq!(ran, [2]);
-    });
+    long_poll(|crew, i| crew.set_timer(Some(i), injects(crew, 2)));
 }
 
 /// A deadline wakes the watcher, who finds a fiber as well, whose poll waits for what the timer makes ready; or the fiber
@@ -239,7 +214,7 @@ fn timer_and_a_fiber_that_waits_for_it() {
 /// the one who had it has found something. `crew_hands_no_watch_on`.
 #[test]
 fn watch_is_handed_on() {
-    model_with(1, || {
+    long_model(1, || {
         let ran = with_workers(
             3,
             |crew, i, ran| {
@@ -264,7 +239,7 @@ fn watch_is_handed_on() {
 /// long poll needs one. `crew_keeps_the_watchs_name`.
 #[test]
 fn watch_ends_with_what_was_watched() {
-    model_with(1, || {
+    long_model(1, || {
         let life = |crew: &Arc<Crew>, i, ran: &Ran| {
             work(crew, i, ran, |number| {
                 if number % 2 == 1 {
@@ -319,7 +294,7 @@ fn close_against_inject_and_park() {
 /// A ring overflows while another worker searches.
 #[test]
 fn overflow_against_a_searcher() {
-    model_with(1, || {
+    long_model(1, || {
         let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
         let other = {
             let (crew, ran) = (crew.clone(), ran.clone());

@@ -3,25 +3,14 @@
 //! A thread that drives the executor lists in one shard, others list in another one. Planted bugs: see the constants in
 //! `src/task/roster.rs` and `src/task/lock.rs`.
 
+mod explore;
+
+use explore::long_model;
 use leno::model::task::{Executor, Node, Worker};
 use loom::thread;
 
 fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    model_with(0, scenario);
-}
-
-/// With so many preemptions fewer than the others: a large one.
-fn model_with(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).saturating_sub(fewer));
-    builder.max_branches = 20_000;
-    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
+    long_model(0, scenario);
 }
 
 /// A listed fiber. In the shard of its parent's children; these, and roots, are in that of the calling thread.
@@ -110,7 +99,7 @@ fn cancel_reaches_all_or_none() {
 /// lists are in order. `roster_cancel_keeps_nobody`.
 #[test]
 fn cancel_against_two_ends() {
-    model_with(1, || {
+    long_model(1, || {
         let executor = Executor::new();
         let top = listed(&executor, None);
         let middle = working(&executor, || listed(&executor, Some(&top)));
@@ -143,7 +132,7 @@ fn parent_and_child_end() {
 /// A parent and both its children end at once.
 #[test]
 fn a_family_ends() {
-    model_with(1, || {
+    long_model(1, || {
         let executor = Executor::new();
         let top = listed(&executor, None);
         let (first, second) =
@@ -190,7 +179,7 @@ fn snapshot_against_ends() {
 /// A walk while a child is listed, and while another thread walks: in the end it is there.
 #[test]
 fn two_walks_against_admit() {
-    model_with(1, || {
+    long_model(1, || {
         let executor = Executor::new();
         let top = working(&executor, || listed(&executor, None));
         let reference = top.reference();

@@ -3,6 +3,9 @@
 //! Each is a plain function that runs under loom's scheduler. For each there is a planted bug (see the constants
 //! in `src/task/state.rs`), switched on by `RUSTFLAGS='--cfg leno_bug="…"'`, that it must catch.
 
+mod explore;
+
+use explore::model;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
@@ -59,20 +62,6 @@ impl Wake for Flag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Release);
     }
-}
-
-fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    if builder.preemption_bound.is_none() {
-        builder.preemption_bound = Some(2);
-    }
-    let runs = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
 }
 
 /// F1: what is written before a wake is seen by a poll after it, even if that wake changes nothing because the

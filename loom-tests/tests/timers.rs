@@ -2,24 +2,15 @@
 //!
 //! Planted bugs: see the constants in `src/time/timers`.
 
+mod explore;
+
+use explore::model;
 use leno::model::crew::Timers;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc as StdArc;
 use std::task::{Wake, Waker};
-
-fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    let runs = StdArc::new(std::sync::atomic::AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(std::sync::atomic::Ordering::Relaxed));
-}
 
 /// How often it was woken.
 struct Woken(AtomicUsize);

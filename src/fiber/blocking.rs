@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 use crate::fiber::runtime::check_name;
 use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
 use crate::task::error::{Payload, discard, shielded};
-use crate::task::home::Busy;
+use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
 use crate::task::{self, context};
@@ -136,7 +136,7 @@ struct Slot<R>(Mutex<Shared<R>>);
 struct Shared<R> {
     state: State<R>,
     /// Who counts the job, from the first poll to the job's end.
-    busy: Option<Busy>,
+    busy: Option<Busy<HomeRef>>,
 }
 
 impl<R> Shared<R> {

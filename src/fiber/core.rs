@@ -1,7 +1,6 @@
 //! What a runtime and a cord have in common: a crew of workers, timers, a clock, a panic hook. It is their seam.
 
 use std::any::Any;
-use std::io::Write;
 use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -272,9 +271,7 @@ impl Seam for Core {
             Some(hook) => hook(&fiber, payload),
             None => {
                 let message = message(payload).unwrap_or("(no message)");
-                // Whoever closed stderr does not want to know.
-                let _ =
-                    writeln!(std::io::stderr(), "leno: {fiber} panicked, and nobody joined it: {message}");
+                warn::say(&format!("{fiber} panicked, and nobody joined it: {message}"));
             }
         }
     }

@@ -50,7 +50,7 @@ pub struct On<F: Future> {
 enum Stage<F: Future> {
     New(HomeRef, F),
     /// With the executor that waits.
-    Runs(JoinHandle<F::Output>, Option<Busy>),
+    Runs(JoinHandle<F::Output>, Option<Busy<HomeRef>>),
     /// In a poll only.
     Starts,
 }

@@ -17,7 +17,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
 use crate::prim::{OnceLock, thread};
-use crate::task::home::{Busy, Home, HomeRef};
+use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, run};
 use crate::time::Clock;
 
@@ -86,7 +86,7 @@ impl Runtime {
         F::Output: Send + 'static,
     {
         // From outside, maybe.
-        let _busy = Busy::new(self.home.clone());
+        let _busy = Busy::new(&*self.home);
         Builder::new().spawn_on(&self.home, Location::caller(), future)
     }
 
@@ -264,19 +264,11 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     loop {
         drop(busy.take());
         let task = main.wait();
-        busy = Some(Calm(home));
+        // The wake-up has counted it.
+        busy = Some(Busy::counted(&**home));
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
             return output;
         }
-    }
-}
-
-/// Ends a `busy`, as it comes with each wake-up of a main fiber.
-struct Calm<'a>(&'a Home);
-
-impl Drop for Calm<'_> {
-    fn drop(&mut self) {
-        self.0.seam.calm();
     }
 }
 

@@ -94,7 +94,7 @@ where
 {
     let at = Location::caller();
     context::with_home(default_home, |home| {
-        let _busy = Busy::new(home.clone());
+        let _busy = Busy::new(&**home);
         let plan = Plan { home, at, builder: Builder::new() };
         // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
         unsafe {

@@ -56,16 +56,21 @@ impl Home {
 }
 
 /// Something outside an executor that may make its fibers ready; see [`Seam::busy`].
-pub(crate) struct Busy(HomeRef);
+pub(crate) struct Busy<H: Deref<Target = Home>>(H);
 
-impl Busy {
-    pub(crate) fn new(home: HomeRef) -> Busy {
+impl<H: Deref<Target = Home>> Busy<H> {
+    pub(crate) fn new(home: H) -> Self {
         home.seam.busy();
+        Busy(home)
+    }
+
+    /// For one that has been counted already.
+    pub(crate) fn counted(home: H) -> Self {
         Busy(home)
     }
 }
 
-impl Drop for Busy {
+impl<H: Deref<Target = Home>> Drop for Busy<H> {
     fn drop(&mut self) {
         self.0.seam.calm();
     }

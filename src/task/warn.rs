@@ -15,10 +15,11 @@ struct Warnings {
 static WARNINGS: OnceLock<Mutex<Warnings>> = OnceLock::new();
 
 fn warnings() -> &'static Mutex<Warnings> {
-    WARNINGS.get_or_init(|| Mutex::new(Warnings { hook: print, seen: HashSet::new() }))
+    WARNINGS.get_or_init(|| Mutex::new(Warnings { hook: say, seen: HashSet::new() }))
 }
 
-fn print(message: &str) {
+/// Tells stderr.
+pub(crate) fn say(message: &str) {
     // Whoever closed stderr does not want to know.
     let _ = writeln!(std::io::stderr(), "leno: {message}");
 }

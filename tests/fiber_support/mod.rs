@@ -1,13 +1,32 @@
 //! What several of the fiber tests need.
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
+use leno::fiber::Cord;
+use leno::time::Clock;
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::{Poll, Waker};
+use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
 pub(crate) use std::sync::atomic::Ordering::SeqCst;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// A cord on which time goes by as soon as there is nothing else to do.
+pub(crate) fn cord() -> Cord {
+    Cord::with_clock(Clock::virtual_time())
+}
+
+/// A waker that counts.
+#[derive(Default)]
+pub(crate) struct Count(pub(crate) AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
 
 /// How often its copies were dropped.
 #[derive(Clone, Default)]

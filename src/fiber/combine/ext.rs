@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,17 +11,13 @@ use std::time::{Duration, Instant};
 use crate::fiber::fiber_ref::try_current;
 use crate::prim::{Mutex, OnceLock};
 use crate::task::error::{message, shielded};
+use crate::task::warn;
 use crate::time::now;
 
 static HOOK: OnceLock<Mutex<fn(&str)>> = OnceLock::new();
 
 fn hook() -> &'static Mutex<fn(&str)> {
-    HOOK.get_or_init(|| Mutex::new(print))
-}
-
-fn print(line: &str) {
-    // Whoever closed stderr does not want to know.
-    let _ = writeln!(std::io::stderr(), "leno: {line}");
+    HOOK.get_or_init(|| Mutex::new(warn::say))
 }
 
 /// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use super::members::Members;
 use super::outputs::Outputs;
@@ -99,11 +99,7 @@ impl<F: Future> Future for JoinAll<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.outputs.check("JoinAll");
-        while let Some((index, output)) = ready!(this.members.poll_next(cx)) {
-            this.outputs.put(index, output);
-        }
-        Poll::Ready(this.outputs.give())
+        this.outputs.poll_all("JoinAll", || this.members.poll_next(cx))
     }
 }
 
@@ -133,18 +129,11 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.outputs.check("TryJoinAll");
-        while let Some((index, output)) = ready!(this.members.poll_next(cx)) {
-            match output {
-                Ok(output) => this.outputs.put(index, output),
-                Err(error) => {
-                    this.outputs.give_up();
-                    this.members.clear();
-                    return Poll::Ready(Err(error));
-                }
-            }
+        let polled = this.outputs.try_poll_all("TryJoinAll", || this.members.poll_next(cx));
+        if let Poll::Ready(Err(_)) = polled {
+            this.members.clear();
         }
-        Poll::Ready(Ok(this.outputs.give()))
+        polled
     }
 }
 

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -226,11 +226,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.outputs.check("MapConcurrent");
-        while let Some((index, output)) = ready!(this.window.poll_next(cx)) {
-            this.outputs.put(index, output);
-        }
-        Poll::Ready(this.outputs.give())
+        this.outputs.poll_all("MapConcurrent", || this.window.poll_next(cx))
     }
 }
 
@@ -266,18 +262,11 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.outputs.check("TryMapConcurrent");
-        while let Some((index, output)) = ready!(this.window.poll_next(cx)) {
-            match output {
-                Ok(output) => this.outputs.put(index, output),
-                Err(error) => {
-                    this.outputs.give_up();
-                    this.window.end();
-                    return Poll::Ready(Err(error));
-                }
-            }
+        let polled = this.outputs.try_poll_all("TryMapConcurrent", || this.window.poll_next(cx));
+        if let Poll::Ready(Err(_)) = polled {
+            this.window.end();
         }
-        Poll::Ready(Ok(this.outputs.give()))
+        polled
     }
 }
 

@@ -1,5 +1,7 @@
 //! Outputs that come in any order and are given in that of their futures.
 
+use std::task::{Poll, ready};
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Outputs<T> {
@@ -12,17 +14,52 @@ impl<T> Outputs<T> {
         Outputs { slots: Vec::new(), given: false }
     }
 
-    /// To be called by each poll first; `what` is the future's type.
+    /// Takes what `next` gives, each with its future's index, until there is no more. `what` is the polled type.
     ///
     /// # Panics
     ///
     /// If all was given.
-    #[track_caller]
-    pub(super) fn check(&self, what: &str) {
+    pub(super) fn poll_all(
+        &mut self,
+        what: &str,
+        mut next: impl FnMut() -> Poll<Option<(usize, T)>>,
+    ) -> Poll<Vec<T>> {
+        self.check(what);
+        while let Some((index, output)) = ready!(next()) {
+            self.put(index, output);
+        }
+        Poll::Ready(self.give())
+    }
+
+    /// As [`poll_all`](Self::poll_all), up to the first error; then what was given is dropped.
+    ///
+    /// # Panics
+    ///
+    /// If all was given.
+    pub(super) fn try_poll_all<E>(
+        &mut self,
+        what: &str,
+        mut next: impl FnMut() -> Poll<Option<(usize, Result<T, E>)>>,
+    ) -> Poll<Result<Vec<T>, E>> {
+        self.check(what);
+        while let Some((index, output)) = ready!(next()) {
+            match output {
+                Ok(output) => self.put(index, output),
+                Err(error) => {
+                    self.given = true;
+                    self.slots = Vec::new();
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        Poll::Ready(Ok(self.give()))
+    }
+
+    fn check(&self, what: &str) {
         assert!(!self.given, "a `{what}` was polled after it was ready");
     }
 
-    pub(super) fn put(&mut self, index: usize, output: T) {
+    fn put(&mut self, index: usize, output: T) {
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, || None);
         }
@@ -30,15 +67,9 @@ impl<T> Outputs<T> {
     }
 
     /// All of them; each index below the highest has one.
-    pub(super) fn give(&mut self) -> Vec<T> {
+    fn give(&mut self) -> Vec<T> {
         self.given = true;
         let slots = std::mem::take(&mut self.slots);
         slots.into_iter().map(|slot| slot.expect("every future has given its output")).collect()
-    }
-
-    /// Drops them: there will be no answer.
-    pub(super) fn give_up(&mut self) {
-        self.given = true;
-        self.slots = Vec::new();
     }
 }
