@@ -7,8 +7,8 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always} RUST_BACKTRACE=1
 target=${CARGO_TARGET_DIR:-$PWD/target}
 host=$(rustc -vV | sed -n 's/^host: //p')
 skipped=()
-# The tests that LENO_STRESS scales.
-stress=(--lib --test stress --test fiber_stress --test waiters_memory)
+# The tests that LENO_STRESS scales; and those of large values, which mean less in a debug build.
+stress=(--lib --test large --test stress --test fiber_stress --test waiters_memory)
 
 # step NAME COMMAND…: runs the command for at most $limit seconds; the first failure ends the script.
 limit=2400

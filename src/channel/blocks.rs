@@ -61,6 +61,7 @@
 //! A claim without a look at the slot, and a claim that keeps the block, as in the unbounded queue of crossbeam,
 //! whose receivers wait in a loop where they are told to look again here, and mark slots by a locked instruction.
 
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
@@ -68,7 +69,7 @@ use crossbeam_utils::CachePadded;
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
 use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::wait::REST_SHIFT;
+use crate::wait::{REST_SHIFT, Tray};
 
 /// The bits of a word that are not its position.
 pub(super) const FLAGS: u64 = ONE - 1;
@@ -167,16 +168,22 @@ impl<T> Blocks<T> {
     /// Publishes a value in the slot `tail` of `block`; `word` is what the position came from.
     ///
     /// # Safety
-    /// The caller has claimed the slot.
+    /// The caller has claimed the slot, and gives the value up.
     #[inline]
-    pub(super) unsafe fn put(&self, tail: u64, block: *mut Block<T>, value: T, word: &AtomicU64) {
+    pub(super) unsafe fn put(
+        &self,
+        tail: u64,
+        block: *mut Block<T>,
+        value: &MaybeUninit<T>,
+        word: &AtomicU64,
+    ) {
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
         let index = index_of::<T>(tail);
         // SAFETY: the claimed slot keeps the block.
         let slot = unsafe { (*block).slot(index) };
         // SAFETY: the slot is the caller's, and free.
-        slot.with_mut(|place| unsafe { (*place).write(value) });
+        slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
         if index + 1 == Block::<T>::SLOTS && !cfg!(leno_bug = "last_slot_links_nothing") {
             // SAFETY: as above.
             unsafe { self.fill_block(tail, block) };
@@ -203,12 +210,12 @@ impl<T> Blocks<T> {
     /// # Safety
     /// The caller has claimed the slot, which is published.
     #[inline]
-    pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>) -> T {
+    pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
         let index = index_of::<T>(head);
         // SAFETY: the claimed slot keeps the block.
         let slot = unsafe { (*block).slot(index) };
         // SAFETY: the slot is the caller's, and published.
-        let value = slot.with(|place| unsafe { (*place).assume_init_read() });
+        slot.with(|place| unsafe { tray.fill(place.cast()) });
         // SAFETY: as above.
         unsafe {
             if index + 1 == Block::<T>::SLOTS {
@@ -217,7 +224,6 @@ impl<T> Blocks<T> {
                 Block::mark_read(block, index);
             }
         }
-        value
     }
 }
 

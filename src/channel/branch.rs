@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Primitive, Waiter, abandon_send};
+use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
 
 /// With so many to be sent or received at once each costs little of what the first one costs.
 const SEVERAL: usize = 4;
@@ -77,6 +77,7 @@ impl<T> Watch<T> {
 
 impl<T> Branch for Send<T> {
     type Output = Result<(), SendError<T>>;
+    type Goods = ();
 
     const ONCE: bool = true;
 
@@ -85,13 +86,22 @@ impl<T> Branch for Send<T> {
     }
 
     #[inline(always)]
-    fn quick(&mut self) -> Option<Self::Output> {
-        self.shared().quick_send(&self.value).then_some(Ok(()))
+    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
+        let is_sent = self.shared().quick_send(&self.value);
+        if is_sent {
+            tray.put(());
+        }
+        is_sent
     }
 
-    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
-        unsafe { self.shared.as_ref() }.try_send(&mut self.value, by)
+        let attempt = unsafe { self.shared.as_ref() }.try_send(&mut self.value, by);
+        attempt.map(|sent| {
+            if sent {
+                tray.put(())
+            }
+        })
     }
 
     fn is_unsure(&self) -> bool {
@@ -100,12 +110,12 @@ impl<T> Branch for Send<T> {
 
     fn stow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
-        unsafe { node.put(self.value.assume_init_read()) };
+        unsafe { node.put(Parcel::pack(&self.value)) };
     }
 
     fn unstow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and holds what `stow` put.
-        self.value.write(unsafe { node.take() });
+        unsafe { node.take() }.unpack(&mut self.value);
     }
 
     fn comes_soon(&self) -> bool {
@@ -133,15 +143,18 @@ impl<T> Branch for Send<T> {
         self.shared().touch(End::Sender, node)
     }
 
-    unsafe fn finish(&mut self, _node: NodeRef) -> Self::Output {
-        Ok(())
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+        tray.put(());
+    }
+
+    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+        // SAFETY: it was not sent, and is over.
+        tray.take().ok_or_else(|| SendError(unsafe { self.take() }))
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
         abandon_send(node)
     }
-
-    fn restore(&mut self, _sent: Self::Output) {}
 
     fn discard(&mut self) {
         // SAFETY: the operation did not happen, and is over.
@@ -151,18 +164,19 @@ impl<T> Branch for Send<T> {
 
 impl<T> Branch for Recv<T> {
     type Output = Result<T, RecvError>;
+    type Goods = T;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("recv", self.shared().thing())
     }
 
     #[inline(always)]
-    fn quick(&mut self) -> Option<Self::Output> {
-        self.shared().quick_recv().map(Ok)
+    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
+        self.shared().quick_recv(tray)
     }
 
-    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
-        self.shared().try_recv(by)
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+        self.shared().try_recv(tray, by)
     }
 
     fn is_unsure(&self) -> bool {
@@ -193,30 +207,33 @@ impl<T> Branch for Recv<T> {
         self.shared().touch(End::Receiver, node)
     }
 
-    unsafe fn finish(&mut self, node: NodeRef) -> Self::Output {
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
         // SAFETY: DONE: a peer has put a value there.
-        Ok(unsafe { node.take() })
+        unsafe { node.take() }.serve(tray);
+    }
+
+    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+        tray.take().ok_or(RecvError)
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
         self.shared().abandon_recv(node)
     }
 
-    fn restore(&mut self, received: Self::Output) {
-        if let Ok(value) = received {
-            self.shared().restore(value);
-        }
+    fn restore(&mut self, tray: &mut Tray<T>) {
+        self.shared().restore(tray);
     }
 }
 
 impl<T> Branch for Watch<T> {
     type Output = ();
+    type Goods = ();
 
     fn wish(&self) -> (&'static str, Thing) {
         ("closed", self.shared().thing())
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
         if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
     }
 
@@ -232,13 +249,13 @@ impl<T> Branch for Watch<T> {
         self.shared().watchers.touch(node)
     }
 
-    unsafe fn finish(&mut self, _node: NodeRef) {
+    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
         unreachable!("who watches is told to look");
     }
+
+    fn output(&mut self, _tray: &mut Tray<()>) {}
 
     fn abandon(&mut self, node: Waiter) -> bool {
         abandon_send(node)
     }
-
-    fn restore(&mut self, (): ()) {}
 }

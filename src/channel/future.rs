@@ -14,7 +14,7 @@ use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, 
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread::deadline_after;
-use crate::wait::{Cancelled, Operation};
+use crate::wait::{Cancelled, Operation, Tray};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
@@ -70,18 +70,15 @@ impl<'a, T> SendFuture<'a, T> {
     }
 
     fn cancel(&mut self) -> Option<T> {
-        match self.operation.cancel(true) {
+        match self.operation.cancel(Some(&mut Tray::new())) {
             Cancelled::Undone if self.operation.is_fresh() => Some(self.take()),
             _ => None,
         }
     }
 
     /// The value of a send that did not happen.
-    pub(super) fn into_value(mut self) -> T {
-        self.take()
-    }
-
-    fn take(&mut self) -> T {
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> T {
         debug_assert!(self.operation.is_fresh(), "a send that did not happen has its value");
         self.operation.end();
         // SAFETY: it was fresh, and is over now.
@@ -99,10 +96,12 @@ impl<'a, T> SendFuture<'a, T> {
     #[track_caller]
     pub fn wait(mut self) -> Result<(), SendError<T>> {
         may_block("send");
-        match self.operation.quick_if_fresh() {
-            Some(sent) => sent,
-            None => self.block_on(None).map_err(|error| SendError(error.into_inner())),
+        if let Some(output) = self.operation.quick_output() {
+            return output;
         }
+        let mut tray = Tray::new();
+        self.operation.block_on_to(&mut tray, None);
+        self.operation.output(&mut tray)
     }
 
     /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
@@ -114,7 +113,7 @@ impl<'a, T> SendFuture<'a, T> {
     /// # Panics
     /// As [`wait`](Self::wait).
     #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> Result<(), SendTimeoutError<T>> {
+    pub fn wait_timeout(mut self, d: Duration) -> Result<(), SendTimeoutError<T>> {
         may_block("send");
         self.block_on(deadline_after(d))
     }
@@ -127,15 +126,16 @@ impl<'a, T> SendFuture<'a, T> {
     /// # Panics
     /// As [`wait`](Self::wait).
     #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> Result<(), SendTimeoutError<T>> {
+    pub fn wait_deadline(mut self, t: Instant) -> Result<(), SendTimeoutError<T>> {
         may_block("send");
         self.block_on(Some(t))
     }
 
-    fn block_on(mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        match self.operation.block_on(deadline) {
-            Some(sent) => sent.map_err(SendTimeoutError::from),
-            None => Err(SendTimeoutError::Timeout(self.into_value())),
+    fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
+        let mut tray = Tray::new();
+        match self.operation.block_on_to(&mut tray, deadline) {
+            false => Err(SendTimeoutError::Timeout(self.take())),
+            true => tray.take().ok_or_else(|| SendTimeoutError::Closed(self.take())),
         }
     }
 }
@@ -160,10 +160,12 @@ impl<'a, T> RecvFuture<'a, T> {
     #[track_caller]
     pub fn wait(mut self) -> Result<T, RecvError> {
         may_block("recv");
-        match self.operation.quick_if_fresh() {
-            Some(received) => received,
-            None => self.operation.block_on(None).expect("without a deadline it waits until it is done"),
+        if let Some(output) = self.operation.quick_output() {
+            return output;
         }
+        let mut tray = Tray::new();
+        self.operation.block_on_to(&mut tray, None);
+        self.operation.output(&mut tray)
     }
 
     /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
@@ -194,9 +196,10 @@ impl<'a, T> RecvFuture<'a, T> {
     }
 
     fn block_on(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        match self.operation.block_on(deadline) {
-            Some(received) => received.map_err(RecvTimeoutError::from),
-            None => Err(RecvTimeoutError::Timeout),
+        let mut tray = Tray::new();
+        match self.operation.block_on_to(&mut tray, deadline) {
+            false => Err(RecvTimeoutError::Timeout),
+            true => tray.take().ok_or(RecvTimeoutError::Closed),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::shared::{End, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::wait::Tray;
 
 /// The sending side of a channel; clones of it send into the same channel.
 ///
@@ -64,10 +65,10 @@ impl<T> Sender<T> {
     /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        let mut sending = self.send(value);
-        match sending.operation().try_now() {
-            Some(sent) => sent.map_err(TrySendError::from),
-            None => Err(TrySendError::Full(sending.into_value())),
+        let (mut sending, mut tray) = (self.send(value), Tray::new());
+        match sending.operation().try_now(&mut tray) {
+            false => Err(TrySendError::Full(sending.take())),
+            true => tray.take().ok_or_else(|| TrySendError::Closed(sending.take())),
         }
     }
 
@@ -134,9 +135,10 @@ impl<T> Receiver<T> {
     /// There is none now, or the channel is closed and empty.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        match self.recv().operation().try_now() {
-            Some(received) => received.map_err(TryRecvError::from),
-            None => Err(TryRecvError::Empty),
+        let (mut receiving, mut tray) = (self.recv(), Tray::new());
+        match receiving.operation().try_now(&mut tray) {
+            false => Err(TryRecvError::Empty),
+            true => tray.take().ok_or(TryRecvError::Closed),
         }
     }
 

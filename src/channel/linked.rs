@@ -34,22 +34,15 @@ use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
 use super::room::{Room, Taken};
-use super::shared::{CLOSED, End, RETURNED, Shared, Step};
-use super::{RecvError, SendError};
+use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
+use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Tray, Word};
 
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
     pub(super) room: Option<Room>,
     /// How often somebody has begun to wait where nobody did.
     stays: AtomicU64,
-}
-
-/// What became of a value.
-enum Put {
-    InItsPlace,
-    HandedOver,
 }
 
 /// Bits of the version that count within one wait.
@@ -105,25 +98,26 @@ impl<T> Shared<T> {
             return false;
         }
         // SAFETY: claimed; the caller gives the value up.
-        unsafe { linked.blocks.put(word.0, block, value.assume_init_read(), self.line.word()) };
+        unsafe { linked.blocks.put(word.0, block, value, self.line.word()) };
         true
     }
 
     /// As `quick_recv`, of an unbounded channel.
     #[inline]
-    pub(super) fn quick_take(&self) -> Option<T> {
-        let linked = self.linked()?;
+    pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
+        let Some(linked) = self.linked() else { return false };
         // The word itself, not a guess: the exchange is that of the head.
         if self.line.load().has(RETURNED) {
-            return None;
+            return false;
         }
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        let block = linked.blocks.value(head)?;
+        let Some(block) = linked.blocks.value(head) else { return false };
         if !linked.move_head(head) {
-            return None;
+            return false;
         }
         // SAFETY: claimed, and published.
-        Some(unsafe { linked.blocks.take(head, block) })
+        unsafe { linked.blocks.take(head, block, tray) };
+        true
     }
 
     pub(super) fn send_linked(
@@ -132,10 +126,8 @@ impl<T> Shared<T> {
         word: Word,
         value: &mut MaybeUninit<T>,
         by: &mut By<'_>,
-    ) -> Step<Result<(), SendError<T>>> {
-        let Some(room) = &linked.room else {
-            return self.put(linked, word, value, by).map(|sent| sent.map(drop));
-        };
+    ) -> Step<Sent> {
+        let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
         // (Senders that wait while a receiver does wait for a place that is being given to them.)
         if word.serves(0) && !word.has(CLOSED) && room.line().load().is_free() {
             return self.hand_over(word, value, by);
@@ -143,37 +135,27 @@ impl<T> Shared<T> {
         match room.take() {
             Taken::Full => return Step::Wait,
             Taken::Lost => return Step::Lost,
-            Taken::Closed => {
-                // SAFETY: a send has a value until it is done.
-                return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
-            }
+            Taken::Closed => return Step::Ready(Sent::Closed),
             Taken::Yes => {}
         }
         loop {
             let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
-            if let Ok(Put::HandedOver) = sent {
+            if sent == Sent::HandedOver {
                 // It needs no place.
                 self.release(linked, by);
             }
-            return Step::Ready(sent.map(drop));
+            return Step::Ready(sent);
         }
     }
 
     /// Puts a value where there is a place for it, or hands it over.
     #[inline]
-    fn put(
-        &self,
-        linked: &Linked<T>,
-        word: Word,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> Step<Result<Put, SendError<T>>> {
+    fn put(&self, linked: &Linked<T>, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
         if word.has(CLOSED) {
-            // SAFETY: a send has a value until it is done.
-            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+            return Step::Ready(Sent::Closed);
         }
         if !word.is_free() {
-            return self.hand_over(word, value, by).map(|sent| sent.map(|()| Put::HandedOver));
+            return self.hand_over(word, value, by);
         }
         let Some(block) = linked.blocks.room(word.0) else {
             linked.blocks.bring_room(word.0, self.line.word());
@@ -183,16 +165,17 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         // SAFETY: claimed; a send has a value until it is done.
-        unsafe { linked.blocks.put(word.0, block, value.assume_init_read(), self.line.word()) };
-        Step::Ready(Ok(Put::InItsPlace))
+        unsafe { linked.blocks.put(word.0, block, value, self.line.word()) };
+        Step::Ready(Sent::Kept)
     }
 
     pub(super) fn recv_linked(
         &self,
         linked: &Linked<T>,
         word: Word,
+        tray: &mut Tray<T>,
         by: &mut By<'_>,
-    ) -> Step<Result<T, RecvError>> {
+    ) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
@@ -200,11 +183,11 @@ impl<T> Shared<T> {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.
-            let value = unsafe { linked.blocks.take(head, block) };
+            unsafe { linked.blocks.take(head, block, tray) };
             if linked.room.is_some() {
                 self.release(linked, by);
             }
-            return Step::Ready(Ok(value));
+            return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.
         if !word.is_free() && !word.has(CLOSED) {
@@ -214,7 +197,7 @@ impl<T> Shared<T> {
         if distance(head, tail) == 0 {
             return match self.line.load() == word {
                 false => Step::Lost,
-                true if word.has(CLOSED) => Step::Ready(Err(RecvError)),
+                true if word.has(CLOSED) => Step::Ready(()),
                 true => Step::Wait,
             };
         }
@@ -250,30 +233,31 @@ impl<T> Shared<T> {
             let popped = room.pop(word, |word| room.bump(word));
             let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
             // SAFETY: a send of this channel.
-            let mut value = MaybeUninit::new(unsafe { claim.take::<T>() });
+            let mut parcel = unsafe { claim.take::<T>() };
             let sent = loop {
                 let mut handing = By::plain();
-                if let Step::Ready(sent) = self.put(linked, self.line.load(), &mut value, &mut handing) {
+                // SAFETY: the parcel has its value until it is sent.
+                let value = unsafe { &mut *parcel.place() };
+                if let Step::Ready(sent) = self.put(linked, self.line.load(), value, &mut handing) {
                     by.adopt(handing);
                     break sent;
                 }
             };
-            match sent {
-                Ok(put) => {
-                    by.wakes(claim.done());
-                    if let Put::HandedOver = put {
-                        continue;
-                    }
+            if sent == Sent::Closed {
+                // Meanwhile: it finds out by itself, with its value.
+                // SAFETY: a send of this channel, which has its value again.
+                unsafe {
+                    claim.put(parcel);
+                    Self::turn_away(claim, by);
                 }
-                Err(SendError(value)) => {
-                    // Closed meanwhile: it finds out by itself, with its value.
-                    // SAFETY: it was just emptied.
-                    unsafe { claim.put(value) };
-                    // SAFETY: a send of this channel, which has its value again.
-                    unsafe { Self::turn_away(claim, by) };
-                }
+                return;
             }
-            return;
+            // SAFETY: the value is gone.
+            unsafe { parcel.forget() };
+            by.wakes(claim.done());
+            if sent == Sent::Kept {
+                return;
+            }
         }
     }
 }

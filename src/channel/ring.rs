@@ -63,11 +63,10 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::shared::{CLOSED, RETURNED, Shared, Step};
-use super::{RecvError, SendError};
+use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
-use crate::wait::{By, Claim, Primitive, REST_SHIFT, SENDERS, Word};
+use crate::wait::{By, Claim, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
 
 const LEN_BITS: u32 = 8;
 /// In terms of the rest.
@@ -119,20 +118,29 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and empty; the value is gone from its place then.
     #[inline(always)]
-    unsafe fn fill(&self, value: *const T) {
+    unsafe fn fill(&self, value: &MaybeUninit<T>) {
         // SAFETY: the caller's promise.
-        self.value.with_mut(|place| unsafe { place.cast::<T>().copy_from_nonoverlapping(value, 1) });
+        self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
+        self.full.store(1, PUBLISH);
+    }
+
+    /// The same, with what is in a parcel.
+    ///
+    /// # Safety
+    /// As for [`Slot::fill`].
+    unsafe fn fill_from(&self, parcel: Parcel<T>) {
+        // SAFETY: the caller's promise.
+        self.value.with_mut(|place| parcel.unpack(unsafe { &mut *place }));
         self.full.store(1, PUBLISH);
     }
 
     /// # Safety
     /// The slot is the caller's, and full.
     #[inline(always)]
-    unsafe fn empty(&self) -> T {
+    unsafe fn empty(&self, tray: &mut Tray<T>) {
         // SAFETY: the caller's promise.
-        let value = self.value.with(|place| unsafe { (*place).assume_init_read() });
+        self.value.with(|place| unsafe { tray.fill(place.cast()) });
         self.full.store(0, PUBLISH);
-        value
     }
 }
 
@@ -177,39 +185,34 @@ impl<T> Shared<T> {
             wait_for(|| !slot.is_full());
         }
         // SAFETY: claimed, and empty; the caller gives the value up.
-        unsafe { slot.fill(value.as_ptr()) };
+        unsafe { slot.fill(value) };
         true
     }
 
     /// Receives if there is a value, and nobody is in the way.
     #[inline(always)]
-    pub(super) fn quick_recv(&self) -> Option<T> {
+    pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         let word = self.guess();
         let len = self.ring_len(word);
         // (No length is within a capacity of 0, whatever the rest of the word says.)
         if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
-            return if self.is_unbounded() { self.quick_take() } else { None };
+            return self.is_unbounded() && self.quick_take(tray);
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
-            return None;
+            return false;
         }
         if !slot.is_full() {
             wait_for(|| slot.is_full());
         }
         // SAFETY: claimed, and full.
-        Some(unsafe { slot.empty() })
+        unsafe { slot.empty(tray) };
+        true
     }
 
-    pub(super) fn send_step(
-        &self,
-        word: Word,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> Step<Result<(), SendError<T>>> {
+    pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
         if word.has(CLOSED) {
-            // SAFETY: a send has a value until it is done.
-            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+            return Step::Ready(Sent::Closed);
         }
         if word.serves(0) {
             return self.hand_over(word, value, by);
@@ -226,32 +229,34 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         // SAFETY: claimed, and empty; the caller gives the value up.
-        unsafe { slot.fill(value.as_ptr()) };
-        Step::Ready(Ok(()))
+        unsafe { slot.fill(value) };
+        Step::Ready(Sent::Kept)
     }
 
-    /// Hands a value to the first receiver.
-    pub(super) fn hand_over<E>(
-        &self,
-        word: Word,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> Step<Result<(), E>> {
+    /// Hands a value to the first receiver. (A large one is packed before: from the exchange on somebody may wait for this.)
+    pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+        // SAFETY: a send has a value until it is done.
+        let boxed = (!Parcel::<T>::FITS).then(|| unsafe { Parcel::pack(value) });
         let popped = self.pop(word, |word| self.bump(word));
-        let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else { return Step::Lost };
-        // SAFETY: a receive of this channel; a send has a value until it is done.
-        unsafe { claim.put(value.assume_init_read()) };
+        let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else {
+            if let Some(boxed) = boxed {
+                boxed.unpack(value);
+            }
+            return Step::Lost;
+        };
+        // SAFETY: a receive of this channel; the value as above.
+        unsafe { claim.put(boxed.unwrap_or_else(|| Parcel::pack(value))) };
         by.wakes(claim.done());
-        Step::Ready(Ok(()))
+        Step::Ready(Sent::HandedOver)
     }
 
-    pub(super) fn recv_step(&self, word: Word, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+    pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
-            return self.recv_from_ring(word, len, by);
+            return self.recv_from_ring(word, len, tray, by);
         }
         if word.has(CLOSED) {
-            return Step::Ready(Err(RecvError));
+            return Step::Ready(());
         }
         if !word.serves(SENDERS) {
             return Step::Wait;
@@ -259,13 +264,13 @@ impl<T> Shared<T> {
         let popped = self.pop(word, |word| self.bump(word));
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: a send of this channel.
-        let value = unsafe { claim.take() };
+        unsafe { claim.take() }.serve(tray);
         by.wakes(claim.done());
-        Step::Ready(Ok(value))
+        Step::Ready(())
     }
 
     #[inline]
-    fn recv_from_ring(&self, word: Word, len: u32, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+    fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
             return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
@@ -275,12 +280,12 @@ impl<T> Shared<T> {
                 return Step::Lost;
             }
             // SAFETY: claimed, and full.
-            return Step::Ready(Ok(unsafe { slot.empty() }));
+            return Step::Ready(unsafe { slot.empty(tray) });
         }
         if word.first_is_branch() {
             let popped = self.pop(word, |word| self.bump(word));
             let claim = popped.and_then(|popped| popped.claim(SENDERS, by));
-            return claim.map_or(Step::Lost, |claim| self.place_value(claim, by));
+            return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
         let behind = self.slot(self.head(word).wrapping_add(len));
         if behind.is_full() && !cfg!(leno_bug = "refill_unchecked") {
@@ -290,17 +295,17 @@ impl<T> Shared<T> {
             return Step::Lost;
         };
         // SAFETY: claimed, and full.
-        let value = unsafe { slot.empty() };
+        unsafe { slot.empty(tray) };
         let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
         // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
-        unsafe { behind.fill(MaybeUninit::new(claim.take::<T>()).as_ptr()) };
+        unsafe { behind.fill_from(claim.take()) };
         by.wakes(claim.done());
-        Step::Ready(Ok(value))
+        Step::Ready(())
     }
 
     /// Places the value of a select that was claimed when the ring was full.
     #[cold]
-    fn place_value(&self, claim: Claim, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+    fn place_value(&self, claim: Claim, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let mut pauses = 0;
         loop {
             let word = self.line.load();
@@ -312,21 +317,20 @@ impl<T> Shared<T> {
             }
             if len == 0 {
                 // SAFETY: a send of this channel.
-                let value = unsafe { claim.take() };
+                unsafe { claim.take() }.serve(tray);
                 by.wakes(claim.done());
-                return Step::Ready(Ok(value));
+                return Step::Ready(());
             }
             let slot = self.slot(self.head(word));
             let behind = self.slot(self.head(word).wrapping_add(len));
             if slot.is_full() && !behind.is_full() && self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
                 // SAFETY: both claimed, one full and one empty; a send of this channel.
-                let value = unsafe {
-                    let value = slot.empty();
-                    behind.fill(MaybeUninit::new(claim.take::<T>()).as_ptr());
-                    value
-                };
+                unsafe {
+                    slot.empty(tray);
+                    behind.fill_from(claim.take());
+                }
                 by.wakes(claim.done());
-                return Step::Ready(Ok(value));
+                return Step::Ready(());
             }
             thread::pause(pauses);
             pauses += 1;

@@ -20,13 +20,12 @@ use std::ptr::{self, NonNull};
 use super::linked::Linked;
 use super::ring::Slot;
 use super::room::Room;
-use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter,
-    Word, wake_all,
+    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO,
+    Tray, Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -103,15 +102,14 @@ pub(super) enum Step<R> {
     Lost,
 }
 
-impl<R> Step<R> {
-    pub(super) fn map<S>(self, f: impl FnOnce(R) -> S) -> Step<S> {
-        match self {
-            Step::Ready(output) => Step::Ready(f(output)),
-            Step::Wait => Step::Wait,
-            Step::Busy => Step::Busy,
-            Step::Lost => Step::Lost,
-        }
-    }
+/// What became of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// It is in the channel.
+    Kept,
+    HandedOver,
+    /// It is where it was.
+    Closed,
 }
 
 /// Those who wait for a channel to close.
@@ -272,10 +270,10 @@ impl<T> Shared<T> {
             Ok(waker) => by.wakes(waker),
             Err((claim, waker)) => {
                 // SAFETY: as promised; its owner has left it.
-                let value = unsafe { claim.take::<T>() };
+                let parcel = unsafe { claim.take::<T>() };
                 claim.bury();
                 by.wakes(waker);
-                drop(value);
+                drop(parcel);
             }
         }
     }
@@ -380,13 +378,9 @@ impl<T> Shared<T> {
         };
     }
 
-    /// Sends, if that is possible now; the value is gone if it is `Ready`.
+    /// Sends, if that is possible now. `Ready`: whether it was; otherwise the channel is closed, and the value where it was.
     #[inline(never)]
-    pub(super) fn try_send(
-        &self,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> Attempt<Result<(), SendError<T>>> {
+    pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<bool> {
         let attempt = self.attempts(
             |word, by| match self.linked() {
                 None => self.send_step(word, value, by),
@@ -394,29 +388,29 @@ impl<T> Shared<T> {
             },
             by,
         );
-        let Attempt::Ready(Err(SendError(back))) = attempt else { return attempt };
-        // Foreign code may run there: the value is where it was if that panics.
-        value.write(back);
-        self.finish_close();
-        // SAFETY: just written.
-        Attempt::Ready(Err(SendError(unsafe { value.assume_init_read() })))
+        if let Attempt::Ready(Sent::Closed) = attempt {
+            // (Foreign code may run there.)
+            self.finish_close();
+        }
+        attempt.map(|sent| sent != Sent::Closed)
     }
 
+    /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed.
     #[inline(never)]
-    pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
+    pub(super) fn try_recv(&self, tray: &mut Tray<T>, by: &mut By<'_>) -> Attempt<()> {
         let attempt = self.attempts(
             |word, by| {
                 if word.has(RETURNED) {
-                    return self.recv_returned();
+                    return self.recv_returned(tray);
                 }
                 match self.linked() {
-                    None => self.recv_step(word, by),
-                    Some(linked) => self.recv_linked(linked, word, by),
+                    None => self.recv_step(word, tray, by),
+                    Some(linked) => self.recv_linked(linked, word, tray, by),
                 }
             },
             by,
         );
-        if let Attempt::Ready(Err(_)) = attempt {
+        if matches!(attempt, Attempt::Ready(())) && !tray.is_full() {
             self.finish_close();
         }
         attempt
@@ -443,7 +437,7 @@ impl<T> Shared<T> {
 
     /// Takes what a receive that was dropped has given back.
     #[cold]
-    fn recv_returned(&self) -> Step<Result<T, RecvError>> {
+    fn recv_returned(&self, tray: &mut Tray<T>) -> Step<()> {
         let node = match self.take_returned(RETURNED) {
             Ok(node) => node,
             Err(true) => return Step::Busy,
@@ -453,10 +447,10 @@ impl<T> Shared<T> {
         let waiter = Waiter::of(node);
         let output = match state {
             // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
-            State::Done => Step::Ready(Ok(unsafe { node.take() })),
+            State::Done => Step::Ready(unsafe { node.take() }.serve(tray)),
             State::Redirect => {
                 // SAFETY: REDIRECT: an address.
-                let to = unsafe { node.take::<NodeRef>() };
+                let to = unsafe { node.take::<NodeRef>() }.open();
                 if !cfg!(leno_bug = "redirect_is_dropped") {
                     self.give_back(to, RETURNED, false);
                 }
@@ -470,11 +464,12 @@ impl<T> Shared<T> {
 
     /// Gives a value back that was taken, to be received before all others.
     #[cold]
-    pub(super) fn restore(&self, value: T) {
+    pub(super) fn restore(&self, tray: &mut Tray<T>) {
         if self.count(End::Receiver) == 0 {
-            return drop(value);
+            return tray.clear();
         }
-        let node = Waiter::holding(value);
+        let Some(parcel) = tray.pack() else { return };
+        let node = Waiter::holding(parcel);
         self.give_back(node.as_ref(), RETURNED, true);
     }
 
@@ -605,11 +600,11 @@ impl<T> Shared<T> {
         struct Rest<'a, T>(&'a Shared<T>);
         impl<T> Rest<'_, T> {
             fn drain(&self) {
-                let mut pauses = 0;
+                let (mut pauses, mut tray) = (0, Tray::new());
                 loop {
-                    match self.0.try_recv(&mut By::plain()) {
-                        Attempt::Ready(Ok(value)) => drop(value),
-                        Attempt::Ready(Err(_)) | Attempt::Wait => return,
+                    match self.0.try_recv(&mut tray, &mut By::plain()) {
+                        Attempt::Ready(()) if tray.is_full() => tray.clear(),
+                        Attempt::Ready(()) | Attempt::Wait => return,
                         Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
                         Attempt::Again => {
                             thread::pause(pauses);
@@ -670,7 +665,7 @@ impl<T> Shared<T> {
 /// Those who are told of a close.
 struct Told<T> {
     wakers: Vec<std::task::Waker>,
-    values: Vec<T>,
+    values: Vec<Parcel<T>>,
 }
 
 impl<T> Told<T> {

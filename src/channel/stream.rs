@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
+use super::Receiver;
 use super::branch::Recv;
-use super::{Receiver, RecvError};
 use crate::task::place::Place;
 use crate::wait::Operation;
 
@@ -51,16 +51,9 @@ impl<T> State<T> {
             *self = State::Receiving(Operation::at(place, unsafe { Recv::new(receiver.shared()) }));
         }
         let State::Receiving(operation) = self else { return Poll::Ready(None) };
-        operation.poll(cx).map(|received| match received {
-            Ok(value) => {
-                *self = State::Between;
-                Some(value)
-            }
-            Err(RecvError) => {
-                *self = State::Ended;
-                None
-            }
-        })
+        let received = std::task::ready!(operation.poll(cx));
+        *self = if received.is_ok() { State::Between } else { State::Ended };
+        Poll::Ready(received.ok())
     }
 }
 

@@ -154,12 +154,14 @@ impl Main {
         if self.is_stuck() {
             self.fail();
         }
-        let (polled, woke_itself) = watch::around(&task, || {
+        // (In one place all the while: it may be large.)
+        let mut polled = Poll::Pending;
+        let woke_itself = watch::around(&task, || {
             let waker = waker::borrowed(&task);
             // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
             let frame = unsafe { context::enter_fiber(&task) };
-            let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
-            (polled, frame.leave())
+            budget::with(|| polled = inside.future().poll(&mut Context::from_waker(&waker)));
+            frame.leave()
         });
         if polled.is_pending() {
             match if woke_itself { Finish::Again } else { task.state.finish_poll() } {

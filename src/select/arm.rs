@@ -12,7 +12,7 @@ use crate::channel::{
     Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
 };
 use crate::sync::{Acquire, Lock, MutexGuard};
-use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
+use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
 
 /// A future of leno that is one operation.
 pub trait Operated {
@@ -105,7 +105,9 @@ pub trait Arms {
 /// An operation with a place for its outcome.
 pub struct Claimed<O: Operated> {
     future: O,
-    output: Option<<O::Branch as Branch>::Output>,
+    tray: Tray<<O::Branch as Branch>::Goods>,
+    /// Whether its outcome is there: what is on the tray, or nothing but that it is closed.
+    is_through: bool,
 }
 
 /// A future with a place for its outcome.
@@ -116,7 +118,7 @@ pub struct Polled<F: Future> {
 
 impl<O: Operated> Claimed<O> {
     pub(super) fn new(future: O) -> Self {
-        Claimed { future, output: None }
+        Claimed { future, tray: Tray::new(), is_through: false }
     }
 
     /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
@@ -129,7 +131,8 @@ impl<O: Operated> Take for Claimed<O> {
     type Output = O::Output;
 
     fn take(&mut self) -> O::Output {
-        let output = self.output.take().expect("the arm was completed");
+        assert!(std::mem::take(&mut self.is_through), "the arm was completed");
+        let output = self.future.operation().output(&mut self.tray);
         self.future.convert(output)
     }
 }
@@ -159,17 +162,17 @@ impl<O: Operated> Arm for Claimed<O> {
 
     #[inline]
     fn is_fresh(&mut self) -> bool {
-        self.output.is_none() && self.future.operation().is_fresh()
+        !self.is_through && self.future.operation().is_fresh()
     }
 
     fn start(&mut self) -> bool {
-        if self.output.is_some() {
+        if self.is_through {
             return true;
         }
         let operation = self.future.operation();
         assert!(!operation.is_over(), "a leno operation was selected after it had completed");
-        if let Cancelled::Done(output) = operation.cancel(true) {
-            self.output = Some(output);
+        if let Cancelled::Done = operation.cancel(Some(&mut self.tray)) {
+            self.is_through = true;
             return true;
         }
         assert!(
@@ -180,16 +183,17 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
-        if self.output.is_some() {
+        if self.is_through {
             // It had completed, and somebody's waker has panicked then.
             return Attempt::Ready(());
         }
         let operation = self.future.operation();
-        if let Some(output) = operation.quick() {
-            self.output = Some(output);
+        if operation.quick(&mut self.tray) {
+            self.is_through = true;
             return Attempt::Ready(());
         }
-        let attempt = operation.attempt_by(by).map(|output| self.output = Some(output));
+        let attempt = operation.attempt_by(by, &mut self.tray);
+        self.is_through = matches!(attempt, Attempt::Ready(()));
         // The outcome is in its place, should a waker panic.
         if by.has_wakes() {
             by.wake();
@@ -227,27 +231,25 @@ impl<O: Operated> Arm for Claimed<O> {
 
     fn take_adopted(&mut self) -> bool {
         let operation = self.future.operation();
-        self.output = operation.adopted();
-        if self.output.is_none() && operation.is_fresh() {
+        self.is_through = operation.adopted(&mut self.tray);
+        if !self.is_through && operation.is_fresh() {
             // It was told to look: a send, of a close.
             let mut by = By::plain();
-            if let Attempt::Ready(output) = operation.attempt_by(&mut by) {
-                self.output = Some(output);
-            }
+            self.is_through = matches!(operation.attempt_by(&mut by, &mut self.tray), Attempt::Ready(()));
             by.wake();
         }
-        self.output.is_some()
+        self.is_through
     }
 
     fn let_go(&mut self) {
         let operation = self.future.operation();
         if O::Branch::ONCE {
             // If it is done its outcome stays here.
-            self.output = operation.adopted();
+            self.is_through = operation.adopted(&mut self.tray);
             return;
         }
-        match operation.cancel(false) {
-            Cancelled::Done(_) | Cancelled::Taken => drop(operation.renew()),
+        match operation.cancel(None) {
+            Cancelled::Done | Cancelled::Taken => drop(operation.renew()),
             Cancelled::Undone => {}
         }
     }
@@ -256,10 +258,10 @@ impl<O: Operated> Arm for Claimed<O> {
         if O::Branch::ONCE {
             return;
         }
-        if let Some(output) = self.output.take() {
+        if std::mem::take(&mut self.is_through) {
             let operation = self.future.operation();
             operation.renew();
-            operation.branch_mut().restore(output);
+            operation.branch_mut().restore(&mut self.tray);
         }
     }
 

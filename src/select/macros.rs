@@ -28,7 +28,7 @@ use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
-use crate::wait;
+use crate::wait::{self, apart};
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///
@@ -178,69 +178,74 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             Otherwise::After(d) => thread::deadline_after(d),
             _ => None,
         };
-        match thread::block_on(Pin::new(&mut Looking(self)), deadline) {
-            Some(chosen) => chosen,
-            None => self.time_out(&mut Context::from_waker(Waker::noop())),
+        let mut chosen = Chosen::Else;
+        if thread::block_on(Pin::new(&mut Looking(self, &mut chosen)), deadline).is_none() {
+            self.time_out(&mut chosen, &mut Context::from_waker(Waker::noop()));
         }
+        chosen
     }
 
     /// The time is up; but a branch may have happened all the same, or can happen now: the last poll need not have
     /// looked at them.
-    fn time_out(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
+    fn time_out(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) {
         let winner = self.driver.leave(&mut self.open, true);
         self.driver.reset();
-        if let Some(chosen) = winner.and_then(|winner| self.fitting(winner)) {
-            return chosen;
+        if !winner.is_some_and(|winner| self.fits(winner, chosen)) {
+            self.look_now(chosen, cx);
         }
-        self.look_now(cx)
     }
 
     /// Looks at the branches without waiting for one.
-    fn look_now(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
+    fn look_now(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) {
         while !self.is_off() {
             let Some(winner) = self.driver.look_once(&mut self.open, self.biased, cx) else {
-                return Chosen::Default;
+                *chosen = Chosen::Default;
+                return;
             };
-            if let Some(chosen) = self.fitting(winner) {
-                return chosen;
+            if self.fits(winner, chosen) {
+                return;
             }
         }
-        if self.has_else { Chosen::Else } else { Chosen::Default }
+        if !self.has_else {
+            *chosen = Chosen::Default;
+        }
     }
 
-    /// The branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open again.
-    fn fitting(&mut self, winner: usize) -> Option<Chosen<G::Which>> {
+    /// Chooses the branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open
+    /// again. (What has come is in one place all the while: it may be large.)
+    fn fits(&mut self, winner: usize, chosen: &mut Chosen<G::Which>) -> bool {
         self.driver.reset();
-        let which = self.open.group.take(winner);
-        if (self.fits)(&which) {
-            return Some(Chosen::Branch(which));
+        apart::<G::Which, _>(|| *chosen = Chosen::Branch(self.open.group.take(winner)));
+        let fits = matches!(chosen, Chosen::Branch(which) if (self.fits)(which));
+        if !fits {
+            *chosen = Chosen::Else;
+            self.open.off |= 1 << winner;
         }
-        self.open.off |= 1 << winner;
-        None
+        fits
     }
 
     fn is_off(&self) -> bool {
         (0..self.open.count()).all(|index| self.open.is_off(index))
     }
 
-    /// Polls the branches.
-    fn look(&mut self, cx: &mut Context<'_>) -> Poll<Chosen<G::Which>> {
+    /// Polls the branches; `chosen` is `Else` before that.
+    fn look(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) -> Poll<()> {
         if let Otherwise::Now = self.otherwise {
             if budget::spend() {
-                return Poll::Ready(self.look_now(cx));
+                return Poll::Ready(self.look_now(chosen, cx));
             }
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         while !self.is_off() {
             let winner = std::task::ready!(self.driver.poll(&mut self.open, self.biased, cx));
-            if let Some(chosen) = self.fitting(winner) {
-                return Poll::Ready(chosen);
+            if self.fits(winner, chosen) {
+                return Poll::Ready(());
             }
         }
         match self.otherwise {
             Otherwise::After(_) if !self.has_else => Poll::Pending,
-            _ => Poll::Ready(Chosen::Else),
+            _ => Poll::Ready(()),
         }
     }
 }
@@ -251,14 +256,14 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
     type Output = Chosen<G::Which>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        if let Poll::Ready(chosen) = this.look(cx) {
-            return Poll::Ready(chosen);
+        let (this, mut chosen) = (&mut *self, Chosen::Else);
+        if this.look(&mut chosen, cx).is_pending() {
+            let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
+            let timer = this.timer.get_or_insert_with(|| sleep(d));
+            std::task::ready!(Pin::new(timer).poll(cx));
+            this.time_out(&mut chosen, cx);
         }
-        let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
-        let timer = this.timer.get_or_insert_with(|| sleep(d));
-        std::task::ready!(Pin::new(timer).poll(cx));
-        Poll::Ready(this.time_out(cx))
+        Poll::Ready(chosen)
     }
 }
 
@@ -275,15 +280,16 @@ impl<G: Group, P> fmt::Debug for Choice<G, P> {
 }
 
 /// A choice without its timer, for the thread's loop, which keeps the time.
-struct Looking<'c, G: Group, P>(&'c mut Choice<G, P>);
+struct Looking<'c, G: Group, P>(&'c mut Choice<G, P>, &'c mut Chosen<G::Which>);
 
 impl<G: Group, P> Unpin for Looking<'_, G, P> {}
 
 impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Looking<'_, G, P> {
-    type Output = Chosen<G::Which>;
+    type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.look(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Looking(choice, chosen) = &mut *self;
+        choice.look(chosen, cx)
     }
 }
 

@@ -345,7 +345,8 @@ macro_rules! __select_run {
         [$(($else:expr))?]
     ) => {{
         #[allow(unused_mut)]
-        let mut chosen = {
+        let mut chosen;
+        {
             let guards = [$($guard),+];
             let ($($name,)+) = ($($crate::select::macros::pin!(
                 $crate::select::macros::IntoFuture::into_future($future)
@@ -367,9 +368,8 @@ macro_rules! __select_run {
                     _ => false,
                 },
             );
-            let chosen = $crate::__select_how!($how choice);
-            chosen
-        };
+            chosen = $crate::__select_how!($how choice);
+        }
         match chosen {
             $($crate::select::macros::Chosen::Branch($crate::select::macros::Which::$name($($pattern)+)) => $handler,)+
             $($crate::select::macros::Chosen::Default => $default,)?

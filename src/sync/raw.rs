@@ -85,8 +85,8 @@ use crate::task::place::Place;
 use crate::task::thread;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Primitive, STAMP_MASK, State, Waiter, Word, abandon,
-    wake_all,
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray, Waiter,
+    Word, abandon, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -400,25 +400,30 @@ impl Acquire {
 
 impl Branch for Acquire {
     type Output = Locked;
+    type Goods = Locked;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("lock", self.raw().thing())
     }
 
     #[inline(always)]
-    fn quick(&mut self) -> Option<Locked> {
+    fn quick(&mut self, tray: &mut Tray<Locked>) -> bool {
         let word = self.raw().glance();
-        (is_open(word) && starving(word) == 0 && self.raw().take(word)).then(|| self.locked())
+        let is_taken = is_open(word) && starving(word) == 0 && self.raw().take(word);
+        if is_taken {
+            tray.put(self.locked());
+        }
+        is_taken
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>) -> Attempt<Locked> {
+    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Locked>) -> Attempt<()> {
         let word = self.raw().glance();
         if starving(word) > 0 && is_open(word) && !self.is_old {
             self.is_old = true;
             return Attempt::Again;
         }
         if self.raw().try_lock() || (!word.has(FAIR) && self.raw().lock_soon()) {
-            Attempt::Ready(self.locked())
+            Attempt::Ready(tray.put(self.locked()))
         } else {
             Attempt::Wait
         }
@@ -427,7 +432,7 @@ impl Branch for Acquire {
     /// The payload says whether it is known to answer.
     fn stow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and empty.
-        unsafe { node.put::<usize>(self.missed as usize) };
+        unsafe { node.put(Parcel::new(self.missed as usize)) };
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
@@ -461,8 +466,12 @@ impl Branch for Acquire {
         self.raw().touch(node)
     }
 
-    unsafe fn finish(&mut self, _node: NodeRef) -> Locked {
-        self.locked()
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Locked>) {
+        tray.put(self.locked());
+    }
+
+    fn output(&mut self, tray: &mut Tray<Locked>) -> Locked {
+        tray.take().expect("a lock does not close")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
@@ -491,10 +500,6 @@ impl Branch for Acquire {
         if !cfg!(leno_bug = "told_passes_nothing_on") {
             self.raw().pass_on();
         }
-    }
-
-    fn restore(&mut self, locked: Locked) {
-        drop(locked);
     }
 }
 

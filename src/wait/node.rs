@@ -33,13 +33,11 @@ use std::task::Waker;
 use super::anchor::{Anchor, By, Claiming};
 use super::cache::{self, Kind};
 use super::link::Hooks;
+use super::parcel::{INLINE, Parcel};
 use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::Word;
 use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
-
-/// Words of payload that a node holds inline; larger values are boxed for the time of the wait.
-const INLINE: usize = 3;
 
 /// How far an operation that waits has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,10 +166,6 @@ impl Node {
     }
 }
 
-const fn fits<T>() -> bool {
-    size_of::<T>() <= size_of::<[usize; INLINE]>() && align_of::<T>() <= align_of::<usize>()
-}
-
 impl NodeRef {
     /// # Safety
     /// The caller has a right to the node of that number.
@@ -262,27 +256,17 @@ impl NodeRef {
     /// # Safety
     /// The payload is the caller's, and empty.
     #[inline]
-    pub(crate) unsafe fn put<T>(self, value: T) {
-        self.node().payload.with_mut(|payload| {
-            // SAFETY: it fits, or its box does.
-            unsafe {
-                if fits::<T>() {
-                    payload.cast::<T>().write(value);
-                } else {
-                    payload.cast::<Box<T>>().write(Box::new(value));
-                }
-            }
-        });
+    pub(crate) unsafe fn put<T>(self, parcel: Parcel<T>) {
+        // SAFETY: the caller's promise.
+        self.node().payload.with_mut(|payload| unsafe { payload.cast::<Parcel<T>>().write(parcel) });
     }
 
     /// # Safety
     /// The payload is the caller's, and holds a `T`, which is gone then.
     #[inline]
-    pub(crate) unsafe fn take<T>(self) -> T {
-        self.node().payload.with(|payload| {
-            // SAFETY: `put` has written it.
-            unsafe { if fits::<T>() { payload.cast::<T>().read() } else { *payload.cast::<Box<T>>().read() } }
-        })
+    pub(crate) unsafe fn take<T>(self) -> Parcel<T> {
+        // SAFETY: `put` has written it.
+        self.node().payload.with(|payload| unsafe { payload.cast::<Parcel<T>>().read() })
     }
 
     /// The anchor, of a branch.
@@ -374,10 +358,10 @@ impl Waiter {
     }
 
     /// A node in nobody's line, with what was received already.
-    pub(crate) fn holding<T>(value: T) -> Waiter {
+    pub(crate) fn holding<T>(parcel: Parcel<T>) -> Waiter {
         let node = Waiter::open(Kind::Plain);
         // SAFETY: a new node.
-        unsafe { node.0.put(value) };
+        unsafe { node.0.put(parcel) };
         node.0.finish(State::Done);
         node
     }
@@ -566,7 +550,7 @@ impl Popped {
     /// The operation stows a `T`.
     pub(crate) unsafe fn peek<T: Copy>(&self) -> T {
         // SAFETY: popped is claimed; of a branch that has lost the owner only reads it until both have parted with it.
-        unsafe { self.node.take() }
+        unsafe { self.node.take() }.open()
     }
 
     fn part(self) {
@@ -621,7 +605,7 @@ impl Claim {
     /// # Safety
     /// The operation sends a `T`.
     #[inline]
-    pub(crate) unsafe fn take<T>(&self) -> T {
+    pub(crate) unsafe fn take<T>(&self) -> Parcel<T> {
         // SAFETY: claimed.
         unsafe { self.0.take() }
     }
@@ -631,9 +615,9 @@ impl Claim {
     /// # Safety
     /// The operation receives a `T`, or is to be redirected.
     #[inline]
-    pub(crate) unsafe fn put<T>(&self, value: T) {
+    pub(crate) unsafe fn put<T>(&self, parcel: Parcel<T>) {
         // SAFETY: claimed.
-        unsafe { self.0.put(value) };
+        unsafe { self.0.put(parcel) };
     }
 
     /// Says that it happened; gives its waker, to be called where foreign code may run.
@@ -645,7 +629,7 @@ impl Claim {
     /// Says that what it receives is, or will be, in the node that it was given.
     pub(super) fn redirect(self, to: NodeRef) -> Option<Waker> {
         // SAFETY: claimed.
-        unsafe { self.0.put(to) };
+        unsafe { self.0.put(Parcel::new(to)) };
         self.finish(State::Redirect)
     }
 

@@ -30,6 +30,7 @@ use std::time::Instant;
 use super::anchor::By;
 use super::cache;
 use super::node::{NodeRef, State, Waiter};
+use super::parcel::Tray;
 use crate::prim;
 use crate::task::place::Place;
 use crate::task::watch::{self, Thing};
@@ -61,6 +62,9 @@ impl<R> Attempt<R> {
 pub(crate) trait Branch {
     type Output;
 
+    /// What it receives, if it does.
+    type Goods;
+
     /// Whether it has nothing left to do once it is over: a send.
     const ONCE: bool = false;
 
@@ -69,12 +73,12 @@ pub(crate) trait Branch {
 
     /// One try, on the shortest way: what it does not find may be there all the same.
     #[inline(always)]
-    fn quick(&mut self) -> Option<Self::Output> {
-        None
+    fn quick(&mut self, _tray: &mut Tray<Self::Goods>) -> bool {
+        false
     }
 
-    /// Looks.
-    fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output>;
+    /// Looks. `Ready`: it is through; the tray stays empty if that is because of a close.
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
 
     /// Moves what is to be sent into the node.
     fn stow(&mut self, _node: NodeRef) {}
@@ -117,7 +121,10 @@ pub(crate) trait Branch {
     ///
     /// # Safety
     /// The node is this operation's, and the outcome was not taken yet.
-    unsafe fn finish(&mut self, node: NodeRef) -> Self::Output;
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Self::Goods>);
+
+    /// The outcome, as users know it, of an operation that is through.
+    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output;
 
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
     fn abandon(&mut self, node: Waiter) -> bool;
@@ -134,7 +141,9 @@ pub(crate) trait Branch {
     fn told(&mut self) {}
 
     /// Disposes of an outcome that nobody wants.
-    fn restore(&mut self, output: Self::Output);
+    fn restore(&mut self, tray: &mut Tray<Self::Goods>) {
+        tray.clear();
+    }
 
     /// Drops what is to be sent.
     fn discard(&mut self) {}
@@ -173,11 +182,11 @@ pub(crate) fn look_again(cx: &mut Context<'_>) {
 /// How a wait ended that its owner broke off.
 #[must_use]
 #[derive(Debug)]
-pub(crate) enum Cancelled<R> {
+pub(crate) enum Cancelled {
     /// Nothing happened; what was to be sent is in the branch again.
     Undone,
     /// It had happened.
-    Done(R),
+    Done,
     /// It was left to a peer.
     Taken,
 }
@@ -195,7 +204,7 @@ unsafe impl<B: Branch + Send> Send for Operation<B> {}
 // SAFETY: a shared operation gives access to nothing.
 unsafe impl<B: Branch + Sync> Sync for Operation<B> {}
 
-/// Not begun, or told to look: what is to be sent is in the branch.
+/// Not begun, or told to look, or a send that found a close, until its value is taken: what is to be sent is in the branch.
 const FRESH: *const () = ptr::null();
 /// Completed.
 const OVER: *const () = ptr::without_provenance(1);
@@ -277,26 +286,44 @@ impl<B: Branch> Operation<B> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        match self.quick_if_fresh() {
-            Some(output) => Poll::Ready(output),
-            None => self.poll_slowly(cx),
+        if let Some(output) = self.quick_output() {
+            return Poll::Ready(output);
+        }
+        let mut tray = Tray::new();
+        match self.poll_slowly(&mut tray, cx) {
+            Poll::Ready(()) => Poll::Ready(self.output(&mut tray)),
+            Poll::Pending => Poll::Pending,
         }
     }
 
+    /// One try, on the shortest way, unless it has waited. (Its tray is a register or two: others have its address nowhere.)
+    #[inline(always)]
+    pub(crate) fn quick_output(&mut self) -> Option<B::Output> {
+        let mut tray = Tray::new();
+        (self.at == FRESH && self.quick(&mut tray)).then(|| self.output(&mut tray))
+    }
+
+    /// The outcome of one that is through.
+    #[inline(always)]
+    pub(crate) fn output(&mut self, tray: &mut Tray<B::Goods>) -> B::Output {
+        self.at = OVER;
+        self.branch.output(tray)
+    }
+
     #[inline(never)]
-    fn poll_slowly(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
+    fn poll_slowly(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         assert!(self.at != OVER, "a leno operation was polled after it had completed");
         assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
         if self.at != FRESH {
-            match self.look(cx) {
+            match self.look(tray, cx) {
                 Some(polled) => return polled,
                 None => debug_assert!(self.at == FRESH),
             }
         }
         let mut waiter = None;
         let polled = loop {
-            match self.attempt() {
-                Attempt::Ready(output) => break Poll::Ready(output),
+            match self.attempt(tray) {
+                Attempt::Ready(()) => break Poll::Ready(()),
                 Attempt::Again => {
                     look_again(cx);
                     break Poll::Pending;
@@ -318,7 +345,7 @@ impl<B: Branch> Operation<B> {
     }
 
     /// Looks at an operation that waits. `None`: it is fresh again.
-    fn look(&mut self, cx: &mut Context<'_>) -> Option<Poll<B::Output>> {
+    fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
         loop {
             let (node, redirected) = self.node();
             match node.as_ref().state() {
@@ -333,7 +360,7 @@ impl<B: Branch> Operation<B> {
                     }
                     self.note();
                 }
-                State::Done => return Some(Poll::Ready(self.take_outcome(node))),
+                State::Done => return Some(Poll::Ready(self.take_outcome(node, tray))),
                 State::Redirect => {
                     self.follow(node);
                     continue;
@@ -363,18 +390,17 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    fn take_outcome(&mut self, node: Waiter) -> B::Output {
+    fn take_outcome(&mut self, node: Waiter, tray: &mut Tray<B::Goods>) {
         self.at = OVER;
         // SAFETY: DONE, and over after this.
-        let output = unsafe { self.branch.finish(node.as_ref()) };
+        unsafe { self.branch.finish(node.as_ref(), tray) };
         node.free();
-        output
     }
 
     /// What it receives is, or will be, in another node.
     fn follow(&mut self, node: Waiter) {
         // SAFETY: REDIRECT says that an address is in there.
-        let to = unsafe { node.as_ref().take::<NodeRef>() };
+        let to = unsafe { node.as_ref().take::<NodeRef>() }.open();
         self.wait_as(to, true);
         node.free();
     }
@@ -388,36 +414,32 @@ impl<B: Branch> Operation<B> {
 
     /// One try, on the shortest way, for a fresh operation.
     #[inline(always)]
-    pub(crate) fn quick(&mut self) -> Option<B::Output> {
-        let output = self.branch.quick()?;
-        self.at = OVER;
-        Some(output)
-    }
-
-    /// One try, on the shortest way, unless it has waited.
-    #[inline(always)]
-    pub(crate) fn quick_if_fresh(&mut self) -> Option<B::Output> {
-        if self.at == FRESH { self.quick() } else { None }
+    pub(crate) fn quick(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        let is_through = self.branch.quick(tray);
+        if is_through {
+            self.at = OVER;
+        }
+        is_through
     }
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
-    pub(crate) fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<B::Output> {
+    pub(crate) fn attempt_by(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         assert!(self.at == FRESH, "an operation that is over, or waits, is not attempted");
-        let attempt = self.branch.attempt(by);
-        if let Attempt::Ready(_) = attempt {
+        let attempt = self.branch.attempt(by, tray);
+        // (A send that finds a close has its value still.)
+        if matches!(attempt, Attempt::Ready(())) && (tray.is_full() || !B::ONCE) {
             self.at = OVER;
         }
         attempt
     }
 
-    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. (The outcome has one place all the while: it
-    /// may be large.)
-    fn attempt(&mut self) -> Attempt<B::Output> {
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
+    fn attempt(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         let mut by = By::plain();
-        let mut attempt = self.attempt_by(&mut by);
+        let attempt = self.attempt_by(&mut by, tray);
         if by.has_wakes() {
-            self.wake_holding(&mut by, &mut attempt);
+            self.wake_holding(&mut by, tray);
         } else {
             // (It holds nothing.)
             std::mem::forget(by);
@@ -427,18 +449,16 @@ impl<B: Branch> Operation<B> {
 
     /// Wakes others; should that panic, the outcome is not lost.
     #[inline(never)]
-    fn wake_holding(&mut self, by: &mut By<'_>, attempt: &mut Attempt<B::Output>) {
-        struct Held<'a, B: Branch>(&'a mut B, &'a mut Attempt<B::Output>);
+    fn wake_holding(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) {
+        struct Held<'a, B: Branch>(&'a mut B, &'a mut Tray<B::Goods>);
         impl<B: Branch> Drop for Held<'_, B> {
             #[cold]
             #[inline(never)]
             fn drop(&mut self) {
-                if let Attempt::Ready(output) = std::mem::replace(self.1, Attempt::Wait) {
-                    self.0.restore(output);
-                }
+                self.0.restore(self.1);
             }
         }
-        let held = Held(&mut self.branch, attempt);
+        let held = Held(&mut self.branch, tray);
         by.wake();
         std::mem::forget(held);
     }
@@ -484,26 +504,30 @@ impl<B: Branch> Operation<B> {
         self.wait_as(node.as_ref(), true);
     }
 
-    /// The outcome of an operation that has adopted a node, if that is there. `None`: not yet, or it is fresh again.
-    pub(crate) fn adopted(&mut self) -> Option<B::Output> {
+    /// Whether the outcome of an operation that has adopted a node is there, and on the tray. False: not yet, or it is fresh
+    /// again.
+    pub(crate) fn adopted(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         while self.waits() {
             let (node, _) = self.node();
             match node.as_ref().state() {
-                State::Done => return Some(self.take_outcome(node)),
+                State::Done => {
+                    self.take_outcome(node, tray);
+                    return true;
+                }
                 State::Redirect => self.follow(node),
                 State::Look => {
                     self.take_back(node);
-                    return None;
+                    return false;
                 }
-                _ => return None,
+                _ => return false,
             }
         }
-        None
+        false
     }
 
-    /// Leaves. With `patience`, a peer that is in the middle of its work is waited for: a few instructions, unless its
-    /// thread was preempted; `Cancelled::Taken` is not returned then.
-    pub(crate) fn cancel(&mut self, patience: bool) -> Cancelled<B::Output> {
+    /// Leaves. With a tray for what has happened, a peer that is in the middle of its work is waited for: a few instructions,
+    /// unless its thread was preempted; `Cancelled::Taken` is not returned then.
+    pub(crate) fn cancel(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
         if !self.waits() {
             return Cancelled::Undone;
         }
@@ -516,7 +540,7 @@ impl<B: Branch> Operation<B> {
         loop {
             let (node, _) = self.node();
             match node.as_ref().state() {
-                State::Open if patience => {
+                State::Open if tray.is_some() => {
                     thread::pause(pauses);
                     pauses += 1;
                 }
@@ -526,8 +550,11 @@ impl<B: Branch> Operation<B> {
                     self.branch.pass_on();
                     return Cancelled::Undone;
                 }
-                State::Done if patience => return Cancelled::Done(self.take_outcome(node)),
-                _ => {
+                state => {
+                    if let (State::Done, Some(tray)) = (state, tray) {
+                        self.take_outcome(node, tray);
+                        return Cancelled::Done;
+                    }
                     self.at = OVER;
                     let number = node.as_ref();
                     if self.branch.abandon(node) {
@@ -541,22 +568,19 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    /// Looks now; waits for those who are in the middle of something.
+    /// Looks now; waits for those who are in the middle of something. Whether it is through.
     #[inline]
-    pub(crate) fn try_now(&mut self) -> Option<B::Output> {
-        match self.quick() {
-            None => self.try_now_slowly(),
-            output => output,
-        }
+    pub(crate) fn try_now(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        self.quick(tray) || self.try_now_slowly(tray)
     }
 
     #[inline(never)]
-    fn try_now_slowly(&mut self) -> Option<B::Output> {
+    fn try_now_slowly(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         let mut pauses = 0;
         loop {
-            match self.attempt() {
-                Attempt::Ready(output) => return Some(output),
-                Attempt::Wait if !self.branch.is_unsure() => return None,
+            match self.attempt(tray) {
+                Attempt::Ready(()) => return true,
+                Attempt::Wait if !self.branch.is_unsure() => return false,
                 Attempt::Wait | Attempt::Again => {
                     thread::pause(pauses);
                     pauses += 1;
@@ -568,30 +592,33 @@ impl<B: Branch> Operation<B> {
     /// Drives the operation on the calling thread. `None`: the deadline passed and nothing has happened; what was to be sent
     /// is in the branch again.
     pub(crate) fn block_on(&mut self, deadline: Option<Instant>) -> Option<B::Output> {
+        let mut tray = Tray::new();
+        self.block_on_to(&mut tray, deadline).then(|| self.output(&mut tray))
+    }
+
+    /// The same, to a tray; whether it is through.
+    pub(crate) fn block_on_to(&mut self, tray: &mut Tray<B::Goods>, deadline: Option<Instant>) -> bool {
         if self.at == FRESH {
-            if let Some(output) = self.try_now() {
-                return Some(output);
+            if self.try_now(tray) {
+                return true;
             }
             if self.branch.comes_soon() {
-                let more = |this: &Self| this.branch.comes_more();
-                if let Some(output) = thread::glance(deadline, self, Self::quick, more) {
-                    return Some(output);
+                let look = |this: &mut Polled<'_, B>| this.0.quick(this.1).then_some(());
+                let more = |this: &Polled<'_, B>| this.0.branch.comes_more();
+                if thread::glance(deadline, &mut Polled(self, tray), look, more).is_some() {
+                    return true;
                 }
             }
         }
-        match thread::block_on(Pin::new(&mut Polled(self)), deadline) {
-            Some(output) => Some(output),
-            None => self.last_look(),
-        }
+        thread::block_on(Pin::new(&mut Polled(self, tray)), deadline).is_some() || self.last_look(tray)
     }
 
     /// The time is up: what is there for this operation is taken all the same.
-    pub(crate) fn last_look(&mut self) -> Option<B::Output> {
-        match self.cancel(true) {
-            Cancelled::Done(output) => Some(output),
-            Cancelled::Taken => None,
-            Cancelled::Undone if self.at == OVER => None,
-            Cancelled::Undone => self.try_now(),
+    pub(crate) fn last_look(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        match self.cancel(Some(tray)) {
+            Cancelled::Done => true,
+            Cancelled::Taken => false,
+            Cancelled::Undone => self.at != OVER && self.try_now(tray),
         }
     }
 }
@@ -611,8 +638,7 @@ impl<B: Branch> Drop for Operation<B> {
 impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn drop_slowly(&mut self) {
-        let cancelled = self.cancel(false);
-        debug_assert!(!matches!(cancelled, Cancelled::Done(_)));
+        let _ = self.cancel(None);
         if self.at == FRESH {
             self.at = OVER;
             self.branch.discard();
@@ -621,14 +647,15 @@ impl<B: Branch> Operation<B> {
 }
 
 /// An operation as a future, for the thread's loop.
-struct Polled<'a, B: Branch>(&'a mut Operation<B>);
+struct Polled<'a, B: Branch>(&'a mut Operation<B>, &'a mut Tray<B::Goods>);
 
 impl<B: Branch> Unpin for Polled<'_, B> {}
 
 impl<B: Branch> Future for Polled<'_, B> {
-    type Output = B::Output;
+    type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
-        self.0.poll(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Polled(operation, tray) = &mut *self;
+        operation.poll_slowly(tray, cx)
     }
 }

@@ -66,7 +66,7 @@ impl Bare {
             if let Some(popped) = self.pop(word, |word| self.bump(word)) {
                 let claim = popped.claim(side, &mut By::plain()).expect("a plain one is claimed");
                 // SAFETY: all that waits here has put its number.
-                let number = unsafe { claim.take() };
+                let number = unsafe { claim.take() }.open();
                 drop(claim.done());
                 return Some(number);
             }
@@ -117,7 +117,7 @@ impl Waiting {
     fn new(side: u64, number: usize) -> Waiting {
         let node = Waiter::plain(Waker::noop().clone());
         // SAFETY: a new node.
-        unsafe { node.as_ref().put(number) };
+        unsafe { node.as_ref().put(crate::wait::Parcel::new(number)) };
         Waiting { node, side, number }
     }
 

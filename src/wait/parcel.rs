@@ -1,0 +1,181 @@
+//! How values move, which may be large: by [`Parcel`] while their operation waits, to the [`Tray`] of whoever gets them.
+//!
+//! ```text
+//!   send: its future ──▶ slot ─────────────────────────▶ tray ──▶ the receiver's
+//!               └──────▶ parcel (in a node) ──▶ slot, or tray
+//! ```
+//!
+//! Inside, no value is passed or returned: each frame on its way would have room for it, most of them twice, and a few of
+//! a megabyte are a stack. It is moved from the place where it lies to the next one, by a pointer to either.
+
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+
+/// Words that a parcel holds inline; larger values are boxed for the time of the wait.
+pub(super) const INLINE: usize = 3;
+
+/// Runs `f` in a frame of its own if it moves a `T` that is large, as in its caller's that would have room for it too.
+#[inline(always)]
+pub(crate) fn apart<T, R>(f: impl FnOnce() -> R) -> R {
+    #[inline(never)]
+    fn out_of_line<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+    if size_of::<T>() > 256 { out_of_line(f) } else { f() }
+}
+
+/// Where an operation gets what it receives.
+#[derive(Debug)]
+pub(crate) struct Tray<T> {
+    is_full: bool,
+    value: MaybeUninit<T>,
+}
+
+impl<T> Tray<T> {
+    #[inline(always)]
+    pub(crate) fn new() -> Tray<T> {
+        Tray { is_full: false, value: MaybeUninit::uninit() }
+    }
+
+    /// # Safety
+    /// There is a value, and it is gone from there then. The tray is empty.
+    #[inline(always)]
+    pub(crate) unsafe fn fill(&mut self, from: *const T) {
+        debug_assert!(!self.is_full);
+        // SAFETY: the caller's promise.
+        unsafe { self.value.as_mut_ptr().copy_from_nonoverlapping(from, 1) };
+        self.is_full = true;
+    }
+
+    /// Puts a word or two on an empty tray.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, value: T) {
+        debug_assert!(!self.is_full);
+        self.value.write(value);
+        self.is_full = true;
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<T> {
+        // SAFETY: full, and empty after this.
+        std::mem::take(&mut self.is_full).then(|| unsafe { self.value.assume_init_read() })
+    }
+
+    /// Takes the value in a parcel.
+    pub(crate) fn pack(&mut self) -> Option<Parcel<T>> {
+        // SAFETY: full, and empty after this.
+        std::mem::take(&mut self.is_full).then(|| unsafe { Parcel::pack(&self.value) })
+    }
+
+    /// Drops what is on it.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.is_full) {
+            // SAFETY: it was full.
+            unsafe { self.value.assume_init_drop() };
+        }
+    }
+}
+
+impl<T> Drop for Tray<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A value as a node holds it: inline if it fits, otherwise in a box.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Parcel<T> {
+    words: [MaybeUninit<usize>; INLINE],
+    _value: PhantomData<T>,
+}
+
+impl<T> Parcel<T> {
+    /// It is inline.
+    pub(crate) const FITS: bool =
+        size_of::<T>() <= size_of::<[usize; INLINE]>() && align_of::<T>() <= align_of::<usize>();
+
+    /// # Safety
+    /// There is a value, and it is gone from there then.
+    #[inline(always)]
+    pub(crate) unsafe fn pack(value: &MaybeUninit<T>) -> Parcel<T> {
+        let mut parcel = Parcel { words: [MaybeUninit::uninit(); INLINE], _value: PhantomData };
+        if !Self::FITS {
+            let place = Box::into_raw(Box::<T>::new_uninit());
+            // SAFETY: a pointer fits.
+            unsafe { parcel.words.as_mut_ptr().cast::<*mut MaybeUninit<T>>().write(place) };
+        }
+        // SAFETY: there is room, inline or in the box.
+        unsafe { parcel.place().copy_from_nonoverlapping(value, 1) };
+        parcel
+    }
+
+    /// Packs a word or two.
+    pub(crate) fn new(value: T) -> Parcel<T> {
+        // SAFETY: it is given up.
+        unsafe { Parcel::pack(&MaybeUninit::new(value)) }
+    }
+
+    /// A word or two.
+    pub(crate) fn open(self) -> T {
+        let mut value = MaybeUninit::uninit();
+        self.unpack(&mut value);
+        // SAFETY: just unpacked.
+        unsafe { value.assume_init() }
+    }
+
+    /// Moves the value to an empty place.
+    #[inline(always)]
+    pub(crate) fn unpack(mut self, to: &mut MaybeUninit<T>) {
+        // SAFETY: the place is empty, and then the parcel.
+        unsafe {
+            to.as_mut_ptr().copy_from_nonoverlapping(self.place().cast(), 1);
+            self.forget();
+        }
+    }
+
+    /// The same, to a tray.
+    #[inline(always)]
+    pub(crate) fn serve(mut self, to: &mut Tray<T>) {
+        // SAFETY: as above.
+        unsafe {
+            to.fill(self.place().cast());
+            self.forget();
+        }
+    }
+
+    /// Where the value lies.
+    #[inline(always)]
+    pub(crate) fn place(&mut self) -> *mut MaybeUninit<T> {
+        let words = self.words.as_mut_ptr();
+        // SAFETY: `pack` has put the box's address there.
+        if Self::FITS { words.cast() } else { unsafe { words.cast::<*mut MaybeUninit<T>>().read() } }
+    }
+
+    /// # Safety
+    /// The value is gone from its place.
+    #[inline(always)]
+    pub(crate) unsafe fn forget(self) {
+        let mut this = ManuallyDrop::new(self);
+        if !Self::FITS {
+            // SAFETY: a box of nothing by now.
+            drop(unsafe { Box::from_raw(this.place()) });
+        }
+    }
+}
+
+/// The value is dropped where it lies.
+impl<T> Drop for Parcel<T> {
+    fn drop(&mut self) {
+        let place = self.place().cast::<T>();
+        // SAFETY: there is a value, inline or in a box.
+        unsafe { if Self::FITS { place.drop_in_place() } else { drop(Box::from_raw(place)) } }
+    }
+}

@@ -1,0 +1,371 @@
+//! Large values: C30. One of a megabyte passes in every way, through every kind, on a thread with a small stack; a stack
+//! that overflows ends the test program.
+//!
+//! In a release build that stack is of 8 MiB; CI runs this one. A debug build copies each value many times on the stack, and
+//! gets more. `LENO_STACK` gives another number of MiB.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use leno::channel::{RecvFuture, SendFuture};
+use leno::select::{Select, Selected2, select};
+use leno::{Receiver, Sender, select_blocking, timeout};
+
+const CAPACITIES: [Option<usize>; 5] = [Some(0), Some(1), Some(3), Some(1000), None];
+/// Longer than any test.
+const LONG: Duration = Duration::from_secs(600);
+
+/// A megabyte that says which one it is.
+struct Large([u8; 1 << 20]);
+
+impl Large {
+    #[inline(never)]
+    fn new(number: u8) -> Large {
+        Large([number; 1 << 20])
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn check(&self, number: u8) {
+        assert!(self.0.iter().all(|byte| *byte == number), "C30: intact");
+    }
+}
+
+type Channel = (Sender<Large>, Receiver<Large>);
+
+fn open<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
+    capacity.map_or_else(leno::unbounded, leno::bounded)
+}
+
+fn stack() -> usize {
+    let of_build = if cfg!(debug_assertions) { 64 } else { 8 };
+    std::env::var("LENO_STACK").ok().and_then(|n| n.parse().ok()).unwrap_or(of_build) << 20
+}
+
+fn small<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(stack()).spawn_scoped(scope, run);
+        thread.expect("a thread starts").join().expect("C30: a value of 1 MB")
+    })
+}
+
+/// Runs a way for each kind, on a thread of its own.
+fn for_each_kind(way: fn(&Channel)) {
+    for capacity in CAPACITIES {
+        small(|| way(&open(capacity)));
+    }
+}
+
+/// Runs a peer on another thread, which begins when this one may be asleep, or may not.
+fn beside(peer: impl FnOnce() + Send, run: impl FnOnce()) {
+    thread::scope(|scope| {
+        thread::Builder::new().stack_size(stack()).spawn_scoped(scope, peer).expect("a thread starts");
+        run();
+    });
+}
+
+// Each step has a frame of its own: what a test holds besides is not the library's to bear.
+
+#[inline(never)]
+fn put(tx: &Sender<Large>, number: u8) -> bool {
+    tx.try_send(Large::new(number)).is_ok()
+}
+
+#[inline(never)]
+fn get(rx: &Receiver<Large>, number: u8) {
+    rx.try_recv().expect("there is one").check(number);
+}
+
+#[inline(never)]
+fn sending(tx: &Sender<Large>, number: u8) -> Box<SendFuture<'_, Large>> {
+    Box::new(tx.send(Large::new(number)))
+}
+
+/// Whether a send that is polled is through.
+#[inline(never)]
+fn is_sent(sending: &mut SendFuture<'_, Large>) -> bool {
+    let polled = Pin::new(sending).poll(&mut Context::from_waker(Waker::noop()));
+    matches!(polled, Poll::Ready(Ok(())))
+}
+
+/// Whether a send that is polled is through with the error, and its value.
+#[inline(never)]
+fn is_refused(sending: &mut SendFuture<'_, Large>, number: u8) -> bool {
+    match Pin::new(sending).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Err(error)) => {
+            error.0.check(number);
+            true
+        }
+        _ => false,
+    }
+}
+
+#[inline(never)]
+fn is_received(receiving: &mut RecvFuture<'_, Large>, number: u8) -> bool {
+    match Pin::new(receiving).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(received) => {
+            received.expect("open").check(number);
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+/// Fills a channel that can be full; how many it holds. `None`: it holds too many.
+fn fill(tx: &Sender<Large>) -> Option<u8> {
+    let room = tx.capacity().filter(|room| *room < 10)? as u8;
+    assert!((0..room).all(|i| put(tx, i)), "there is room");
+    assert!(!put(tx, 9), "full");
+    Some(room)
+}
+
+/// C30: without waiting.
+#[test]
+fn tries() {
+    for_each_kind(|(tx, rx)| {
+        let held = fill(tx).unwrap_or_else(|| (0..3).map(|i| u8::from(put(tx, i))).sum());
+        (0..held).for_each(|i| get(rx, i));
+        assert!(rx.try_recv().is_err(), "empty");
+    });
+}
+
+/// C30: handed to a receiver that waits, and given back by one that has left.
+#[test]
+fn handed_over() {
+    for_each_kind(|(tx, rx)| {
+        let mut receiving = rx.recv();
+        assert!(!is_received(&mut receiving, 0));
+        assert!(is_sent(&mut sending(tx, 1)));
+        assert!(is_received(&mut receiving, 1));
+        let mut receiving = rx.recv();
+        assert!(!is_received(&mut receiving, 0));
+        assert!(put(tx, 2));
+        drop(receiving);
+        get(rx, 2);
+    });
+}
+
+/// C30: taken from a sender that waits; dropped, and given back, while it waits.
+#[test]
+fn taken_over() {
+    #[inline(never)]
+    fn cancel(sending: SendFuture<'_, Large>, number: u8) {
+        sending.into_inner().expect("it was not sent").check(number);
+    }
+    for_each_kind(|(tx, rx)| {
+        let Some(held) = fill(tx) else { return };
+        let mut waiting = [held, 7, 8, 9].map(|i| sending(tx, i));
+        waiting.iter_mut().for_each(|sending| assert!(!is_sent(sending)));
+        let [mut first, second, third, fourth] = waiting;
+        drop(second);
+        cancel(*third, 8);
+        (0..=held).for_each(|i| get(rx, i));
+        assert!(is_sent(&mut first));
+        if held == 0 {
+            get(rx, 9);
+        }
+        drop(fourth);
+    });
+}
+
+/// C30: on threads, also asleep; with a limit, in time and too late.
+#[test]
+fn blocks() {
+    #[inline(never)]
+    fn send(tx: &Sender<Large>, i: u8) {
+        match i % 3 {
+            0 => assert!(tx.send_blocking(Large::new(i)).is_ok()),
+            1 => assert!(tx.send_timeout(Large::new(i), LONG).is_ok()),
+            _ => assert!(tx.send(Large::new(i)).wait_deadline(Instant::now() + LONG).is_ok()),
+        }
+    }
+    #[inline(never)]
+    fn receive(rx: &Receiver<Large>, i: u8) {
+        match i % 4 {
+            0 => rx.recv_blocking().expect("open").check(i),
+            1 => rx.recv_timeout(LONG).expect("open").check(i),
+            2 => rx.recv().wait_deadline(Instant::now() + LONG).expect("open").check(i),
+            _ => rx.iter().next().expect("open").check(i),
+        }
+    }
+    #[inline(never)]
+    fn too_late(tx: &Sender<Large>) {
+        let error = tx.send_timeout(Large::new(9), Duration::from_millis(1)).expect_err("full");
+        error.into_inner().check(9);
+    }
+    for_each_kind(|(tx, rx)| {
+        beside(|| (0..24).for_each(|i| send(tx, i)), || (0..24).for_each(|i| receive(rx, i)));
+        assert!(rx.recv_timeout(Duration::from_millis(1)).is_err(), "empty");
+        if fill(tx).is_some() {
+            too_late(tx);
+        }
+    });
+}
+
+/// C30: as futures of an executor.
+#[test]
+fn fibers() {
+    #[inline(never)]
+    fn receive(rx: &Receiver<Large>, i: u8) {
+        if i % 2 == 0 {
+            leno::block_on(rx.recv()).expect("open").check(i);
+        } else {
+            leno::block_on(async {
+                timeout(LONG, rx.recv()).await.expect("in time").expect("open").check(i)
+            });
+        }
+    }
+    for_each_kind(|(tx, rx)| {
+        let send = |i| assert!(leno::block_on(sending(tx, i)).is_ok());
+        beside(|| (0..10).for_each(send), || (0..10).for_each(|i| receive(rx, i)));
+    });
+}
+
+/// C30: by the macro and the function, ready and waiting, on threads and in fibers.
+#[test]
+fn selects() {
+    #[inline(never)]
+    fn send(tx: &Sender<Large>, never: &Receiver<()>, i: u8) {
+        select_blocking! {
+            sent = tx.send(Large::new(i)) => assert!(sent.is_ok()),
+            _ = never.recv() => unreachable!(),
+        }
+    }
+    #[inline(never)]
+    fn send_lent(tx: &Sender<Large>, never: &Receiver<()>, i: u8) {
+        let mut sending = sending(tx, i);
+        match select((&mut *sending, never.recv())).wait() {
+            Selected2::First(sent) => assert!(sent.is_ok()),
+            Selected2::Second(_) => unreachable!(),
+        }
+    }
+    #[inline(never)]
+    fn receive(rx: &Receiver<Large>, never: &Receiver<()>, i: u8) {
+        select_blocking! {
+            received = rx.recv() => received.expect("open").check(i),
+            _ = never.recv() => unreachable!(),
+        }
+    }
+    #[inline(never)]
+    fn receive_in_time(rx: &Receiver<Large>, never: &Receiver<()>, i: u8) {
+        match select((rx.recv(), never.recv())).wait_timeout(LONG).expect("in time") {
+            Selected2::First(received) => received.expect("open").check(i),
+            Selected2::Second(_) => unreachable!(),
+        }
+    }
+    #[inline(never)]
+    fn receive_in_a_fiber(rx: &Receiver<Large>, never: &Receiver<()>, i: u8) {
+        leno::block_on(async {
+            leno::select! {
+                received = rx.recv() => received.expect("open").check(i),
+                _ = never.recv() => unreachable!(),
+            }
+        });
+    }
+    for_each_kind(|(tx, rx)| {
+        let (_other, never) = open(tx.capacity());
+        let send = |i| if i % 2 == 0 { send(tx, &never, i) } else { send_lent(tx, &never, i) };
+        let receive = |i| match i % 3 {
+            0 => receive(rx, &never, i),
+            1 => receive_in_time(rx, &never, i),
+            _ => receive_in_a_fiber(rx, &never, i),
+        };
+        beside(|| (0..12).for_each(send), || (0..12).for_each(receive));
+        // Whose value is placed by the receiver, in a ring that is full.
+        if let Some(held) = fill(tx) {
+            beside(|| send(held), || (0..=held).for_each(|i| rx.recv_blocking().expect("open").check(i)));
+        }
+    });
+}
+
+/// C30: by a dynamic set.
+#[test]
+fn sets() {
+    #[inline(never)]
+    fn receive(rx: &Receiver<Large>, i: u8) {
+        let mut set = Select::new();
+        let receive = set.recv(rx);
+        set.select().wait().recv(receive).expect("open").check(i);
+        drop(set.select());
+    }
+    #[inline(never)]
+    fn send(tx: &Sender<Large>, i: u8) {
+        let mut set = Select::new();
+        let send = set.send(tx, Large::new(i));
+        assert!(set.select().wait().send(send).is_ok());
+        // Dropped with the set.
+        set.send(tx, Large::new(99));
+    }
+    for_each_kind(|(tx, rx)| {
+        beside(|| (0..6).for_each(|i| send(tx, i)), || (0..6).for_each(|i| receive(rx, i)));
+    });
+}
+
+/// C30: streams and iterators.
+#[test]
+fn streams() {
+    #[inline(never)]
+    fn next(mut stream: Pin<&mut impl Stream<Item = Large>>, number: u8) -> bool {
+        match stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => {
+                value.expect("open").check(number);
+                true
+            }
+            Poll::Pending => false,
+        }
+    }
+    for_each_kind(|(tx, rx)| {
+        let mut stream = rx.stream();
+        assert!(!next(Pin::new(&mut stream), 0), "empty");
+        assert!(put(tx, 1), "somebody waits");
+        assert!(next(Pin::new(&mut stream), 1));
+        if tx.capacity() == Some(0) {
+            return;
+        }
+        assert!(put(tx, 2));
+        assert!(next(Pin::new(&mut stream), 2));
+        assert!(put(tx, 3));
+        rx.try_iter().for_each(|value| value.check(3));
+        assert!(put(tx, 4));
+        rx.drain().for_each(|value| value.check(4));
+        assert!(rx.is_empty());
+    });
+}
+
+/// C30: dropped in the channel, while they wait, and given back with the error of a close.
+#[test]
+fn drops_and_closes() {
+    #[inline(never)]
+    fn refused(tx: &Sender<Large>, number: u8) {
+        tx.try_send(Large::new(number)).expect_err("closed").into_inner().check(number);
+        tx.send_blocking(Large::new(number)).expect_err("closed").0.check(number);
+    }
+    let ways: [fn(Channel); 3] = [
+        |(tx, _rx): Channel| assert!(tx.close_now()),
+        |(_tx, rx): Channel| drop(rx),
+        |(tx, _rx): Channel| assert!(tx.close()),
+    ];
+    for how in ways {
+        for capacity in CAPACITIES {
+            small(|| {
+                let channel = open(capacity);
+                let tx = channel.0.clone();
+                if fill(&tx).is_none() {
+                    assert!((0..3).all(|i| put(&tx, i)));
+                }
+                let (mut kept, mut left) = (sending(&tx, 7), sending(&tx, 8));
+                let waits = !is_sent(&mut kept) && !is_sent(&mut left);
+                how(channel);
+                if waits {
+                    drop(left);
+                    assert!(is_refused(&mut kept, 7), "closed");
+                }
+                refused(&tx, 9);
+            });
+        }
+    }
+}
