@@ -215,7 +215,7 @@ impl<T> Blocks<T> {
         // SAFETY: the claimed slot keeps the block.
         let slot = unsafe { (*block).slot(index) };
         // SAFETY: the slot is the caller's, and published.
-        slot.with(|place| unsafe { tray.fill(place.cast()) });
+        slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
         // SAFETY: as above.
         unsafe {
             if index + 1 == Block::<T>::SLOTS {

@@ -75,11 +75,42 @@ impl<T> Watch<T> {
     }
 }
 
+/// What a branch of either side does.
+macro_rules! common {
+    ($end:ident) => {
+        fn is_unsure(&self) -> bool {
+            self.shared().is_unsure(End::$end)
+        }
+
+        fn comes_soon(&self) -> bool {
+            self.shared().is_buffer_of_several()
+        }
+
+        fn meets(&self) -> bool {
+            self.shared().is_rendezvous()
+        }
+
+        fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+            self.shared().register(End::$end, node, pair)
+        }
+
+        fn leave(&self, node: &Waiter) -> bool {
+            self.shared().leave(End::$end, node)
+        }
+
+        fn touch(&self, node: &Waiter) -> bool {
+            self.shared().touch(End::$end, node)
+        }
+    };
+}
+
 impl<T> Branch for Send<T> {
     type Output = Result<(), SendError<T>>;
     type Goods = ();
 
     const ONCE: bool = true;
+
+    common!(Sender);
 
     fn wish(&self) -> (&'static str, Thing) {
         ("send", self.shared().thing())
@@ -96,16 +127,7 @@ impl<T> Branch for Send<T> {
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
-        let attempt = unsafe { self.shared.as_ref() }.try_send(&mut self.value, by);
-        attempt.map(|sent| {
-            if sent {
-                tray.put(())
-            }
-        })
-    }
-
-    fn is_unsure(&self) -> bool {
-        self.shared().is_unsure(End::Sender)
+        unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
     }
 
     fn stow(&mut self, node: NodeRef) {
@@ -118,29 +140,9 @@ impl<T> Branch for Send<T> {
         unsafe { node.take() }.unpack(&mut self.value);
     }
 
-    fn comes_soon(&self) -> bool {
-        self.shared().is_buffer_of_several()
-    }
-
     fn comes_more(&self) -> bool {
         let shared = self.shared();
         shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
-    }
-
-    fn meets(&self) -> bool {
-        self.shared().is_rendezvous()
-    }
-
-    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-        self.shared().register(End::Sender, node, pair)
-    }
-
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().leave(End::Sender, node)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().touch(End::Sender, node)
     }
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
@@ -166,6 +168,8 @@ impl<T> Branch for Recv<T> {
     type Output = Result<T, RecvError>;
     type Goods = T;
 
+    common!(Receiver);
+
     fn wish(&self) -> (&'static str, Thing) {
         ("recv", self.shared().thing())
     }
@@ -179,32 +183,8 @@ impl<T> Branch for Recv<T> {
         self.shared().try_recv(tray, by)
     }
 
-    fn is_unsure(&self) -> bool {
-        self.shared().is_unsure(End::Receiver)
-    }
-
-    fn comes_soon(&self) -> bool {
-        self.shared().is_buffer_of_several()
-    }
-
     fn comes_more(&self) -> bool {
         self.shared().len() >= SEVERAL
-    }
-
-    fn meets(&self) -> bool {
-        self.shared().is_rendezvous()
-    }
-
-    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-        self.shared().register(End::Receiver, node, pair)
-    }
-
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().leave(End::Receiver, node)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().touch(End::Receiver, node)
     }
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {

@@ -66,10 +66,6 @@ impl<'a, T> SendFuture<'a, T> {
     /// # drop(rx);
     /// ```
     pub fn into_inner(mut self) -> Option<T> {
-        self.cancel()
-    }
-
-    fn cancel(&mut self) -> Option<T> {
         match self.operation.cancel(Some(&mut Tray::new())) {
             Cancelled::Undone if self.operation.is_fresh() => Some(self.take()),
             _ => None,
@@ -83,52 +79,6 @@ impl<'a, T> SendFuture<'a, T> {
         self.operation.end();
         // SAFETY: it was fresh, and is over now.
         unsafe { self.operation.branch_mut().take() }
-    }
-
-    /// Sends from a plain thread, which sleeps until the value is sent.
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[inline]
-    #[track_caller]
-    pub fn wait(mut self) -> Result<(), SendError<T>> {
-        may_block("send");
-        if let Some(output) = self.operation.quick_output() {
-            return output;
-        }
-        let mut tray = Tray::new();
-        self.operation.block_on_to(&mut tray, None);
-        self.operation.output(&mut tray)
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
-    /// ever.
-    ///
-    /// # Errors
-    /// The channel is closed, or the time was up and the value is not sent; it comes back.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(mut self, d: Duration) -> Result<(), SendTimeoutError<T>> {
-        may_block("send");
-        self.block_on(deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`wait_timeout`](Self::wait_timeout).
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(mut self, t: Instant) -> Result<(), SendTimeoutError<T>> {
-        may_block("send");
-        self.block_on(Some(t))
     }
 
     fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
@@ -149,52 +99,6 @@ impl<'a, T> RecvFuture<'a, T> {
         RecvFuture { operation: Operation::new(branch), _receiver: PhantomData }
     }
 
-    /// Receives on a plain thread, which sleeps until there is a value.
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[inline]
-    #[track_caller]
-    pub fn wait(mut self) -> Result<T, RecvError> {
-        may_block("recv");
-        if let Some(output) = self.operation.quick_output() {
-            return output;
-        }
-        let mut tray = Tray::new();
-        self.operation.block_on_to(&mut tray, None);
-        self.operation.output(&mut tray)
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
-    /// ever.
-    ///
-    /// # Errors
-    /// The channel is closed and empty, or the time was up and nothing was taken.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(mut self, d: Duration) -> Result<T, RecvTimeoutError> {
-        may_block("recv");
-        self.block_on(deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`wait_timeout`](Self::wait_timeout).
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(mut self, t: Instant) -> Result<T, RecvTimeoutError> {
-        may_block("recv");
-        self.block_on(Some(t))
-    }
-
     fn block_on(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
         let mut tray = Tray::new();
         match self.operation.block_on_to(&mut tray, deadline) {
@@ -212,45 +116,57 @@ impl<'a, T> Closed<'a, T> {
         Closed { operation: Operation::new(branch), _sender: PhantomData }
     }
 
-    /// Waits on a plain thread.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[track_caller]
-    pub fn wait(mut self) {
-        may_block("closed");
-        self.operation.block_on(None);
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most.
-    ///
-    /// # Errors
-    /// The time was up.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(mut self, d: Duration) -> Result<(), Elapsed> {
-        may_block("closed");
-        self.operation.block_on(deadline_after(d)).ok_or(Elapsed::new())
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Errors
-    /// The time was up.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(mut self, t: Instant) -> Result<(), Elapsed> {
-        may_block("closed");
-        self.operation.block_on(Some(t)).ok_or(Elapsed::new())
+    fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), Elapsed> {
+        self.operation.block_on(deadline).ok_or(Elapsed::new())
     }
 }
 
 macro_rules! future {
-    ($($name:ident, $branch:ident => $output:ty;)+) => {$(
+    ($(#[doc = $what:literal] $call:literal $name:ident, $branch:ident => $output:ty, $timely:ty;)+) => {$(
+        impl<T> $name<'_, T> {
+            #[doc = $what]
+            ///
+            /// # Errors
+            /// Those of the future, if it has any.
+            ///
+            /// # Panics
+            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
+            /// there.
+            #[inline]
+            #[track_caller]
+            pub fn wait(mut self) -> $output {
+                may_block($call);
+                self.operation.wait()
+            }
+
+            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits
+            /// for ever.
+            ///
+            /// # Errors
+            /// As [`wait`](Self::wait); or the time was up, and nothing has happened.
+            ///
+            /// # Panics
+            /// As [`wait`](Self::wait).
+            #[track_caller]
+            pub fn wait_timeout(mut self, d: Duration) -> $timely {
+                may_block($call);
+                self.block_on(deadline_after(d))
+            }
+
+            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
+            ///
+            /// # Errors
+            /// As [`wait_timeout`](Self::wait_timeout).
+            ///
+            /// # Panics
+            /// As [`wait`](Self::wait).
+            #[track_caller]
+            pub fn wait_deadline(mut self, t: Instant) -> $timely {
+                may_block($call);
+                self.block_on(Some(t))
+            }
+        }
+
         impl<T> Future for $name<'_, T> {
             type Output = $output;
 
@@ -289,7 +205,10 @@ macro_rules! future {
 }
 
 future! {
-    SendFuture, Send => Result<(), SendError<T>>;
-    RecvFuture, Recv => Result<T, RecvError>;
-    Closed, Watch => ();
+    /// Sends from a plain thread, which sleeps until the value is sent. With an error the value comes back.
+    "send" SendFuture, Send => Result<(), SendError<T>>, Result<(), SendTimeoutError<T>>;
+    /// Receives on a plain thread, which sleeps until there is a value.
+    "recv" RecvFuture, Recv => Result<T, RecvError>, Result<T, RecvTimeoutError>;
+    /// Waits on a plain thread.
+    "closed" Closed, Watch => (), Result<(), Elapsed>;
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::shared::{End, Shared, SharedRef};
-use super::stream::{IntoStream, RecvStream};
+use super::stream::{IntoStream, RecvStream, State};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::task::place::Place;
 use crate::wait::Tray;
 
 /// The sending side of a channel; clones of it send into the same channel.
@@ -176,18 +177,18 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
     pub fn drain(&self) -> Drain<'_, T> {
-        Drain::new(self)
+        Drain { receiver: self, left: self.len() }
     }
 
     /// Receives on a plain thread until the channel is closed and empty; each step blocks as
     /// [`recv_blocking`](Self::recv_blocking) does.
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter::new(self)
+        Iter { receiver: self }
     }
 
     /// Receives without waiting, until there is no value.
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter::new(self)
+        TryIter { receiver: self }
     }
 
     /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -195,13 +196,13 @@ impl<T> Receiver<T> {
     /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receiver.
     #[track_caller]
     pub fn stream(&self) -> RecvStream<'_, T> {
-        RecvStream::new(self)
+        RecvStream { state: State::Between, place: Place::here(), receiver: self }
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoStream<T> {
-        IntoStream::new(self)
+        IntoStream { state: State::Between, place: Place::here(), receiver: self }
     }
 }
 
@@ -324,7 +325,7 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter::new(self)
+        IntoIter { receiver: self }
     }
 }
 

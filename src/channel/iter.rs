@@ -6,47 +6,23 @@ use super::Receiver;
 
 /// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`].
 pub struct Iter<'a, T> {
-    receiver: &'a Receiver<T>,
+    pub(super) receiver: &'a Receiver<T>,
 }
 
 /// Never waits; ends when there is no value. Made by [`Receiver::try_iter`].
 pub struct TryIter<'a, T> {
-    receiver: &'a Receiver<T>,
+    pub(super) receiver: &'a Receiver<T>,
 }
 
 /// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`].
 pub struct Drain<'a, T> {
-    receiver: &'a Receiver<T>,
-    left: usize,
+    pub(super) receiver: &'a Receiver<T>,
+    pub(super) left: usize,
 }
 
 /// As [`Iter`], keeping the receiver.
 pub struct IntoIter<T> {
-    receiver: Receiver<T>,
-}
-
-impl<'a, T> Iter<'a, T> {
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        Iter { receiver }
-    }
-}
-
-impl<'a, T> TryIter<'a, T> {
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        TryIter { receiver }
-    }
-}
-
-impl<'a, T> Drain<'a, T> {
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        Drain { receiver, left: receiver.len() }
-    }
-}
-
-impl<T> IntoIter<T> {
-    pub(super) fn new(receiver: Receiver<T>) -> Self {
-        IntoIter { receiver }
-    }
+    pub(super) receiver: Receiver<T>,
 }
 
 impl<T> Iterator for Iter<'_, T> {

@@ -139,7 +139,7 @@ impl<T> Slot<T> {
     #[inline(always)]
     unsafe fn empty(&self, tray: &mut Tray<T>) {
         // SAFETY: the caller's promise.
-        self.value.with(|place| unsafe { tray.fill(place.cast()) });
+        self.value.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
         self.full.store(0, PUBLISH);
     }
 }
@@ -280,7 +280,8 @@ impl<T> Shared<T> {
                 return Step::Lost;
             }
             // SAFETY: claimed, and full.
-            return Step::Ready(unsafe { slot.empty(tray) });
+            unsafe { slot.empty(tray) };
+            return Step::Ready(());
         }
         if word.first_is_branch() {
             let popped = self.pop(word, |word| self.bump(word));

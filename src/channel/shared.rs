@@ -378,9 +378,14 @@ impl<T> Shared<T> {
         };
     }
 
-    /// Sends, if that is possible now. `Ready`: whether it was; otherwise the channel is closed, and the value where it was.
+    /// Sends, if that is possible now. `Ready`: the tray is full; or the channel is closed, and the value where it was.
     #[inline(never)]
-    pub(super) fn try_send(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Attempt<bool> {
+    pub(super) fn try_send(
+        &self,
+        value: &mut MaybeUninit<T>,
+        tray: &mut Tray<()>,
+        by: &mut By<'_>,
+    ) -> Attempt<()> {
         let attempt = self.attempts(
             |word, by| match self.linked() {
                 None => self.send_step(word, value, by),
@@ -388,11 +393,14 @@ impl<T> Shared<T> {
             },
             by,
         );
-        if let Attempt::Ready(Sent::Closed) = attempt {
+        match attempt {
             // (Foreign code may run there.)
-            self.finish_close();
+            Attempt::Ready(Sent::Closed) => self.finish_close(),
+            Attempt::Ready(Sent::Kept | Sent::HandedOver) => tray.put(()),
+            Attempt::Wait => return Attempt::Wait,
+            Attempt::Again => return Attempt::Again,
         }
-        attempt.map(|sent| sent != Sent::Closed)
+        Attempt::Ready(())
     }
 
     /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed.
@@ -443,23 +451,24 @@ impl<T> Shared<T> {
             Err(true) => return Step::Busy,
             Err(false) => return Step::Lost,
         };
-        let state = node.state();
-        let waiter = Waiter::of(node);
-        let output = match state {
-            // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
-            State::Done => Step::Ready(unsafe { node.take() }.serve(tray)),
+        let mut step = Step::Lost;
+        match node.state() {
+            State::Done => {
+                // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+                unsafe { node.take() }.serve(tray);
+                step = Step::Ready(());
+            }
             State::Redirect => {
                 // SAFETY: REDIRECT: an address.
                 let to = unsafe { node.take::<NodeRef>() }.open();
                 if !cfg!(leno_bug = "redirect_is_dropped") {
                     self.give_back(to, RETURNED, false);
                 }
-                Step::Lost
             }
-            _ => Step::Lost,
-        };
-        waiter.free();
-        output
+            _ => {}
+        }
+        Waiter::of(node).free();
+        step
     }
 
     /// Gives a value back that was taken, to be received before all others.
@@ -468,7 +477,7 @@ impl<T> Shared<T> {
         if self.count(End::Receiver) == 0 {
             return tray.clear();
         }
-        let Some(parcel) = tray.pack() else { return };
+        let Some(parcel) = tray.take().map(Parcel::new) else { return };
         let node = Waiter::holding(parcel);
         self.give_back(node.as_ref(), RETURNED, true);
     }

@@ -16,22 +16,22 @@ use crate::wait::Operation;
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<'a, T> {
-    state: State<T>,
-    place: Place,
-    receiver: &'a Receiver<T>,
+    pub(super) state: State<T>,
+    pub(super) place: Place,
+    pub(super) receiver: &'a Receiver<T>,
 }
 
 /// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoStream<T> {
     // Before the receiver: it must be dropped first.
-    state: State<T>,
-    place: Place,
-    receiver: Receiver<T>,
+    pub(super) state: State<T>,
+    pub(super) place: Place,
+    pub(super) receiver: Receiver<T>,
 }
 
 /// The receive that a stream is in the middle of.
-enum State<T> {
+pub(super) enum State<T> {
     Between,
     Receiving(Operation<Recv<T>>),
     Ended,
@@ -54,20 +54,6 @@ impl<T> State<T> {
         let received = std::task::ready!(operation.poll(cx));
         *self = if received.is_ok() { State::Between } else { State::Ended };
         Poll::Ready(received.ok())
-    }
-}
-
-impl<'a, T> RecvStream<'a, T> {
-    #[track_caller]
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        RecvStream { state: State::Between, place: Place::here(), receiver }
-    }
-}
-
-impl<T> IntoStream<T> {
-    #[track_caller]
-    pub(super) fn new(receiver: Receiver<T>) -> Self {
-        IntoStream { state: State::Between, place: Place::here(), receiver }
     }
 }
 

@@ -28,7 +28,7 @@ use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
-use crate::wait::{self, apart};
+use crate::wait;
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///
@@ -232,7 +232,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     fn look(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) -> Poll<()> {
         if let Otherwise::Now = self.otherwise {
             if budget::spend() {
-                return Poll::Ready(self.look_now(chosen, cx));
+                self.look_now(chosen, cx);
+                return Poll::Ready(());
             }
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -248,6 +249,16 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             _ => Poll::Ready(()),
         }
     }
+}
+
+/// Runs `f` in a frame of its own if it moves a `T` that is large, as in its caller's that would have room for it too.
+#[inline(always)]
+fn apart<T, R>(f: impl FnOnce() -> R) -> R {
+    #[inline(never)]
+    fn out_of_line<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+    if size_of::<T>() > 256 { out_of_line(f) } else { f() }
 }
 
 impl<G: Group, P> Unpin for Choice<G, P> {}

@@ -247,7 +247,7 @@ macro_rules! future {
             #[track_caller]
             pub fn wait(mut self) -> $guard {
                 may_block("lock");
-                let locked = self.operation.block_on(None).expect("without a deadline it waits until it is done");
+                let locked = self.operation.wait();
                 self.guard(locked)
             }
 

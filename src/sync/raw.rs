@@ -423,7 +423,8 @@ impl Branch for Acquire {
             return Attempt::Again;
         }
         if self.raw().try_lock() || (!word.has(FAIR) && self.raw().lock_soon()) {
-            Attempt::Ready(tray.put(self.locked()))
+            tray.put(self.locked());
+            Attempt::Ready(())
         } else {
             Attempt::Wait
         }

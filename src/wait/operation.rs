@@ -47,17 +47,6 @@ pub(crate) enum Attempt<R> {
     Again,
 }
 
-impl<R> Attempt<R> {
-    #[inline]
-    pub(crate) fn map<S>(self, f: impl FnOnce(R) -> S) -> Attempt<S> {
-        match self {
-            Attempt::Ready(output) => Attempt::Ready(f(output)),
-            Attempt::Wait => Attempt::Wait,
-            Attempt::Again => Attempt::Again,
-        }
-    }
-}
-
 /// An operation of one primitive.
 pub(crate) trait Branch {
     type Output;
@@ -360,7 +349,10 @@ impl<B: Branch> Operation<B> {
                     }
                     self.note();
                 }
-                State::Done => return Some(Poll::Ready(self.take_outcome(node, tray))),
+                State::Done => {
+                    self.take_outcome(node, tray);
+                    return Some(Poll::Ready(()));
+                }
                 State::Redirect => {
                     self.follow(node);
                     continue;
@@ -589,7 +581,18 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    /// Drives the operation on the calling thread. `None`: the deadline passed and nothing has happened; what was to be sent
+    /// Drives the operation on the calling thread until it is through.
+    #[inline]
+    pub(crate) fn wait(&mut self) -> B::Output {
+        if let Some(output) = self.quick_output() {
+            return output;
+        }
+        let mut tray = Tray::new();
+        self.block_on_to(&mut tray, None);
+        self.output(&mut tray)
+    }
+
+    /// The same, until a deadline. `None`: the deadline passed and nothing has happened; what was to be sent
     /// is in the branch again.
     pub(crate) fn block_on(&mut self, deadline: Option<Instant>) -> Option<B::Output> {
         let mut tray = Tray::new();
@@ -610,11 +613,10 @@ impl<B: Branch> Operation<B> {
                 }
             }
         }
-        thread::block_on(Pin::new(&mut Polled(self, tray)), deadline).is_some() || self.last_look(tray)
-    }
-
-    /// The time is up: what is there for this operation is taken all the same.
-    pub(crate) fn last_look(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        if thread::block_on(Pin::new(&mut Polled(self, tray)), deadline).is_some() {
+            return true;
+        }
+        // The time is up: what is there for this operation is taken all the same.
         match self.cancel(Some(tray)) {
             Cancelled::Done => true,
             Cancelled::Taken => false,

@@ -10,19 +10,10 @@
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
 
 /// Words that a parcel holds inline; larger values are boxed for the time of the wait.
 pub(super) const INLINE: usize = 3;
-
-/// Runs `f` in a frame of its own if it moves a `T` that is large, as in its caller's that would have room for it too.
-#[inline(always)]
-pub(crate) fn apart<T, R>(f: impl FnOnce() -> R) -> R {
-    #[inline(never)]
-    fn out_of_line<R>(f: impl FnOnce() -> R) -> R {
-        f()
-    }
-    if size_of::<T>() > 256 { out_of_line(f) } else { f() }
-}
 
 /// Where an operation gets what it receives.
 #[derive(Debug)]
@@ -37,22 +28,22 @@ impl<T> Tray<T> {
         Tray { is_full: false, value: MaybeUninit::uninit() }
     }
 
+    /// The place on an empty tray.
+    ///
     /// # Safety
-    /// There is a value, and it is gone from there then. The tray is empty.
+    /// The caller moves a value there at once.
     #[inline(always)]
-    pub(crate) unsafe fn fill(&mut self, from: *const T) {
+    pub(crate) unsafe fn place(&mut self) -> &mut MaybeUninit<T> {
         debug_assert!(!self.is_full);
-        // SAFETY: the caller's promise.
-        unsafe { self.value.as_mut_ptr().copy_from_nonoverlapping(from, 1) };
         self.is_full = true;
+        &mut self.value
     }
 
     /// Puts a word or two on an empty tray.
     #[inline(always)]
     pub(crate) fn put(&mut self, value: T) {
-        debug_assert!(!self.is_full);
-        self.value.write(value);
-        self.is_full = true;
+        // SAFETY: at once.
+        unsafe { self.place() }.write(value);
     }
 
     #[inline(always)]
@@ -64,12 +55,6 @@ impl<T> Tray<T> {
     pub(crate) fn take(&mut self) -> Option<T> {
         // SAFETY: full, and empty after this.
         std::mem::take(&mut self.is_full).then(|| unsafe { self.value.assume_init_read() })
-    }
-
-    /// Takes the value in a parcel.
-    pub(crate) fn pack(&mut self) -> Option<Parcel<T>> {
-        // SAFETY: full, and empty after this.
-        std::mem::take(&mut self.is_full).then(|| unsafe { Parcel::pack(&self.value) })
     }
 
     /// Drops what is on it.
@@ -117,38 +102,36 @@ impl<T> Parcel<T> {
         parcel
     }
 
-    /// Packs a word or two.
     pub(crate) fn new(value: T) -> Parcel<T> {
         // SAFETY: it is given up.
         unsafe { Parcel::pack(&MaybeUninit::new(value)) }
     }
 
     /// A word or two.
-    pub(crate) fn open(self) -> T {
-        let mut value = MaybeUninit::uninit();
-        self.unpack(&mut value);
-        // SAFETY: just unpacked.
-        unsafe { value.assume_init() }
+    pub(crate) fn open(mut self) -> T {
+        // SAFETY: it is gone from there then.
+        unsafe {
+            let value = self.place().cast::<T>().read();
+            self.forget();
+            value
+        }
     }
 
     /// Moves the value to an empty place.
     #[inline(always)]
     pub(crate) fn unpack(mut self, to: &mut MaybeUninit<T>) {
-        // SAFETY: the place is empty, and then the parcel.
+        // SAFETY: it is gone from there then.
         unsafe {
-            to.as_mut_ptr().copy_from_nonoverlapping(self.place().cast(), 1);
+            ptr::from_mut(to).copy_from_nonoverlapping(self.place(), 1);
             self.forget();
         }
     }
 
-    /// The same, to a tray.
+    /// The same, to an empty tray.
     #[inline(always)]
-    pub(crate) fn serve(mut self, to: &mut Tray<T>) {
-        // SAFETY: as above.
-        unsafe {
-            to.fill(self.place().cast());
-            self.forget();
-        }
+    pub(crate) fn serve(self, tray: &mut Tray<T>) {
+        // SAFETY: at once.
+        self.unpack(unsafe { tray.place() });
     }
 
     /// Where the value lies.
