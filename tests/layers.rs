@@ -192,6 +192,33 @@ fn the_table_is_an_order() {
     }
 }
 
+/// The files of `task`, where most things hang together: none uses one that uses it, over however many others.
+#[test]
+fn the_files_of_task_use_each_other_one_way() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/task");
+    let mut uses: Vec<(String, Vec<String>)> = Vec::new();
+    for entry in fs::read_dir(folder).expect("the sources are there") {
+        let path = entry.expect("readable").path();
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        // (`mod` names all of them, and `model` is for models.)
+        if path.is_file() && name != "mod" && name != "model" {
+            let code = without_comments_and_strings(&fs::read_to_string(&path).expect("readable"));
+            let code = code.replace("crate::task::{", "crate::{");
+            let others = named(&code.replace("crate::task::", "crate::")).into_iter().map(|(_, name)| name);
+            uses.push((name, others.collect()));
+        }
+    }
+    assert!(uses.iter().any(|(name, others)| name == "home" && others.contains(&"roster".to_owned())));
+    // Takes away those that use none that is left.
+    while let Some(at) = uses.iter().position(|(name, others)| {
+        !others.iter().any(|other| other != name && uses.iter().any(|(left, _)| left == other))
+    }) {
+        uses.swap_remove(at);
+    }
+    let circle: Vec<_> = uses.iter().map(|(name, _)| name).collect();
+    assert!(circle.is_empty(), "these use each other: {circle:?}");
+}
+
 /// The checker finds what it is there for.
 #[test]
 fn violating_lines_are_found() {

@@ -168,7 +168,7 @@ impl Builder {
     fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
         let Builder { name, root, daemon, group, slice_limit } = self;
         let inherited = context::with_task(|parent| {
-            let extras = if *root || !parent.home.is(home) { None } else { parent.extras() }?;
+            let extras = if *root || !parent.home().is(home) { None } else { parent.extras() }?;
             *daemon |= extras.daemon;
             // SAFETY: the parent runs here.
             unsafe { extras.locals.inherited() }
@@ -351,13 +351,13 @@ impl<T> Newborn<T> {
 /// roster keeps the count or drops it.
 pub(crate) fn admit(listing: Task, root: bool) -> Admission {
     let admission = context::with_task(|current| {
-        let parent = (!root && current.home.is(&listing.home)).then_some(current);
-        listing.home.roster.admit(&listing, parent)
+        let parent = (!root && current.home().is(listing.home())).then_some(current);
+        listing.home().roster.admit(&listing, parent, listing.is_awaited())
     })
-    .unwrap_or_else(|| listing.home.roster.admit(&listing, None));
+    .unwrap_or_else(|| listing.home().roster.admit(&listing, None, listing.is_awaited()));
     if admission == Admission::Listed {
-        if listing.home.hooked {
-            shielded(|| listing.home.seam.begins(&listing));
+        if listing.home().hooked {
+            shielded(|| listing.home().seam.begins(&listing));
         }
         // The roster's count; `retire` turns it into a task again.
         let _ = listing.into_raw();
@@ -384,7 +384,7 @@ impl<T> Prepared<T> {
     pub fn start(mut self) -> JoinHandle<T> {
         let Some(made) = self.made.take() else { unreachable!("`start` takes the fiber by value") };
         // From outside, maybe.
-        let _busy = Busy::new(HomeRef::clone(&made.queued.home));
+        let _busy = Busy::new(HomeRef::clone(made.queued.home()));
         // SAFETY: a prepared future is `Send`.
         unsafe { made.start(run::schedule) }
     }

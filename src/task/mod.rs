@@ -16,6 +16,11 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
+//! Imports go one way here: the header knows only what it is made of ([`state`], `links`) and what a wake-up needs to know of
+//! its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
+//! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
+//! add what fibers do with them.
+//!
 //! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
 //!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
@@ -29,8 +34,10 @@ pub(crate) mod error;
 pub(crate) mod extras;
 pub(crate) mod group;
 pub(crate) mod header;
+mod here;
 pub(crate) mod home;
 pub(crate) mod join;
+mod links;
 pub(crate) mod locals;
 pub(crate) mod lock;
 #[cfg(any(leno_loom, leno_shuttle))]

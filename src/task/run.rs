@@ -15,14 +15,14 @@ use crate::task::{budget, context, join, waker, watch};
 ///
 /// As [`Seam::inject`](crate::task::seam::Seam::inject).
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
-    if let Some(worker) = context::worker_of(&task.home) {
-        let seam: *const dyn Seam = &raw const *task.home.seam;
+    if let Some(worker) = context::worker_of(task.home()) {
+        let seam: *const dyn Seam = &raw const *task.home().seam;
         // SAFETY: who drives an executor keeps its home alive meanwhile.
         unsafe { &*seam }.schedule(worker, task);
         return Ok(());
     }
     // The count goes away in the call, maybe as the last: the home has to outlive it.
-    let home = HomeRef::clone(&task.home);
+    let home = HomeRef::clone(task.home());
     home.seam.inject(task)
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
 ///
 /// For a cord's fiber, this is the cord's thread.
 unsafe fn give_way(task: Task) {
-    if let Some(worker) = context::worker_of(&task.home) {
-        let seam: *const dyn Seam = &raw const *task.home.seam;
+    if let Some(worker) = context::worker_of(task.home()) {
+        let seam: *const dyn Seam = &raw const *task.home().seam;
         // SAFETY: who drives an executor keeps its home alive meanwhile.
         return unsafe { &*seam }.schedule_last(worker, task);
     }
@@ -141,9 +141,9 @@ pub(crate) unsafe fn end_unlisted(task: &Task) {
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
 pub(crate) fn finish(task: &Task, listed: bool) {
-    let listed = listed && task.home.roster.retire(task);
-    if listed && task.home.hooked {
-        shielded(|| task.home.seam.ends(task));
+    let listed = listed && task.home().roster.retire(task, task.is_awaited());
+    if listed && task.home().hooked {
+        shielded(|| task.home().seam.ends(task));
     }
     // Who polled its park from elsewhere has no more to wait for.
     if let Some(waker) = task.set_parked(None) {

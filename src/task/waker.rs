@@ -7,7 +7,6 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use crate::task::context;
 use crate::task::header::{Header, Task};
 use crate::task::state::WakeByValue;
 
@@ -30,7 +29,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 unsafe fn wake(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    if context::wakes_itself(task.as_raw()) {
+    if task.wakes_itself() {
         return drop(ManuallyDrop::into_inner(task));
     }
     match task.state.wake_by_value(task.by()) {

@@ -25,32 +25,17 @@ use crate::prim::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::header::{FiberId, Task};
+use crate::task::home::Watching;
 use crate::task::place::{Known, Place};
 
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
+
 /// What waits for fibers one of which may have ended without waking who waits.
 pub(crate) const SCOPE: &str = "scope";
 
 /// A wait is not noted again if it is one of so many last ones.
 const REPEATED: usize = 16;
-
-/// What an executor wants to know of its fibers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Watching {
-    /// Everything here.
-    pub(crate) inspected: bool,
-    /// Polls that are longer are reported.
-    pub(crate) limit: Option<Duration>,
-}
-
-impl Watching {
-    /// Whether each fiber is watched.
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.inspected || self.limit.is_some()
-    }
-}
 
 /// Something that fibers share and wait at: what kind of thing it is, where it lies, and what it is called.
 #[derive(Clone, Debug)]
@@ -250,7 +235,7 @@ impl Watch {
         }
         let took = Duration::from_nanos(took);
         if self.watching.limit.is_some_and(|limit| took > limit) {
-            shielded(|| task.home.seam.report_slow_poll(task, took));
+            shielded(|| task.home().seam.report_slow_poll(task, took));
         }
     }
 }
