@@ -204,7 +204,7 @@ impl Drop for Main {
         Core::dismiss_main(self.task.home(), &self.task);
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize();
-        run::finish(&self.task, true);
+        run::finish(self.task.clone(), true);
     }
 }
 

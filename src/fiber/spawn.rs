@@ -341,7 +341,7 @@ impl<T> Newborn<T> {
                 }
             }
             // SAFETY: not listed; this thread may drop the future by contract.
-            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+            Admission::Closed => unsafe { run::end_unlisted(queued) },
         }
         handle
     }
@@ -400,9 +400,9 @@ impl<T> Prepared<T> {
 
 impl<T> Drop for Prepared<T> {
     fn drop(&mut self) {
-        if let Some(made) = &self.made {
+        if let Some(made) = self.made.take() {
             // SAFETY: not listed; a prepared future is `Send`.
-            unsafe { run::end_unlisted(&made.queued) };
+            unsafe { run::end_unlisted(made.queued) };
         }
     }
 }

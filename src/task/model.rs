@@ -164,7 +164,7 @@ impl Executor {
                 queued.schedule();
             }
             // SAFETY: not listed, and `Send`.
-            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+            Admission::Closed => unsafe { run::end_unlisted(queued) },
         }
         Handle { task: handle, taken: false, output: std::marker::PhantomData }
     }
@@ -315,7 +315,7 @@ impl Node {
             // SAFETY: not a cord.
             None => unsafe { run::run(owned) },
             // SAFETY: not listed, and `Send`.
-            Some(_) => unsafe { run::end_unlisted(&owned) },
+            Some(_) => unsafe { run::end_unlisted(owned) },
         }
     }
 
