@@ -38,6 +38,8 @@
 //! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
+//!
+//! Moving here from other channels: [`moving`].
 
 mod block;
 mod blocks;
@@ -48,6 +50,7 @@ mod future;
 mod handle;
 mod iter;
 mod linked;
+pub mod moving;
 mod ring;
 mod room;
 mod shared;
