@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
