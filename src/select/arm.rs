@@ -11,7 +11,9 @@ use std::task::{Context, Poll};
 use crate::channel::{
     Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
 };
-use crate::sync::{Acquire, Lock, MutexGuard};
+use crate::sync::{
+    Acquire, AcquireArc, AcquireError, Lock, Locking, MutexGuard, OwnedPermit, Permit, Taking,
+};
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
 
 /// A future of leno that is one operation.
@@ -417,5 +419,7 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
-    ['a, T: ?Sized] Lock<'a, T> as Acquire => MutexGuard<'a, T>, Lock::output;
+    ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
+    ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
 }

@@ -102,7 +102,7 @@ use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::sync::Lock;
+use crate::sync::{Acquire, AcquireArc, Lock};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -288,10 +288,14 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a] Acquire<'a>;
+    [] AcquireArc;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
+    ['a, 'b] &'b mut Acquire<'a>;
+    ['b] &'b mut AcquireArc;
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {

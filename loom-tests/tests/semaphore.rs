@@ -1,0 +1,21 @@
+//! The scenarios of `semaphore`, under loom.
+
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
+#[path = "../scenarios/semaphore.rs"]
+mod semaphore;
+
+models! { semaphore:
+    exclusion
+    grant_against_drop
+    release_against_wait
+    two_releases_for_a_large_one
+    large_leaves_against_release
+    large_waits_against_release
+    large_and_small - 1
+    small_joins_against_large_leaving
+    close_against_acquire
+    close_against_release
+    select_against_two_releases
+    large_branch_loses_against_release
+}

@@ -1,0 +1,7 @@
+//! The contracts of what `leno::sync` has beside the mutex: M1–M8, one file per primitive.
+
+#[path = "../contract/support/mod.rs"]
+mod support;
+
+mod semaphore;
+mod semaphore_script;
