@@ -126,6 +126,24 @@ pub(crate) fn large_leaves_against_release() {
     semaphore.assert_valid();
 }
 
+/// One comes back, too little for the large one, and two, enough for it: what is in the pot then is for the small one behind.
+pub(crate) fn a_small_release_against_a_large_one() {
+    let semaphore = semaphore(3);
+    let (one, two) = (semaphore.try_acquire_arc().unwrap(), semaphore.try_acquire_many_arc(2).unwrap());
+    let (mut large, mut small) = (semaphore.acquire_many(2), semaphore.acquire());
+    let woken = [Woken::new(), Woken::new()];
+    assert!(poll_with(&mut large, &woken[0]).is_pending());
+    assert!(poll_with(&mut small, &woken[1]).is_pending());
+    let releasing = thread::spawn(move || drop(one));
+    drop(two);
+    releasing.join().unwrap();
+    assert!(woken.iter().all(|woken| woken.count() > 0), "three are free");
+    assert!(settle(&mut large).is_ready());
+    assert!(settle(&mut small).is_ready());
+    assert_eq!(semaphore.available_permits(), 3);
+    semaphore.assert_valid();
+}
+
 /// A large one begins to wait where one is free, while another one comes back.
 pub(crate) fn large_waits_against_release() {
     let semaphore = semaphore(2);

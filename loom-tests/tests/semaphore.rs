@@ -11,8 +11,9 @@ models! { semaphore:
     release_against_wait
     two_releases_for_a_large_one
     large_leaves_against_release
+    a_small_release_against_a_large_one
     large_waits_against_release
-    large_and_small - 1
+    large_and_small
     small_joins_against_large_leaving
     close_against_acquire
     close_against_release

@@ -11,9 +11,7 @@ use std::task::{Context, Poll};
 use crate::channel::{
     Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
 };
-use crate::sync::{
-    Acquire, AcquireArc, AcquireError, Lock, Locking, MutexGuard, OwnedPermit, Permit, Taking,
-};
+use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
 
 /// A future of leno that is one operation.
@@ -422,4 +420,16 @@ operated! {
     ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
     ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
     [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Read<'a, T> as Taking<RawRwLock> => RwLockReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Write<'a, T> as Taking<RawRwLock> => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] UpgradableRead<'a, T> as Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] ReadArc<T> as Taking<RawRwLock> => OwnedRwLockReadGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] WriteArc<T> as Taking<RawRwLock> => OwnedRwLockWriteGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Upgrade<'a, T> as Upgrading => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, upgraded| this.output(upgraded);
 }

@@ -102,7 +102,7 @@ use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::sync::{Acquire, AcquireArc, Lock};
+use crate::sync::{Acquire, AcquireArc, Lock, Read, ReadArc, UpgradableRead, Upgrade, Write, WriteArc};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -290,12 +290,24 @@ operations! {
     ['a, T: ?Sized] Lock<'a, T>;
     ['a] Acquire<'a>;
     [] AcquireArc;
+    ['a, T: ?Sized] Read<'a, T>;
+    ['a, T: ?Sized] Write<'a, T>;
+    ['a, T: ?Sized] UpgradableRead<'a, T>;
+    ['a, T: ?Sized] Upgrade<'a, T>;
+    [T: ?Sized] ReadArc<T>;
+    [T: ?Sized] WriteArc<T>;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
     ['a, 'b] &'b mut Acquire<'a>;
     ['b] &'b mut AcquireArc;
+    ['a, 'b, T: ?Sized] &'b mut Read<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Write<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut UpgradableRead<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Upgrade<'a, T>;
+    ['b, T: ?Sized] &'b mut ReadArc<T>;
+    ['b, T: ?Sized] &'b mut WriteArc<T>;
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {

@@ -6,6 +6,9 @@ mod guard;
 mod mutex;
 mod permits;
 mod raw;
+mod raw_rwlock;
+mod rwlock;
+mod rwlock_guard;
 mod semaphore;
 
 pub use guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
@@ -14,6 +17,13 @@ pub use mutex::{Lock, LockArc, Mutex};
 pub(crate) use permits::Taking;
 #[allow(unused_imports, reason = "for select")]
 pub(crate) use raw::Acquire as Locking;
+#[allow(unused_imports, reason = "for select")]
+pub(crate) use raw_rwlock::{RawRwLock, Upgrading};
+pub use rwlock::{Read, ReadArc, RwLock, UpgradableRead, Upgrade, Write, WriteArc};
+pub use rwlock_guard::{
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
 pub use semaphore::{
     Acquire, AcquireArc, AcquireError, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError,
 };

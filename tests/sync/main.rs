@@ -3,5 +3,7 @@
 #[path = "../contract/support/mod.rs"]
 mod support;
 
+mod rwlock;
+mod rwlock_script;
 mod semaphore;
 mod semaphore_script;
