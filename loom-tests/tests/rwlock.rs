@@ -9,7 +9,7 @@ models! { rwlock:
     exclusion
     readers_and_a_writer - 1
     upgrade_against_write
-    upgrade_against_the_last_reader
+    upgrade_against_the_last_reader - 1
     upgrade_dropped_against_the_last_reader
     upgrade_dropped_alone
     downgrade_against_readers

@@ -196,8 +196,14 @@ impl<T: ?Sized> RwLock<T> {
         &self.raw
     }
 
+    /// For who has the lock for writing.
     pub(super) fn value(&self) -> *mut T {
         self.value.with_mut(|value| value)
+    }
+
+    /// For who has the lock. (A model tells the two accesses apart.)
+    pub(super) fn shared(&self) -> *const T {
+        self.value.with(|value| value)
     }
 
     /// Panics if an invariant does not hold. For tests.

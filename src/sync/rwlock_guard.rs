@@ -89,7 +89,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// ```
     pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
         // SAFETY: read-locked, for `'a`, by `raw`, which the new guard keeps.
-        let value = NonNull::from(f(unsafe { &*guard.lock.value() }));
+        let value = NonNull::from(f(unsafe { &*guard.lock.shared() }));
         MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData }
     }
 
@@ -102,7 +102,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         f: impl FnOnce(&T) -> Option<&U>,
     ) -> Result<MappedRwLockReadGuard<'a, U>, Self> {
         // SAFETY: as in `map`.
-        match f(unsafe { &*guard.lock.value() }).map(NonNull::from) {
+        match f(unsafe { &*guard.lock.shared() }).map(NonNull::from) {
             Some(value) => Ok(MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData }),
             None => Err(guard),
         }
@@ -244,7 +244,7 @@ macro_rules! guards {
             #[inline]
             fn deref(&self) -> &T {
                 // SAFETY: the lock is held, and the guard borrowed.
-                unsafe { &*self.lock.value() }
+                unsafe { &*self.lock.shared() }
             }
         }
 

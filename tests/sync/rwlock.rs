@@ -294,7 +294,7 @@ fn branches_of_a_select() {
     b.assert_free();
     drop(select((a.read_arc(), b.write_arc(), b.upgradable_read())).must_be_ready("free"));
     let (reader, writer) = (a.try_read().expect("free"), b.try_write().expect("free"));
-    let mut selecting = select((a.write(), b.read(), b.upgradable_read()));
+    let mut selecting = select_biased((a.write(), b.read(), b.upgradable_read()));
     let woken = selecting.must_wait("neither is free");
     drop(writer);
     assert!(woken.was_woken(), "M8");
