@@ -430,6 +430,9 @@ operated! {
         |this: &mut Self, taken| this.output(taken);
     [T: ?Sized] WriteArc<T> as Taking<RawRwLock> => OwnedRwLockWriteGuard<T>,
         |this: &mut Self, taken| this.output(taken);
+    ['a] Notified<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitAll<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitForAll<'a> as Coming => BarrierWaitResult, |this: &mut Self, is_leader| this.output(is_leader);
     ['a, T: ?Sized] Upgrade<'a, T> as Upgrading => RwLockWriteGuard<'a, T>,
         |this: &mut Self, upgraded| this.output(upgraded);
 }

@@ -102,7 +102,9 @@ use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::sync::{Acquire, AcquireArc, Lock, Read, ReadArc, UpgradableRead, Upgrade, Write, WriteArc};
+use crate::sync::{
+    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write, WriteArc,
+};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -296,6 +298,9 @@ operations! {
     ['a, T: ?Sized] Upgrade<'a, T>;
     [T: ?Sized] ReadArc<T>;
     [T: ?Sized] WriteArc<T>;
+    ['a] Notified<'a>;
+    ['a] WaitAll<'a>;
+    ['a] WaitForAll<'a>;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
@@ -308,6 +313,9 @@ operations! {
     ['a, 'b, T: ?Sized] &'b mut Upgrade<'a, T>;
     ['b, T: ?Sized] &'b mut ReadArc<T>;
     ['b, T: ?Sized] &'b mut WriteArc<T>;
+    ['a, 'b] &'b mut Notified<'a>;
+    ['a, 'b] &'b mut WaitAll<'a>;
+    ['a, 'b] &'b mut WaitForAll<'a>;
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {

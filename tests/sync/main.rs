@@ -3,7 +3,12 @@
 #[path = "../contract/support/mod.rs"]
 mod support;
 
+mod barrier;
+mod condvar;
+mod notify;
+mod once_cell;
 mod rwlock;
 mod rwlock_script;
 mod semaphore;
 mod semaphore_script;
+mod wait_group;
