@@ -49,21 +49,21 @@ pub(crate) fn notify_all_against_joining() {
     notify.assert_valid();
 }
 
-/// All are told while one of the next round comes: that one is not.
+/// All are told, and one of them comes again at once: it is not told a second time.
 pub(crate) fn notify_all_against_the_next_round() {
-    let notify = Arc::new(Notify::new());
+    // (Futures borrow it, and one goes to a thread.)
+    let notify: &'static Notify = Box::leak(Box::new(Notify::new()));
     let mut first = notify.notified();
     assert!(poll(&mut first).is_pending());
-    let other = Arc::clone(&notify);
-    let telling = thread::spawn(move || other.notify_waiters());
-    if settle(&mut first).is_ready() {
+    let again = thread::spawn(move || {
+        first.wait();
         let mut next = notify.notified();
         assert!(poll(&mut next).is_pending());
-        telling.join().unwrap();
-        assert!(poll(&mut next).is_pending(), "it came after the round began");
-    } else {
-        telling.join().unwrap();
-    }
+        next
+    });
+    notify.notify_waiters();
+    let mut next = again.join().unwrap();
+    assert!(poll(&mut next).is_pending(), "it came after the round began");
     notify.assert_valid();
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn condvar_wait_dropped() {
     assert!(poll_with(&mut behind, &woken).is_pending());
     let other = Arc::clone(&shared);
     let telling = thread::spawn(move || other.1.notify_one());
-    drop(poll(&mut leaving).map(drop));
+    let _ = poll(&mut leaving).is_ready();
     drop(leaving);
     telling.join().unwrap();
     assert!(woken.count() > 0 || shared.0.try_lock().is_some(), "told, unless the first one had noted it");
@@ -142,6 +142,20 @@ pub(crate) fn barrier_cancel() {
     assert!(poll(&mut one).is_pending(), "nobody else counts");
     assert!(settle(&mut barrier.wait_for_all()).is_ready());
     assert!(settle(&mut one).is_ready());
+    barrier.assert_valid();
+}
+
+/// Two come and leave again, at one time: nobody counts after that.
+pub(crate) fn barrier_two_leave() {
+    let barrier = Arc::new(Barrier::new(3));
+    let other = Arc::clone(&barrier);
+    let leaving = thread::spawn(move || assert!(poll(&mut other.wait_for_all()).is_pending()));
+    assert!(poll(&mut barrier.wait_for_all()).is_pending());
+    leaving.join().unwrap();
+    let (mut one, mut two) = (barrier.wait_for_all(), barrier.wait_for_all());
+    assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending(), "nobody else counts");
+    assert!(settle(&mut barrier.wait_for_all()).is_ready());
+    assert!(settle(&mut one).is_ready() && settle(&mut two).is_ready());
     barrier.assert_valid();
 }
 

@@ -15,6 +15,7 @@ models! { signal:
     condvar_against_notify
     condvar_wait_dropped
     barrier_cancel
+    barrier_two_leave
     barrier_of_two
     group_against_wait
     once_twice

@@ -28,7 +28,7 @@
 //! # What is atomic
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
-//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock)), by value or by `&mut`, are **claimed**. While the
+//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock), and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the
 //! select waits they all stand in their queues under one word, and whoever meets one of them moves that word first. So
 //! exactly one of them happens: a value is taken from one channel only, a value is sent in one branch only, at most one
 //! lock is taken; and no send can go to, and no value can come from, a branch that has lost. Two selects that meet
@@ -103,7 +103,8 @@ use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
 use crate::sync::{
-    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write, WriteArc,
+    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
+    WriteArc,
 };
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -153,8 +154,8 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`] or [`Lock`], by value or by `&mut`, or a
-/// [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
+/// value or by `&mut`, or a [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {}
 
 /// A tuple of two to four [`Branch`]es. Sealed.

@@ -59,7 +59,10 @@ macro_rules! limits {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_timeout(mut self, d: std::time::Duration) -> Result<$output, $crate::task::error::Elapsed> {
+        pub fn wait_timeout(
+            mut self,
+            d: std::time::Duration,
+        ) -> Result<$output, $crate::task::error::Elapsed> {
             $crate::task::context::may_block($call);
             let deadline = $crate::task::thread::deadline_after(d);
             let outcome = self.operation.block_on(deadline).ok_or($crate::task::error::Elapsed::new())?;
@@ -74,7 +77,10 @@ macro_rules! limits {
         /// # Panics
         /// As [`wait`](Self::wait).
         #[track_caller]
-        pub fn wait_deadline(mut self, t: std::time::Instant) -> Result<$output, $crate::task::error::Elapsed> {
+        pub fn wait_deadline(
+            mut self,
+            t: std::time::Instant,
+        ) -> Result<$output, $crate::task::error::Elapsed> {
             $crate::task::context::may_block($call);
             let outcome = self.operation.block_on(Some(t)).ok_or($crate::task::error::Elapsed::new())?;
             Ok(self.output(outcome))

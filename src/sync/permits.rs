@@ -581,7 +581,9 @@ impl<S: Source> Branch for Taking<S> {
         let mut lost = 0;
         loop {
             let word = permits.line.load();
-            if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close") || word.is_free() && word.rest() >= want {
+            if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close")
+                || word.is_free() && word.rest() >= want
+            {
                 return false;
             }
             if word.is_free() {

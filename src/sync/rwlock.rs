@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::future::future;
 use super::permits::{Shut, Taken, Taking, What};
-use super::raw_rwlock::{RawRwLock, READ, UPGRADABLE, Upgraded, Upgrading, WRITE};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgraded, Upgrading, WRITE};
 use super::rwlock_guard::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };

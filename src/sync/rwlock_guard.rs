@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::permits::Source;
-use super::raw_rwlock::{RawRwLock, READ, UPGRADABLE, WRITE};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
 use super::rwlock::{RwLock, Upgrade};
 
 /// Shared access to what a [`RwLock`] guards; dropping it unlocks.
@@ -103,7 +103,9 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     ) -> Result<MappedRwLockReadGuard<'a, U>, Self> {
         // SAFETY: as in `map`.
         match f(unsafe { &*guard.lock.shared() }).map(NonNull::from) {
-            Some(value) => Ok(MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData }),
+            Some(value) => {
+                Ok(MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData })
+            }
             None => Err(guard),
         }
     }
@@ -147,7 +149,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     ) -> Result<MappedRwLockWriteGuard<'a, U>, Self> {
         // SAFETY: as in `map`.
         match f(unsafe { &mut *guard.lock.value() }).map(NonNull::from) {
-            Some(value) => Ok(MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData }),
+            Some(value) => {
+                Ok(MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData })
+            }
             None => Err(guard),
         }
     }

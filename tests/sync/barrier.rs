@@ -37,7 +37,10 @@ fn who_leaves_does_not_count() {
     a.must_wait("one");
     b.must_wait("two");
     drop(a);
-    assert!(barrier.wait_for_all().wait_timeout(Duration::ZERO).is_err(), "the second of three, not the last");
+    assert!(
+        barrier.wait_for_all().wait_timeout(Duration::ZERO).is_err(),
+        "the second of three, not the last"
+    );
     let mut c = barrier.wait_for_all();
     c.must_wait("the second of three");
     let leader = barrier.wait_for_all().must_be_ready("the third");

@@ -53,7 +53,9 @@ fn the_next_one_tries() {
             0 => {}
             1 => {
                 tx.try_send(1).expect("it waits");
-                assert!(catch_unwind(AssertUnwindSafe(|| first.poll_with(Waker::noop()).is_ready())).is_err());
+                assert!(
+                    catch_unwind(AssertUnwindSafe(|| first.poll_with(Waker::noop()).is_ready())).is_err()
+                );
             }
             _ => {
                 tx.close();
@@ -127,7 +129,7 @@ fn made_once(places: &[Place]) {
             if member % 2 == 0 {
                 // Polled once.
                 let making = cell.get_or_init(|| async { std::future::pending().await });
-                drop(futures_util::poll!(pin!(making)));
+                let _ = futures_util::poll!(pin!(making));
             }
             let make = || async {
                 at.pause().await;

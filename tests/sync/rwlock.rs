@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use leno::select::{Selected2, Selected3, select, select_biased};
 use leno::sync::{
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Read, ReadArc, RwLock,
-    RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade, Write, WriteArc,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Read,
+    ReadArc, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade,
+    Write, WriteArc,
 };
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
@@ -66,7 +67,8 @@ fn up_and_down() {
     let upgradable = RwLockWriteGuard::downgrade_to_upgradable(writer);
     writing.must_wait("read still");
     assert!(lock.try_read().is_none(), "M3: a writer is in line");
-    let mut writer = RwLockUpgradableReadGuard::try_upgrade(upgradable).expect("M4: before the writer in line");
+    let mut writer =
+        RwLockUpgradableReadGuard::try_upgrade(upgradable).expect("M4: before the writer in line");
     *writer += 1;
     let reader = RwLockWriteGuard::downgrade(writer);
     writing.must_wait("read still");
@@ -106,9 +108,20 @@ fn an_upgrade_is_given_up() {
             let mut upgrade = RwLockUpgradableReadGuard::upgrade(upgradable);
             upgrade.must_wait("somebody reads");
             let (mut reading, mut writing) = (lock.read(), lock.write());
-            let (reading_woken, writing_woken) = (reading.must_wait("an upgrade"), writing.must_wait("an upgrade"));
-            let reader = if granted { drop(reader); None } else { Some(reader) };
-            let kept = if keeps { upgrade.into_guard() } else { drop(upgrade); None };
+            let (reading_woken, writing_woken) =
+                (reading.must_wait("an upgrade"), writing.must_wait("an upgrade"));
+            let reader = if granted {
+                drop(reader);
+                None
+            } else {
+                Some(reader)
+            };
+            let kept = if keeps {
+                upgrade.into_guard()
+            } else {
+                drop(upgrade);
+                None
+            };
             assert_eq!(kept.is_some(), keeps);
             assert!(reading_woken.was_woken(), "M2: let in");
             lock.assert_valid();
@@ -135,7 +148,8 @@ fn neither_side_starves() {
     drop(held.take());
     assert!(woken.was_woken());
     drop(writing.must_be_ready("M4: the writer is first"));
-    let guards = readers.iter_mut().map(|read| read.must_be_ready("M4: then all readers")).collect::<Vec<_>>();
+    let guards =
+        readers.iter_mut().map(|read| read.must_be_ready("M4: then all readers")).collect::<Vec<_>>();
     assert!(!second_woken.was_woken());
     drop(guards);
     drop(second.must_be_ready("M4: then the second writer"));
@@ -150,7 +164,8 @@ fn dropped_waiters_pass_the_lock_on() {
     let (mut a, mut b, mut c, mut d) = (lock.write(), lock.upgradable_read(), lock.read(), lock.write());
     let woken = [a.must_wait("w"), b.must_wait("w"), c.must_wait("w"), d.must_wait("w")];
     drop(writer);
-    let are = |expected: [bool; 4]| assert_eq!(woken.each_ref().map(|woken| woken.was_woken()), expected, "M2");
+    let are =
+        |expected: [bool; 4]| assert_eq!(woken.each_ref().map(|woken| woken.was_woken()), expected, "M2");
     are([true, false, false, false]);
     drop(a);
     are([true, true, true, false]);
@@ -184,7 +199,9 @@ fn a_panic_unlocks_and_poisons_nothing() {
         let panic = catch_unwind(AssertUnwindSafe(|| match what {
             0 => drop(RwLockReadGuard::map(lock.read().wait(), |_| -> &u32 { panic!("planted") })),
             1 => drop(RwLockWriteGuard::map(lock.write().wait(), |_| -> &mut u32 { panic!("planted") })),
-            2 => drop(RwLockReadGuard::try_map(lock.read().wait(), |_| -> Option<&u32> { panic!("planted") })),
+            2 => {
+                drop(RwLockReadGuard::try_map(lock.read().wait(), |_| -> Option<&u32> { panic!("planted") }))
+            }
             3 => {
                 let _guard = lock.write().wait();
                 panic!("planted");
@@ -215,7 +232,8 @@ fn mapped_guards_hold_the_lock() {
     let guard = RwLockReadGuard::try_map(lock.read().wait(), |_| None::<&u8>).expect_err("no such part");
     assert_eq!(guard.0.1, 9);
     drop(RwLockReadGuard::try_map(guard, |v| Some(&v.1)).expect("a part"));
-    let guard = RwLockWriteGuard::try_map(lock.write().wait(), |_| None::<&mut u8>).expect_err("no such part");
+    let guard =
+        RwLockWriteGuard::try_map(lock.write().wait(), |_| None::<&mut u8>).expect_err("no such part");
     *RwLockWriteGuard::try_map(guard, |v| Some(&mut v.1)).expect("a part") = 4;
     lock.assert_free();
     assert_eq!(lock.into_inner(), ((1, 9), 4));
@@ -391,7 +409,7 @@ fn giving_up_loses_nothing(places: &[Place]) {
                     _ => {
                         if let Some(guard) = briefly(at, patient, lock.upgradable_read()).await {
                             let upgrade = RwLockUpgradableReadGuard::upgrade(guard);
-                            drop(briefly(at, i % 2 == 0, upgrade).await.map(|mut guard| *guard += 1));
+                            let _ = briefly(at, i % 2 == 0, upgrade).await.map(|mut guard| *guard += 1);
                         }
                     }
                 }
@@ -444,10 +462,16 @@ fn auto_traits_and_sizes() {
         assert!(impls!(MappedRwLockWriteGuard<'static, u8>: Send + Sync));
         assert!(!impls!(MappedRwLockWriteGuard<'static, Rc<u8>>: Send), "M5");
         assert!(!impls!(MappedRwLockWriteGuard<'static, Cell<u8>>: Sync), "M5");
-        assert!(impls!(OwnedRwLockReadGuard<u8>: Send + Sync) && impls!(OwnedRwLockWriteGuard<u8>: Send + Sync));
-        assert!(!impls!(OwnedRwLockWriteGuard<Rc<u8>>: Send) && !impls!(OwnedRwLockWriteGuard<Cell<u8>>: Sync));
+        assert!(
+            impls!(OwnedRwLockReadGuard<u8>: Send + Sync) && impls!(OwnedRwLockWriteGuard<u8>: Send + Sync)
+        );
+        assert!(
+            !impls!(OwnedRwLockWriteGuard<Rc<u8>>: Send) && !impls!(OwnedRwLockWriteGuard<Cell<u8>>: Sync)
+        );
         assert!(impls!(Read<'static, u8>: Send + Unpin) && impls!(Write<'static, u8>: Send + Unpin));
-        assert!(impls!(UpgradableRead<'static, u8>: Send + Unpin) && impls!(Upgrade<'static, u8>: Send + Unpin));
+        assert!(
+            impls!(UpgradableRead<'static, u8>: Send + Unpin) && impls!(Upgrade<'static, u8>: Send + Unpin)
+        );
         assert!(impls!(ReadArc<u8>: Send + Unpin) && impls!(WriteArc<u8>: Send + Unpin));
         assert!(!impls!(Write<'static, Rc<u8>>: Send));
     }

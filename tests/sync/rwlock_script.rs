@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use leno::sync::{
-    Read, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade, Write,
+    Read, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade,
+    Write,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -276,7 +277,9 @@ impl<'a> Run<'a> {
                 let guard = self.guards.swap_remove(i);
                 self.release(&guard);
                 let guard = match (guard, step) {
-                    (Guard::Write(guard), Step::Downgrade(_)) => Guard::Read(RwLockWriteGuard::downgrade(guard)),
+                    (Guard::Write(guard), Step::Downgrade(_)) => {
+                        Guard::Read(RwLockWriteGuard::downgrade(guard))
+                    }
                     (Guard::Write(guard), _) => {
                         Guard::Upgradable(RwLockWriteGuard::downgrade_to_upgradable(guard))
                     }

@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use leno::fiber::Runtime;
 use leno::select::{Selected2, select, select_biased};
-use leno::sync::{
-    Acquire, AcquireArc, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError,
-};
+use leno::sync::{Acquire, AcquireArc, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError};
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, unequal_waker, within};
 use crate::{each_place, impls};
@@ -170,8 +168,7 @@ fn waiters_leave_from_anywhere() {
     for gone in 0..14 {
         let semaphore = Semaphore::new(0);
         let mut waiting = (0..14).map(|i| Some(semaphore.acquire_many(1 + i % 2))).collect::<Vec<_>>();
-        let wakers =
-            waiting.iter_mut().flatten().map(|w| w.must_wait("none is free")).collect::<Vec<_>>();
+        let wakers = waiting.iter_mut().flatten().map(|w| w.must_wait("none is free")).collect::<Vec<_>>();
         waiting[gone] = None;
         semaphore.assert_valid();
         semaphore.add_permits(21);
@@ -299,7 +296,16 @@ fn ten_thousand_waiters() {
                     }
                 }
                 drop(waiting);
-                assert_eq!(semaphore.available_permits(), if close { 0 } else if polled { 10_000 } else { 1 });
+                assert_eq!(
+                    semaphore.available_permits(),
+                    if close {
+                        0
+                    } else if polled {
+                        10_000
+                    } else {
+                        1
+                    }
+                );
             });
             small.expect("a thread starts").join().expect("M7: no deep recursion");
         }

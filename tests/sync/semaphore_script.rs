@@ -182,7 +182,11 @@ impl<'a> Run<'a> {
         assert_eq!(self.semaphore.available_permits(), self.free, "M6");
         for (i, future) in self.futures.iter().enumerate() {
             if let Some((_, woken)) = future {
-                assert_eq!(woken.was_woken(), self.stages[i].1 != Stage::Waits, "{i} is woken if it can go on");
+                assert_eq!(
+                    woken.was_woken(),
+                    self.stages[i].1 != Stage::Waits,
+                    "{i} is woken if it can go on"
+                );
             }
         }
         self.semaphore.assert_valid();
