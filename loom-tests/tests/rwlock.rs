@@ -1,4 +1,4 @@
-//! The scenarios of `rwlock`, under loom.
+//! The scenarios of `rwlock`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/rwlock.rs"]
 mod rwlock;

@@ -1,4 +1,4 @@
-//! The scenarios of `semaphore`, under loom.
+//! The scenarios of `semaphore`, under loom here and under shuttle in the package in `shuttle/`.
 
 #[path = "../scenarios/mod.rs"]
 mod scenarios;

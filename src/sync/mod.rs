@@ -33,9 +33,19 @@
 //!
 //! # Sizes
 //!
-//! In bytes, without debug assertions: `Mutex<()>` 16 (tokio 32, async-lock 16), `Semaphore` 24 (32, 16), `RwLock<()>` 48 (40, 40), `Notify` 24
-//! (24, –), `Condvar` 24, `Barrier` 48, `OnceCell<u8>` 32 (40, 24). None allocates until somebody waits behind the first waiter. (A
-//! `WaitGroup` is one allocation.)
+//! In bytes, of a 64-bit build without debug assertions, with those of tokio 1.54 and async-lock 3 on the same compiler:
+//!
+//! | | leno | tokio | async-lock |
+//! |---|---:|---:|---:|
+//! | `Mutex<()>` | 16 | 40 | 16 |
+//! | `Semaphore` | 24 | 40 | 16 |
+//! | `RwLock<()>` | 48 | 48 | 40 |
+//! | `Notify` | 24 | 32 | |
+//! | `Condvar` | 24 | | |
+//! | `Barrier` | 48 | 56 | 48 |
+//! | `OnceCell<u8>` | 32 | 48 | 32 |
+//!
+//! None allocates before somebody waits behind the first waiter; a `WaitGroup` is one allocation.
 //!
 //! # Moving here
 //!

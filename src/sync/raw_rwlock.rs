@@ -36,7 +36,8 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions, uncontended: 1 to take and 1 to give back, for all kinds; 1 for an upgrade or a downgrade.
+//! Lock-free. Locked instructions, counted, uncontended: 1 to take and 1 to give back, for all kinds (43 and 44 instructions for a
+//! read and a write by their futures); 1 for an upgrade or a downgrade.
 
 use std::cell::Cell;
 

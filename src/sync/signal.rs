@@ -47,7 +47,7 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and the
+//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and the
 //! waking. Nothing recurs.
 //!
 //! # Orderings
