@@ -17,6 +17,7 @@ use super::mutex::{Lock, Mutex};
 use super::signal::{Hearing, Signal, Told, What};
 use crate::prim;
 use crate::task::context::may_block;
+use crate::task::place::Place;
 use crate::task::thread::{self, deadline_after};
 use crate::wait::{Cancelled, Operation};
 
@@ -81,11 +82,19 @@ impl Condvar {
     /// [`CondvarWait::wait`] is the form for plain threads.
     #[track_caller]
     pub fn wait<'c, 'a, T: ?Sized>(&'c self, guard: MutexGuard<'a, T>) -> CondvarWait<'c, 'a, T> {
+        self.wait_at(Place::here(), guard)
+    }
+
+    fn wait_at<'c, 'a, T: ?Sized>(
+        &'c self,
+        place: Place,
+        guard: MutexGuard<'a, T>,
+    ) -> CondvarWait<'c, 'a, T> {
         // SAFETY: the future borrows this.
         let hearing = unsafe { Hearing::new(&raw const self.signal, What::Condvar) };
         CondvarWait {
             _condvar: self,
-            hearing: Operation::new(hearing),
+            hearing: Operation::at(place, hearing),
             mutex: guard.mutex(),
             guard: Some(guard),
             told: None,
@@ -101,7 +110,8 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         condition: F,
     ) -> CondvarWaitWhile<'c, 'a, T, F> {
-        CondvarWaitWhile { condvar: self, guard: Some(guard), condition, waiting: None }
+        let place = Place::here();
+        CondvarWaitWhile { condvar: self, place, guard: Some(guard), condition, waiting: None }
     }
 
     /// As [`wait`](Self::wait), on a plain thread, for `d` at most, and then the time it takes to lock.
@@ -297,8 +307,8 @@ impl<'a, T: ?Sized> Future for CondvarWait<'_, 'a, T> {
             this.told = None;
             return Poll::Ready(guard);
         }
-        let mutex = this.mutex;
-        let lock = this.lock.get_or_insert_with(|| mutex.lock());
+        let (mutex, place) = (this.mutex, this.hearing.place());
+        let lock = this.lock.get_or_insert_with(|| mutex.lock_at(place));
         match Pin::new(lock).poll(cx) {
             Poll::Ready(guard) => {
                 (this.told, this.lock) = (None, None);
@@ -330,6 +340,7 @@ impl<T: ?Sized> fmt::Debug for CondvarWait<'_, '_, T> {
 #[must_use = "futures do nothing unless polled"]
 pub struct CondvarWaitWhile<'c, 'a, T: ?Sized, F> {
     condvar: &'c Condvar,
+    place: Place,
     guard: Option<MutexGuard<'a, T>>,
     condition: F,
     waiting: Option<CondvarWait<'c, 'a, T>>,
@@ -369,7 +380,7 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for CondvarWaitWhile<'_, 'a
             if !(this.condition)(&mut guard) {
                 return Poll::Ready(guard);
             }
-            this.waiting = Some(this.condvar.wait(guard));
+            this.waiting = Some(this.condvar.wait_at(this.place, guard));
         }
     }
 }

@@ -18,6 +18,7 @@ use std::pin::Pin;
 use super::permits::{Permits, Taking, Try, What};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
+use crate::task::place::Place;
 use crate::wait::Operation;
 
 /// A cell that is filled once, by an async function.
@@ -99,14 +100,18 @@ impl<T> OnceCell<T> {
     /// The value; made by `make` if it is not there yet, and nobody else makes it.
     ///
     /// Cancelling: a dropped future gives its turn to the next in line.
-    pub async fn get_or_init<F, Fut>(&self, make: F) -> &T
+    #[track_caller]
+    pub fn get_or_init<F, Fut>(&self, make: F) -> impl Future<Output = &T>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        match self.get_or_try_init(|| async { Ok::<T, Infallible>(make().await) }).await {
-            Ok(value) => value,
-            Err(never) => match never {},
+        let trying = self.get_or_try_init(|| async { Ok::<T, Infallible>(make().await) });
+        async {
+            match trying.await {
+                Ok(value) => value,
+                Err(never) => match never {},
+            }
         }
     }
 
@@ -114,7 +119,16 @@ impl<T> OnceCell<T> {
     ///
     /// # Errors
     /// Those of `make`; the cell stays empty, and the next in line has its turn.
-    pub async fn get_or_try_init<E, F, Fut>(&self, make: F) -> Result<&T, E>
+    #[track_caller]
+    pub fn get_or_try_init<E, F, Fut>(&self, make: F) -> impl Future<Output = Result<&T, E>>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.made_at(Place::here(), make)
+    }
+
+    async fn made_at<E, F, Fut>(&self, place: Place, make: F) -> Result<&T, E>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -123,8 +137,9 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         // SAFETY: the operation is dropped before this borrow ends.
-        let mut turn = Turn(Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) }));
-        if let Ok(permit) = std::future::poll_fn(|cx| turn.0.poll(cx)).await {
+        let taking = unsafe { Taking::new(&raw const self.permits, 1, What::Cell) };
+        let mut turn = Operation::at(place, taking);
+        if let Ok(permit) = std::future::poll_fn(|cx| turn.poll(cx)).await {
             if cfg!(leno_bug = "turn_is_kept") {
                 permit.keep();
                 self.fill(make().await?);
@@ -149,8 +164,8 @@ impl<T> OnceCell<T> {
         }
         may_block("get_or_init");
         // SAFETY: the operation is dropped before this borrow ends.
-        let mut turn = Turn(Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) }));
-        if let Ok(permit) = turn.0.block_on(None).expect("without a deadline it waits until it is done") {
+        let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
+        if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
             let value = make();
             permit.keep();
             self.fill(value);
@@ -180,9 +195,6 @@ impl<T> OnceCell<T> {
         self.value.into_inner()
     }
 }
-
-/// Waiting for the turn.
-struct Turn(Operation<Taking>);
 
 impl<T> Default for OnceCell<T> {
     fn default() -> Self {
@@ -260,13 +272,15 @@ where
     /// The value; it is made if it is not there yet, and nobody else makes it.
     ///
     /// Cancelling: as [`OnceCell::get_or_init`].
-    pub async fn get(&self) -> &T {
-        self.cell.get_or_init(&self.make).await
+    #[track_caller]
+    pub fn get(&self) -> impl Future<Output = &T> {
+        self.cell.get_or_init(&self.make)
     }
 
     /// As [`get`](Self::get).
-    pub async fn force(&self) -> &T {
-        self.get().await
+    #[track_caller]
+    pub fn force(&self) -> impl Future<Output = &T> {
+        self.get()
     }
 
     /// As [`get`](Self::get), on a plain thread, which sleeps meanwhile.

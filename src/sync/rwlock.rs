@@ -79,6 +79,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
+    #[track_caller]
     fn taking(&self, permits: u32, what: What) -> Operation<Taking<RawRwLock>> {
         // SAFETY: the caller's future keeps or borrows the lock.
         Operation::new(unsafe { Taking::new(&raw const self.raw, permits, what) })
