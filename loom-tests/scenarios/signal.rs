@@ -201,12 +201,14 @@ pub(crate) fn once_against_cancel() {
     assert_eq!(cell.get(), Some(&1));
 }
 
-/// Who looks while it is filled sees nothing, or the value.
-pub(crate) fn once_against_look() {
+/// Two fill it: one of them does; who looks meanwhile sees nothing, or the value.
+pub(crate) fn once_filled_twice() {
     let cell = Arc::new(OnceCell::new());
     let other = Arc::clone(&cell);
-    let filling = thread::spawn(move || other.set(7).unwrap());
-    assert!(cell.get().is_none_or(|value| *value == 7));
-    filling.join().unwrap();
-    assert_eq!(cell.get(), Some(&7));
+    let filling = thread::spawn(move || other.set(7).is_ok());
+    let filled = cell.set(8).is_ok();
+    let expected = if filled { 8 } else { 7 };
+    assert!(cell.get().is_none_or(|value| *value == expected));
+    assert!(filled != filling.join().unwrap(), "one of the two");
+    assert_eq!(cell.get(), Some(&expected));
 }

@@ -20,5 +20,5 @@ models! { signal:
     group_against_wait
     once_twice
     once_against_cancel
-    once_against_look
+    once_filled_twice
 }
