@@ -140,9 +140,13 @@ fn between_tasks(workers: usize) -> Vec<Cell> {
 
 fn locks(workers: usize) -> Vec<Cell> {
     vec![
-        on_locks("Mutex, 1 task", workers, 1, false),
-        on_locks("Mutex, 100 tasks", workers, 100, false),
-        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true),
+        on_locks("Mutex, 1 task", workers, 1, false, peers::locks),
+        on_locks("Mutex, 100 tasks", workers, 100, false, peers::locks),
+        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true, peers::locks),
+        on_locks("Semaphore, 1 task", workers, 1, false, peers::semaphores),
+        on_locks("Semaphore, 100 tasks, held over a yield", workers, 100, true, peers::semaphores),
+        on_locks("RwLock written, 1 task", workers, 1, false, peers::written),
+        on_locks("RwLock written, 100 tasks, held over a yield", workers, 100, true, peers::written),
     ]
 }
 
@@ -254,28 +258,29 @@ fn on_threads<W: ChannelWork>(name: &str, work: W) -> Cell {
 }
 
 /// Every library's lock on leno's executor and on tokio's, and smol's on smol's.
-fn on_locks(name: &str, workers: usize, tasks: u64, held: bool) -> Cell {
-    struct Visitor(Cell, u64, bool);
-    impl Visitor {
-        fn add<E: Exec, L: Lock>(&mut self) {
-            let (tasks, held) = (self.1, self.2);
-            self.0.add::<E, _, _>(L::NAME, GRAIN, move |ops| work::lock::<E, L>(tasks, held, ops));
-        }
-    }
-    impl VisitLocks for Visitor {
-        fn lock<L: Lock>(&mut self) {
-            self.add::<exec::Leno, L>();
-            self.add::<exec::Tokio, L>();
-            if L::NAME == "async-lock" {
-                self.add::<exec::Smol, L>();
-            }
-        }
-    }
-    let mut visitor = Visitor(Cell::new(name, Group::Locks(workers)), tasks, held);
-    peers::locks(&mut visitor);
+fn on_locks(name: &str, workers: usize, tasks: u64, held: bool, which: impl Fn(&mut LockVisitor)) -> Cell {
+    let mut visitor = LockVisitor(Cell::new(name, Group::Locks(workers)), tasks, held);
+    which(&mut visitor);
     visitor.0
 }
 
+struct LockVisitor(Cell, u64, bool);
+
+impl LockVisitor {
+    fn add<E: Exec, L: Lock>(&mut self) {
+        let (tasks, held) = (self.1, self.2);
+        self.0.add::<E, _, _>(L::NAME, GRAIN, move |ops| work::lock::<E, L>(tasks, held, ops));
+    }
+}
+impl VisitLocks for LockVisitor {
+    fn lock<L: Lock>(&mut self) {
+        self.add::<exec::Leno, L>();
+        self.add::<exec::Tokio, L>();
+        if L::NAME == "async-lock" {
+            self.add::<exec::Smol, L>();
+        }
+    }
+}
 /// Every executor.
 fn on_executors<W: ExecutorWork>(name: &str, workers: usize, work: W) -> Cell {
     fn add<E: Exec, W: ExecutorWork>(cell: &mut Cell, work: W) {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use crate::channel::{
     Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
 };
-use crate::sync::{Acquire, Lock, MutexGuard};
+use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
 
 /// A future of leno that is one operation.
@@ -417,5 +417,22 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
-    ['a, T: ?Sized] Lock<'a, T> as Acquire => MutexGuard<'a, T>, Lock::output;
+    ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
+    ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Read<'a, T> as Taking<RawRwLock> => RwLockReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Write<'a, T> as Taking<RawRwLock> => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] UpgradableRead<'a, T> as Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] ReadArc<T> as Taking<RawRwLock> => OwnedRwLockReadGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] WriteArc<T> as Taking<RawRwLock> => OwnedRwLockWriteGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a] Notified<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitAll<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitForAll<'a> as Coming => BarrierWaitResult, |this: &mut Self, is_leader| this.output(is_leader);
+    ['a, T: ?Sized] Upgrade<'a, T> as Upgrading => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, upgraded| this.output(upgraded);
 }

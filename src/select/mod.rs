@@ -28,7 +28,7 @@
 //! # What is atomic
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
-//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock)), by value or by `&mut`, are **claimed**. While the
+//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock), and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the
 //! select waits they all stand in their queues under one word, and whoever meets one of them moves that word first. So
 //! exactly one of them happens: a value is taken from one channel only, a value is sent in one branch only, at most one
 //! lock is taken; and no send can go to, and no value can come from, a branch that has lost. Two selects that meet
@@ -102,7 +102,10 @@ use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::sync::Lock;
+use crate::sync::{
+    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
+    WriteArc,
+};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -151,8 +154,8 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`] or [`Lock`], by value or by `&mut`, or a
-/// [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
+/// value or by `&mut`, or a [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
@@ -288,10 +291,32 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a] Acquire<'a>;
+    [] AcquireArc;
+    ['a, T: ?Sized] Read<'a, T>;
+    ['a, T: ?Sized] Write<'a, T>;
+    ['a, T: ?Sized] UpgradableRead<'a, T>;
+    ['a, T: ?Sized] Upgrade<'a, T>;
+    [T: ?Sized] ReadArc<T>;
+    [T: ?Sized] WriteArc<T>;
+    ['a] Notified<'a>;
+    ['a] WaitAll<'a>;
+    ['a] WaitForAll<'a>;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
+    ['a, 'b] &'b mut Acquire<'a>;
+    ['b] &'b mut AcquireArc;
+    ['a, 'b, T: ?Sized] &'b mut Read<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Write<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut UpgradableRead<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Upgrade<'a, T>;
+    ['b, T: ?Sized] &'b mut ReadArc<T>;
+    ['b, T: ?Sized] &'b mut WriteArc<T>;
+    ['a, 'b] &'b mut Notified<'a>;
+    ['a, 'b] &'b mut WaitAll<'a>;
+    ['a, 'b] &'b mut WaitForAll<'a>;
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {

@@ -86,6 +86,13 @@ impl<T: ?Sized> Mutex<T> {
         Lock { mutex: self, operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }) }
     }
 
+    /// As [`lock`](Self::lock), begun at `place`.
+    pub(super) fn lock_at(&self, place: Place) -> Lock<'_, T> {
+        // SAFETY: the future borrows the mutex.
+        let acquire = unsafe { Acquire::new(&raw const self.raw) };
+        Lock { mutex: self, operation: Operation::at(place, acquire) }
+    }
+
     /// Locks if that needs no waiting.
     #[inline]
     #[track_caller]

@@ -163,6 +163,20 @@ pub fn locks(visitor: &mut impl VisitLocks) {
     visitor.lock::<locks::Tokio>();
 }
 
+/// Every semaphore, with one permit as a lock; leno's first.
+pub fn semaphores(visitor: &mut impl VisitLocks) {
+    visitor.lock::<locks::LenoSemaphore>();
+    visitor.lock::<locks::AsyncLockSemaphore>();
+    visitor.lock::<locks::TokioSemaphore>();
+}
+
+/// Every lock for readers and writers, written; leno's first.
+pub fn written(visitor: &mut impl VisitLocks) {
+    visitor.lock::<locks::LenoWrite>();
+    visitor.lock::<locks::AsyncLockWrite>();
+    visitor.lock::<locks::TokioWrite>();
+}
+
 /// Implements [`Channel`] for a unit type: kind, name, handles, and one expression per operation.
 macro_rules! adapter {
     (
