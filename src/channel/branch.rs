@@ -89,6 +89,11 @@ impl<T> Branch for Send<T> {
         self.shared().quick_send(&self.value).then_some(Ok(()))
     }
 
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.shared().is_idle(End::Sender)
+    }
+
     fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, by)
@@ -121,6 +126,7 @@ impl<T> Branch for Send<T> {
         self.shared().is_rendezvous()
     }
 
+    #[inline]
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         self.shared().register(End::Sender, node, pair)
     }
@@ -161,6 +167,11 @@ impl<T> Branch for Recv<T> {
         self.shared().quick_recv().map(Ok)
     }
 
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.shared().is_idle(End::Receiver)
+    }
+
     fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output> {
         self.shared().try_recv(by)
     }
@@ -181,6 +192,7 @@ impl<T> Branch for Recv<T> {
         self.shared().is_rendezvous()
     }
 
+    #[inline]
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         self.shared().register(End::Receiver, node, pair)
     }

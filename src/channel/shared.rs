@@ -488,8 +488,35 @@ impl<T> Shared<T> {
         false
     }
 
+    /// Whether one look says that there is nothing for this side, of a ring.
+    #[inline(always)]
+    pub(super) fn is_idle(&self, end: End) -> bool {
+        self.is_idle_at(end, self.line.load())
+    }
+
+    #[inline(always)]
+    fn is_idle_at(&self, end: End, word: Word) -> bool {
+        self.linked.is_none()
+            && match end {
+                End::Sender => {
+                    let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
+                    !word.has(CLOSED | TWO) && (word.has(SENDERS) || is_full())
+                }
+                End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
+            }
+    }
+
     /// Enters the line of its side, if one has to wait.
+    #[inline]
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
+        // Mostly it is the first one.
+        let word = self.line.load();
+        !pair && word.is_free() && self.is_idle_at(end, word) && self.enter(word, node, end.side())
+            || self.register_slowly(end, node, pair)
+    }
+
+    #[inline(never)]
+    fn register_slowly(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair || self.is_rendezvous(), "elsewhere one side is ready");
         let side = end.side();
         let mut lost = 0;
@@ -530,6 +557,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes the node of an operation out of its line. False: a peer has it.
+    #[inline]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),

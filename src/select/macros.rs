@@ -23,7 +23,7 @@ use std::time::Duration;
 pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
-use super::arm::{Arm, Arms, Claimed, Operated, Polled, Take, each_tuple};
+use super::arm::{Claimed, Open, Operated, Polled, Take, Tuple, each_tuple};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
@@ -89,7 +89,7 @@ impl<O: Operated> Operated for Own<'_, O> {
 }
 
 /// The arms of one select.
-pub trait Group: Arms {
+pub trait Group: Tuple {
     /// Which of them has completed, and with what.
     type Which;
 
@@ -116,34 +116,12 @@ pub enum Chosen<W> {
     Else,
 }
 
-/// The arms, without those whose guard is false or whose pattern did not fit.
-struct Open<G> {
-    group: G,
-    off: u32,
-}
-
-impl<G: Arms> Arms for Open<G> {
-    fn count(&self) -> usize {
-        self.group.count()
-    }
-
-    fn arm(&mut self, index: usize) -> &mut dyn Arm {
-        self.group.arm(index)
-    }
-
-    fn are_fresh(&mut self) -> bool {
-        self.group.are_fresh()
-    }
-
-    fn is_off(&self, index: usize) -> bool {
-        self.off & (1 << index) != 0
-    }
-}
-
 /// The future of the macros.
 #[must_use = "futures do nothing unless polled"]
 pub struct Choice<G: Group, P> {
-    open: Open<G>,
+    group: G,
+    /// The arms whose guard is false, or whose pattern did not fit.
+    off: u32,
     fits: P,
     driver: Driver,
     biased: bool,
@@ -166,8 +144,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             Otherwise::After(d) if d.is_zero() => Otherwise::Now,
             otherwise => otherwise,
         };
-        let open = Open { group, off };
-        Choice { open, fits, driver: Driver::default(), biased, otherwise, has_else, timer: None }
+        Choice { group, off, fits, driver: Driver::default(), biased, otherwise, has_else, timer: None }
     }
 
     /// Selects on a plain thread, which sleeps meanwhile.
@@ -187,7 +164,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// The time is up; but a branch may have happened all the same, or can happen now: the last poll need not have
     /// looked at them.
     fn time_out(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
-        let winner = self.driver.leave(&mut self.open, true);
+        let winner = self.group.open(self.off, |arms| self.driver.leave(arms, true));
         self.driver.reset();
         if let Some(chosen) = winner.and_then(|winner| self.fitting(winner)) {
             return chosen;
@@ -198,9 +175,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Looks at the branches without waiting for one.
     fn look_now(&mut self, cx: &mut Context<'_>) -> Chosen<G::Which> {
         while !self.is_off() {
-            let Some(winner) = self.driver.look_once(&mut self.open, self.biased, cx) else {
-                return Chosen::Default;
-            };
+            let look = |arms: &mut Open<'_, '_>| self.driver.look_once(arms, self.biased, cx);
+            let Some(winner) = self.group.open(self.off, look) else { return Chosen::Default };
             if let Some(chosen) = self.fitting(winner) {
                 return chosen;
             }
@@ -211,16 +187,16 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// The branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open again.
     fn fitting(&mut self, winner: usize) -> Option<Chosen<G::Which>> {
         self.driver.reset();
-        let which = self.open.group.take(winner);
+        let which = self.group.take(winner);
         if (self.fits)(&which) {
             return Some(Chosen::Branch(which));
         }
-        self.open.off |= 1 << winner;
+        self.off |= 1 << winner;
         None
     }
 
     fn is_off(&self) -> bool {
-        (0..self.open.count()).all(|index| self.open.is_off(index))
+        self.off == (1 << G::COUNT) - 1
     }
 
     /// Polls the branches.
@@ -233,7 +209,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             return Poll::Pending;
         }
         while !self.is_off() {
-            let winner = std::task::ready!(self.driver.poll(&mut self.open, self.biased, cx));
+            let poll = |arms: &mut Open<'_, '_>| self.driver.poll_open(arms, self.biased, cx);
+            let winner = std::task::ready!(self.group.open(self.off, poll));
             if let Some(chosen) = self.fitting(winner) {
                 return Poll::Ready(chosen);
             }
@@ -264,13 +241,15 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
 
 impl<G: Group, P> Drop for Choice<G, P> {
     fn drop(&mut self) {
-        self.driver.end(&mut self.open);
+        if self.driver.is_started() {
+            self.group.open(self.off, |arms| self.driver.end(arms));
+        }
     }
 }
 
 impl<G: Group, P> fmt::Debug for Choice<G, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Choice").field("branches", &self.open.count()).finish_non_exhaustive()
+        f.debug_struct("Choice").field("branches", &G::COUNT).finish_non_exhaustive()
     }
 }
 

@@ -98,7 +98,7 @@ use std::time::{Duration, Instant};
 
 pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
 
-use arm::{Arms, Claimed, Polled, Take};
+use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture};
@@ -162,7 +162,7 @@ pub trait Branch: sealed::IntoArm {}
 pub trait Branches: sealed::Branches {}
 
 mod sealed {
-    use super::{Arms, Take};
+    use super::{Take, Tuple};
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait IntoArm {
@@ -173,7 +173,7 @@ mod sealed {
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait Branches {
-        type Arms: Arms;
+        type Arms: Tuple;
         type Output;
 
         fn into_arms(self) -> Self::Arms;
@@ -228,13 +228,13 @@ impl<B: Branches> Selecting<B> {
             return Ok(output);
         }
         // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
-        let mut winner = self.driver.leave(&mut self.arms, true);
-        if winner.is_none() {
-            self.driver.reset();
-            let mut context = Context::from_waker(Waker::noop());
-            winner = self.driver.look_once(&mut self.arms, self.biased, &mut context);
-        }
-        let winner = winner.ok_or(Elapsed::new())?;
+        let look = |arms: &mut Open<'_, '_>| {
+            self.driver.leave(arms, true).or_else(|| {
+                self.driver.reset();
+                self.driver.look_once(arms, self.biased, &mut Context::from_waker(Waker::noop()))
+            })
+        };
+        let winner = self.arms.open(0, look).ok_or(Elapsed::new())?;
         self.done = true;
         Ok(B::output(&mut self.arms, winner))
     }
@@ -246,7 +246,7 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        this.driver.poll(&mut this.arms, this.biased, cx).map(|winner| {
+        this.arms.open(0, |arms| this.driver.poll_open(arms, this.biased, cx)).map(|winner| {
             this.done = true;
             B::output(&mut this.arms, winner)
         })
@@ -257,8 +257,8 @@ impl<B: Branches> Unpin for Selecting<B> {}
 
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
-        if !self.done {
-            self.driver.end(&mut self.arms);
+        if self.driver.is_started() && !self.done {
+            self.arms.open(0, |arms| self.driver.end(arms));
         }
     }
 }
@@ -266,7 +266,7 @@ impl<B: Branches> Drop for Selecting<B> {
 impl<B: Branches> fmt::Debug for Selecting<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selecting")
-            .field("branches", &self.arms.count())
+            .field("branches", &B::Arms::COUNT)
             .field("biased", &self.biased)
             .finish_non_exhaustive()
     }

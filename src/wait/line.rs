@@ -367,8 +367,16 @@ pub(crate) trait Primitive {
     }
 
     /// Takes a node of its owner out. False: a peer has it.
-    #[cold]
+    #[inline]
     fn leave(&self, node: &Waiter, side: u64) -> bool {
+        let word = self.line().load();
+        let is_alone = word.first() == node.number() && !word.has(MORE);
+        is_alone && self.cas(word, self.bump(self.empty(word.freed()))) || self.leave_slowly(node, side)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_slowly(&self, node: &Waiter, side: u64) -> bool {
         let (number, place) = (node.number(), node.as_ref().place());
         loop {
             // The place first: once it says that the word decides, that stays so.

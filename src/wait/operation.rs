@@ -73,6 +73,12 @@ pub(crate) trait Branch {
         None
     }
 
+    /// Whether one look is enough to say that there is nothing.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        false
+    }
+
     /// Looks.
     fn attempt(&mut self, by: &mut By<'_>) -> Attempt<Self::Output>;
 
@@ -414,6 +420,9 @@ impl<B: Branch> Operation<B> {
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. (The outcome has one place all the while: it
     /// may be large.)
     fn attempt(&mut self) -> Attempt<B::Output> {
+        if self.branch.is_idle() {
+            return Attempt::Wait;
+        }
         let mut by = By::plain();
         let mut attempt = self.attempt_by(&mut by);
         if by.has_wakes() {
