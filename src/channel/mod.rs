@@ -51,8 +51,10 @@ mod handle;
 mod iter;
 mod linked;
 pub mod moving;
+pub mod oneshot;
 mod ring;
 mod room;
+mod shape;
 mod shared;
 mod stream;
 
