@@ -82,6 +82,7 @@ struct Readme;
 #[cfg(any(leno_loom, leno_shuttle))]
 #[doc(hidden)]
 pub mod model {
+    pub use crate::channel::ticker::model as ticker;
     pub use crate::fiber::model as crew;
     pub use crate::task::model as task;
     #[cfg(leno_epoch)]

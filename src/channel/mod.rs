@@ -57,6 +57,7 @@ mod room;
 mod shape;
 mod shared;
 mod stream;
+pub mod ticker;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};

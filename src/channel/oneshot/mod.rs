@@ -95,12 +95,12 @@ impl<T> Sender<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the sender is used up.
         match unsafe { this.shared.send(value) } {
-            Ok(mut wake) => {
-                wake.wake();
+            Ok(wakes) => {
+                wakes.wake();
                 Ok(())
             }
-            Err((value, mut wake)) => {
-                wake.wake();
+            Err((value, wakes)) => {
+                wakes.wake();
                 Err(SendError(value))
             }
         }
@@ -236,11 +236,13 @@ future!([T] Receiver<T>, "Receiver", "recv", RecvBranch<T> => Result<T, RecvErro
 impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
-        let _told = self.operation.cancel(false);
+        if self.operation.waits() {
+            let _told = self.operation.cancel(false);
+        }
         // SAFETY: used up; it waits no more.
-        let (value, mut wake) = unsafe { self.shared().drop_receiver() };
+        let (value, wakes) = unsafe { self.shared().drop_receiver() };
         let _value = value;
-        wake.wake();
+        wakes.wake();
     }
 }
 

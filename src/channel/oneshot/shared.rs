@@ -50,13 +50,14 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::task::Waker;
 
 use crate::channel::RecvError;
 use crate::prim::{self, Life, Ordering, UnsafeCell};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Claim, Line, NodeRef, Primitive, STAMP_MASK, Waiter, Word, abandon_send,
+    Attempt, Branch, By, Claim, Line, NodeRef, Primitive, STAMP_MASK, Waiter, Word, abandon_send, wake_all,
 };
 
 /// In terms of the rest.
@@ -126,6 +127,35 @@ fn with(word: Word, state: u64) -> Word {
     word.with_rest(word.rest() | state)
 }
 
+/// Those who waited, and are to be woken where foreign code may run.
+#[must_use]
+pub(super) struct Wakes {
+    first: Vec<Waker>,
+    last: Option<Waker>,
+}
+
+impl Wakes {
+    #[inline(always)]
+    fn none() -> Wakes {
+        Wakes { first: Vec::new(), last: None }
+    }
+
+    #[cold]
+    fn and(mut self, more: Wakes) -> Wakes {
+        self.first.extend(self.last.into_iter().chain(more.first));
+        Wakes { first: self.first, last: more.last }
+    }
+
+    #[inline(always)]
+    pub(super) fn wake(self) {
+        if !self.first.is_empty() {
+            wake_all(self.first.into_iter().chain(self.last));
+        } else if let Some(last) = self.last {
+            last.wake();
+        }
+    }
+}
+
 impl<T> SharedRef<T> {
     pub(super) fn new() -> Self {
         let shared =
@@ -146,41 +176,38 @@ impl<T> SharedRef<T> {
     /// Sets bits in the exchange that empties the line; who waited is done, and to be woken. `Err`: one of `unless` is set.
     ///
     /// # Safety
-    /// As for [`get`](Self::get).
-    #[inline]
-    unsafe fn end(self, bits: u64, unless: u64) -> Result<By<'static>, By<'static>> {
-        let mut claims = Vec::new();
-        // SAFETY: the caller's promise; after the exchange that ends it nothing here is touched.
-        let ended = unsafe { self.empty(bits, unless, &mut claims) };
-        let mut by = By::plain();
-        claims.into_iter().for_each(|claim| by.wakes(Claim::done(claim)));
-        match ended {
-            Ok(last) => {
-                by.wakes(last.and_then(Claim::done));
-                Ok(by)
-            }
-            Err(()) => Err(by),
-        }
-    }
-
-    /// The exchanges of [`end`](Self::end); gives whom the last one has taken out.
-    ///
-    /// # Safety
-    /// As for [`get`](Self::get).
-    #[inline]
-    unsafe fn empty(self, bits: u64, unless: u64, claims: &mut Vec<Claim>) -> Result<Option<Claim>, ()> {
+    /// As for [`get`](Self::get); after an exchange that sets a GONE bit nothing here is touched.
+    #[inline(always)]
+    unsafe fn end(self, bits: u64, unless: u64) -> Result<Wakes, Wakes> {
         // SAFETY: the caller's promise.
         let shared = unsafe { self.get() };
+        let word = shared.line.load();
+        if has(word, unless) {
+            return Err(Wakes::none());
+        }
+        if word.is_free() && shared.set(word, bits) {
+            return Ok(Wakes::none());
+        }
+        // SAFETY: as above: no bit was set.
+        unsafe { self.end_slowly(bits, unless) }
+    }
+
+    /// # Safety
+    /// As for [`end`](Self::end).
+    #[inline(never)]
+    unsafe fn end_slowly(self, bits: u64, unless: u64) -> Result<Wakes, Wakes> {
+        // SAFETY: the caller's promise.
+        let shared = unsafe { self.get() };
+        let mut claims = Vec::new();
         let mut lost = 0;
-        loop {
+        let ended = loop {
             let word = shared.line.load();
             if has(word, unless) {
-                return Err(());
+                break Err(None);
             }
             if word.is_free() {
-                let to = with(word, bits).0;
-                if shared.line.word().compare_exchange(word.0, to, END, Ordering::Relaxed).is_ok() {
-                    return Ok(None);
+                if shared.set(word, bits) {
+                    break Ok(None);
                 }
             } else {
                 let mut is_last = false;
@@ -188,19 +215,25 @@ impl<T> SharedRef<T> {
                     is_last = to.is_free() || cfg!(leno_bug = "oneshot_ends_before_the_last");
                     if is_last { with(to, bits) } else { shared.bump(to) }
                 });
-                let is_popped = popped.is_some();
-                // (A select that is at work, or over, looks for itself, or does not want to know.)
-                let claim = popped.and_then(|popped| popped.claim(0, &mut By::plain()));
-                if is_popped && is_last {
-                    return Ok(claim);
-                }
-                claims.extend(claim);
-                if is_popped {
+                if let Some(popped) = popped {
+                    // (A select that is at work, or over, looks for itself, or does not want to know.)
+                    let claim = popped.claim(0, &mut By::plain());
+                    if is_last {
+                        break Ok(claim);
+                    }
+                    claims.extend(claim);
                     continue;
                 }
             }
             thread::back_off(lost);
             lost += 1;
+        };
+        let first =
+            if claims.is_empty() { Vec::new() } else { claims.into_iter().filter_map(Claim::done).collect() };
+        let wakes = |last: Option<Claim>| Wakes { first, last: last.and_then(Claim::done) };
+        match ended {
+            Ok(last) => Ok(wakes(last)),
+            Err(nobody) => Err(wakes(nobody)),
         }
     }
 
@@ -209,20 +242,20 @@ impl<T> SharedRef<T> {
     /// # Safety
     /// The sender's, which is not gone.
     #[inline]
-    pub(super) unsafe fn send(self, value: T) -> Result<By<'static>, (T, By<'static>)> {
+    pub(super) unsafe fn send(self, value: T) -> Result<Wakes, (T, Wakes)> {
         // SAFETY: the sender is there.
         let shared = unsafe { self.get() };
         // SAFETY: without SENT the place is the sender's.
         shared.value.with_mut(|place| unsafe { (*place).write(value) });
         // SAFETY: as above.
         match unsafe { self.end(SENT | TX_GONE, RX_CLOSED) } {
-            Ok(wake) => Ok(wake),
-            Err(mut wake) => {
+            Ok(wakes) => Ok(wakes),
+            Err(wakes) => {
                 // SAFETY: it was not sent: the sender is there, and its value.
                 let value = unsafe { shared.value.with(|place| (*place).assume_init_read()) };
                 // SAFETY: as above.
-                wake.adopt(unsafe { self.drop_sender() });
-                Err((value, wake))
+                let more = unsafe { self.drop_sender() };
+                Err((value, wakes.and(more)))
             }
         }
     }
@@ -231,27 +264,23 @@ impl<T> SharedRef<T> {
     ///
     /// # Safety
     /// The sender's, which is gone then.
-    pub(super) unsafe fn drop_sender(self) -> By<'static> {
+    pub(super) unsafe fn drop_sender(self) -> Wakes {
         // SAFETY: the sender is there.
-        match unsafe { self.end(TX_GONE, RX_GONE) } {
-            Ok(wake) => wake,
-            Err(wake) => {
-                // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
-                unsafe { self.free() };
-                wake
-            }
-        }
+        let ended = unsafe { self.end(TX_GONE, RX_GONE) };
+        ended.unwrap_or_else(|wakes| {
+            // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
+            unsafe { self.free() };
+            wakes
+        })
     }
 
     /// The receiver closes the channel.
     ///
     /// # Safety
     /// The receiver's, which is not gone.
-    pub(super) unsafe fn close(self) -> By<'static> {
+    pub(super) unsafe fn close(self) -> Wakes {
         // SAFETY: the receiver is there.
-        match unsafe { self.end(RX_CLOSED, RX_CLOSED | TX_GONE) } {
-            Ok(wake) | Err(wake) => wake,
-        }
+        unsafe { self.end(RX_CLOSED, RX_CLOSED | TX_GONE) }.unwrap_or_else(|wakes| wakes)
     }
 
     /// The receiver goes; gives the value, if it was sent and not taken.
@@ -259,17 +288,17 @@ impl<T> SharedRef<T> {
     /// # Safety
     /// The receiver's, which is gone then, and waits no more.
     #[inline]
-    pub(super) unsafe fn drop_receiver(self) -> (Option<T>, By<'static>) {
+    pub(super) unsafe fn drop_receiver(self) -> (Option<T>, Wakes) {
         let unless = if cfg!(leno_bug = "oneshot_receiver_frees_nothing") { SENT } else { TX_GONE };
         // SAFETY: the receiver is there.
         match unsafe { self.end(RX_CLOSED | RX_GONE, unless) } {
-            Ok(wake) => (None, wake),
-            Err(wake) => {
+            Ok(wakes) => (None, wakes),
+            Err(wakes) => {
                 // SAFETY: the sender has gone before: all is the receiver's.
                 let value = unsafe { self.get().take() };
                 // SAFETY: as above.
                 unsafe { self.free() };
-                (value, wake)
+                (value, wakes)
             }
         }
     }
@@ -287,6 +316,13 @@ impl<T> SharedRef<T> {
 impl<T> Shared<T> {
     pub(super) fn has(&self, state: u64) -> bool {
         has(self.line.load(), state)
+    }
+
+    /// Sets bits where nobody waits. False: the word has changed.
+    #[inline(always)]
+    fn set(&self, word: Word, bits: u64) -> bool {
+        let to = with(word, bits).0;
+        self.line.word().compare_exchange(word.0, to, END, Ordering::Relaxed).is_ok()
     }
 
     /// Takes the value, if it was sent.
