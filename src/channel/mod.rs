@@ -41,6 +41,7 @@
 //!
 //! Moving here from other channels: [`moving`].
 
+mod bell;
 mod block;
 mod blocks;
 mod boundary;
@@ -58,6 +59,7 @@ mod shape;
 mod shared;
 mod stream;
 pub mod ticker;
+pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
