@@ -46,6 +46,7 @@ mod block;
 mod blocks;
 mod boundary;
 mod branch;
+pub mod broadcast;
 mod error;
 mod future;
 mod handle;

@@ -52,7 +52,8 @@
 //    end. While it waits for a tick, the timer has it, too; while it offers one, the send.
 // 4. Once it is over nothing of it is left but what those keep who are about to wake it.
 //
-// ORDERING: IDLE to RUNNING acquires, RUNNING to IDLE releases: each who runs it sees what those before have done.
+// ORDERING: IDLE to RUNNING acquires, RUNNING to IDLE releases: each who runs it sees what those before have done. AGAIN is
+// released and acquired in the same way: a run that was asked for sees what it was asked for.
 //
 // A wake within the actor's own run (a receiver's waker that takes the next tick at once) sets AGAIN, so that it does not
 // run within itself. Foreign wakers that panic: the actor is run to its rest, then the panic goes on.
@@ -163,9 +164,9 @@ const IDLE: u32 = 0;
 const RUNNING: u32 = 1;
 const AGAIN: u32 = 2;
 
-/// The order in which the actor is passed on.
-const PASS: Ordering =
-    if cfg!(leno_bug = "ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+/// The order in which the actor is let go.
+const REST: Ordering =
+    if cfg!(leno_bug = "ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 
 struct Ticker {
     state: AtomicU32,
@@ -216,7 +217,7 @@ impl Ticker {
             if next == AGAIN && cfg!(leno_bug = "ticker_runs_once") {
                 return false;
             }
-            match self.state.compare_exchange(state, next, PASS, Ordering::Relaxed) {
+            match self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return next == RUNNING,
                 Err(now) => state = now,
             }
@@ -246,12 +247,12 @@ impl Ticker {
                     continue;
                 }
             }
-            if self.state.compare_exchange(RUNNING, IDLE, PASS, Ordering::Relaxed).is_ok() {
+            if self.state.compare_exchange(RUNNING, IDLE, REST, Ordering::Relaxed).is_ok() {
                 break;
             }
             // Woken by a peer, which may be in the middle of something.
-            // ORDERING: Acquire, as for IDLE; only wakes change it meanwhile.
-            self.state.swap(RUNNING, PASS);
+            // ORDERING: Acquire pairs with who has set AGAIN; nobody else changes it now.
+            self.state.swap(RUNNING, Ordering::Acquire);
             thread::pause(pauses);
             pauses += 1;
         }
