@@ -24,7 +24,7 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels |
+//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels; [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
 //! | [`sync`] | [`Mutex`](sync::Mutex) |
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
@@ -54,8 +54,8 @@
 //! ```
 //!
 //! In the model, threads are loom's; operations wait by their blocking forms (`send_blocking`, `.wait()`,
-//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`], [`sync`] and
-//! [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of its own and its time
+//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`] but
+//! its tickers, [`sync`] and [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of its own and its time
 //! never passes (a deadline, and `default(duration)`, never come); and a `Mutex` in a `static`, since loom's atomics have no constant
 //! constructor. Keep models small: four threads, and a bound for the preemptions (`LOOM_MAX_PREEMPTIONS=2`).
 

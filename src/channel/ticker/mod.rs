@@ -1,4 +1,4 @@
-//! Receivers of instants: [`after`] a while, [`at`] an instant, [`tick`] again and again, [`never`].
+//! Receivers of instants: [`after`] a while, [`at`] an instant, [`tick`] again and again, [`never`](never()).
 //!
 //! They are ordinary [`Receiver`]s, so that they go wherever one goes: into `select!`, into a dynamic
 //! [`Select`](crate::select::Select), onto plain threads, into streams; clones share the ticks, each of which goes to one of
@@ -168,6 +168,9 @@ const AGAIN: u32 = 2;
 const REST: Ordering =
     if cfg!(leno_bug = "ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release };
 
+/// So many in a row are no waker's.
+const PANICS: u32 = 100;
+
 struct Ticker {
     state: AtomicU32,
     actor: UnsafeCell<Option<Actor>>,
@@ -227,24 +230,27 @@ impl Ticker {
     /// Runs the actor until it has nothing to do, and nobody has woken it meanwhile.
     fn run(self: Arc<Self>) {
         let waker = Waker::from(Arc::clone(&self));
-        let mut panic = None;
+        let (mut panic, mut panics) = (None, 0);
         let mut pauses = 0;
         loop {
-            let ran = catch_unwind(AssertUnwindSafe(|| {
-                self.actor.with_mut(|actor| {
-                    // SAFETY: invariant 1.
-                    let actor = unsafe { &mut *actor };
+            let ran = self.actor.with_mut(|actor| {
+                // SAFETY: invariant 1.
+                let actor = unsafe { &mut *actor };
+                catch_unwind(AssertUnwindSafe(|| {
                     let over = actor.as_mut().is_some_and(|actor| actor.run(&waker).is_ready());
                     if over { actor.take() } else { None }
-                })
-            }));
+                }))
+            });
             match ran {
                 // Its drop is foreign code as well: it may wake this.
                 Ok(over) => drop(over),
                 Err(payload) => {
-                    // Whoever panicked was told; the actor is not at its rest.
                     panic = Some(payload);
-                    continue;
+                    panics += 1;
+                    if panics < PANICS {
+                        // Whoever panicked was told; the actor is not at its rest.
+                        continue;
+                    }
                 }
             }
             if self.state.compare_exchange(RUNNING, IDLE, REST, Ordering::Relaxed).is_ok() {
