@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use futures_lite::StreamExt;
 use leno::channel::broadcast::{
-    Closed, IntoStream, Lag, Lagged, Receiver, RecvError, RecvFuture, RecvStream, RecvTimeoutError,
-    SendAsync, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError, channel, with_lag,
+    Closed, Feed, IntoFeed, Lag, Lagged, Receiver, Recv, RecvError, RecvTimeoutError, SendAsync, SendError,
+    SendTimeoutError, Sender, TryRecvError, TrySendError, channel, with_lag,
 };
 use leno::fiber::Cord;
 
@@ -26,14 +26,14 @@ fn types() {
     const {
         assert!(impls!(Sender<u8>: Send) && impls!(Sender<u8>: Sync) && impls!(Sender<u8>: Clone));
         assert!(impls!(Receiver<u8>: Send) && impls!(Receiver<u8>: Sync) && impls!(Receiver<u8>: Clone));
-        assert!(impls!(RecvFuture<'static, u8>: Send) && impls!(SendAsync<'static, u8>: Send));
-        assert!(impls!(RecvStream<'static, u8>: Send) && impls!(IntoStream<u8>: Send));
+        assert!(impls!(Recv<'static, u8>: Send) && impls!(SendAsync<'static, u8>: Send));
+        assert!(impls!(Feed<'static, u8>: Send) && impls!(IntoFeed<u8>: Send));
         assert!(impls!(Closed<'static, u8>: Send) && impls!(SendAsync<'static, u8>: Sync));
         // Receivers clone what they share, each on its own thread: that needs T: Sync as well.
         assert!(!impls!(Sender<Cell<u8>>: Send) && !impls!(Receiver<Rc<u8>>: Send));
-        assert!(!impls!(RecvFuture<'static, Rc<u8>>: Send) && !impls!(IntoStream<Cell<u8>>: Send));
+        assert!(!impls!(Recv<'static, Rc<u8>>: Send) && !impls!(IntoFeed<Cell<u8>>: Send));
         assert!(impls!(SendAsync<'static, std::marker::PhantomPinned>: Unpin));
-        assert!(impls!(IntoStream<u8>: Unpin));
+        assert!(impls!(IntoFeed<u8>: Unpin));
     }
 }
 
@@ -200,7 +200,7 @@ fn who_is_slow_holds_back() {
     assert_eq!(drain(&mut rx), [Err(2), Ok(2)]);
 }
 
-/// C9, C10, C11, C26: who leaves has sent and seen nothing; those who wait behind it go on.
+/// C9, C10, C11: who leaves has sent and seen nothing; those who wait behind it go on.
 #[test]
 fn cancelled_anywhere() {
     let tracker = Tracker::new();
@@ -228,12 +228,23 @@ fn cancelled_anywhere() {
         drop(receiving);
         drop(rx.try_recv().expect("C9"));
     }
+    tracker.assert_done();
+}
+
+/// C26.
+#[test]
+fn forgotten() {
+    let (tx, mut rx) = with_lag(1, Lag::Suspend);
     let mut forgotten = rx.recv();
     forgotten.must_wait("nothing is there");
     std::mem::forget(forgotten);
-    tx.send(value()).map_err(drop).unwrap();
-    drop(rx.recv().must_be_ready("C26").unwrap());
-    tracker.assert_done();
+    tx.send(1).unwrap();
+    let mut sending = tx.send_async(2);
+    sending.must_wait("full");
+    std::mem::forget(sending);
+    assert_eq!(rx.recv().must_be_ready("a forgotten one is alone in its misery"), Ok(1));
+    assert_eq!(tx.send_async(3).must_be_ready("there is room"), Ok(1));
+    assert_eq!(rx.recv_blocking(), Ok(3));
 }
 
 /// C12.

@@ -178,7 +178,7 @@ fn the_last_waker_counts() {
     assert_eq!(tx.assert_valid(), 0);
 }
 
-/// C9, C11, C26: who leaves is out of the line, wherever it stood, and has seen nothing.
+/// C9, C11: who leaves is out of the line, wherever it stood, and has seen nothing.
 #[test]
 fn cancelled_anywhere() {
     let (tx, _rx) = channel(0);
@@ -200,7 +200,12 @@ fn cancelled_anywhere() {
         assert_eq!(all.iter().filter(|rx| rx.has_changed() == Ok(true)).count(), 2);
         all.iter_mut().for_each(Receiver::mark_unchanged);
     }
-    let mut forgetful = tx.subscribe();
+}
+
+/// C26.
+#[test]
+fn forgotten() {
+    let (tx, mut forgetful) = channel(0);
     let mut forgotten = forgetful.changed();
     forgotten.must_wait("nothing new");
     std::mem::forget(forgotten);

@@ -420,7 +420,7 @@ operated! {
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
     [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
-    ['a, T: Clone] broadcast::RecvFuture<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;
+    ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;
     ['a, T] broadcast::SendAsync<'a, T> as broadcast::SendingBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent;
     ['a, T] broadcast::Closed<'a, T> as broadcast::GoneBranch<'a, T> => (), |_, ()| ();
     ['a, T] watch::Changed<'a, T> as watch::ChangeBranch<'a, T> => Result<(), RecvError>, |_, changed| changed;

@@ -349,10 +349,10 @@ impl<T: Clone> Receiver<T> {
     /// `Lagged`: values were lost since this receiver was too slow; the next receive gets the oldest one that is there.
     /// `Closed`: all senders are gone, and all was received.
     #[track_caller]
-    pub fn recv(&mut self) -> RecvFuture<'_, T> {
+    pub fn recv(&mut self) -> Recv<'_, T> {
         // SAFETY: the receiver is borrowed for as long as the future lives.
         let branch = unsafe { Receive::new(NonNull::from(self)) };
-        RecvFuture { operation: Operation::new(Listen(branch)), _receiver: PhantomData }
+        Recv { operation: Operation::new(Listen(branch)), _receiver: PhantomData }
     }
 
     /// Receives the next value if there is one.
@@ -379,7 +379,7 @@ impl<T: Clone> Receiver<T> {
         }
     }
 
-    /// Receives on a plain thread, which sleeps until there is a value: [`recv`](Self::recv) and [`RecvFuture::wait`].
+    /// Receives on a plain thread, which sleeps until there is a value: [`recv`](Self::recv) and [`Recv::wait`].
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -417,14 +417,14 @@ impl<T: Clone> Receiver<T> {
     /// # });
     /// ```
     #[track_caller]
-    pub fn stream(&mut self) -> RecvStream<'_, T> {
-        RecvStream { flow: Flow::new(NonNull::from(self)), _receiver: PhantomData }
+    pub fn stream(&mut self) -> Feed<'_, T> {
+        Feed { flow: Flow::new(NonNull::from(self)), _receiver: PhantomData }
     }
 
     /// As [`stream`](Self::stream), with the receiver in it.
     #[track_caller]
-    pub fn into_stream(self) -> IntoStream<T> {
-        IntoStream { flow: Flow::new(NonNull::from(Box::leak(Box::new(self)))) }
+    pub fn into_stream(self) -> IntoFeed<T> {
+        IntoFeed { flow: Flow::new(NonNull::from(Box::leak(Box::new(self)))) }
     }
 }
 
@@ -459,19 +459,19 @@ impl<T> Drop for Receiver<T> {
 
 /// Waits for a value. Made by [`Receiver::recv`]; dropping it loses nothing.
 #[must_use = "futures do nothing unless polled"]
-pub struct RecvFuture<'a, T: Clone> {
+pub struct Recv<'a, T: Clone> {
     operation: Operation<ReceiveBranch<T>>,
     _receiver: PhantomData<&'a mut Receiver<T>>,
 }
 
-future!(['a, T: Clone] RecvFuture<'a, T>, "RecvFuture", "recv", ReceiveBranch<T> => Result<T, RecvError>);
+future!(['a, T: Clone] Recv<'a, T>, "Recv", "recv", ReceiveBranch<T> => Result<T, RecvError>);
 
 /// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T: Clone> Drop for RecvFuture<'_, T> {
+impl<T: Clone> Drop for Recv<'_, T> {
     fn drop(&mut self) {}
 }
 
-impl<T: Clone> RecvFuture<'_, T> {
+impl<T: Clone> Recv<'_, T> {
     /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
     ///
     /// # Errors
@@ -572,14 +572,14 @@ limits!(['a, T] Closed<'a, T>, "closed" => ());
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<'a, T: Clone> {
+pub struct Feed<'a, T: Clone> {
     flow: Flow<T>,
     _receiver: PhantomData<&'a mut Receiver<T>>,
 }
 
 /// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
 #[must_use = "streams do nothing unless polled"]
-pub struct IntoStream<T: Clone> {
+pub struct IntoFeed<T: Clone> {
     flow: Flow<T>,
 }
 
@@ -647,14 +647,14 @@ macro_rules! stream {
         }
     )*};
 }
-stream!(RecvStream<'_, T> IntoStream<T>);
+stream!(Feed<'_, T> IntoFeed<T>);
 
 /// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T: Clone> Drop for RecvStream<'_, T> {
+impl<T: Clone> Drop for Feed<'_, T> {
     fn drop(&mut self) {}
 }
 
-impl<T: Clone> Drop for IntoStream<T> {
+impl<T: Clone> Drop for IntoFeed<T> {
     fn drop(&mut self) {
         self.flow.operation = None;
         // SAFETY: from `Box::leak`, and nobody else's any more.

@@ -178,7 +178,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// let (tx, rx) = leno::channel::watch::channel(10);
-    /// let raise = |level| tx.send_if_modified(|value| {
+    /// let raise = |level: u32| tx.send_if_modified(|value| {
     ///     let higher = level > *value;
     ///     *value = level.max(*value);
     ///     higher
