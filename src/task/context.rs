@@ -72,7 +72,7 @@ pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
 
 /// What the calling thread does is of no fiber and of no executor for a while.
 pub(crate) fn enter_nowhere() -> Entered<'static> {
-    Entered::new(OUTSIDE)
+    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() })
 }
 
 /// Leaves the seat when dropped, and the frame.
