@@ -55,6 +55,16 @@ pub(crate) fn drop_against_drop() {
     pairing(|tx, _| drop(tx), drop);
 }
 
+pub(crate) fn drop_against_close() {
+    pairing(
+        |tx, _| drop(tx),
+        |mut rx| {
+            rx.close();
+            assert!(rx.recv_blocking().is_err());
+        },
+    );
+}
+
 pub(crate) fn closed_against_drop() {
     pairing(
         |mut tx, values| {

@@ -13,7 +13,7 @@ models! { broadcast:
     suspend_against_slow_receiver
     suspend_against_drop
     suspend_against_last_receiver
-    two_suspended
+    two_suspended - 1
     last_sender_against_recv
     clone_against_recv
     suspended_against_cancel

@@ -11,6 +11,7 @@ models! { oneshot:
     send_against_close
     drop_against_recv
     drop_against_drop
+    drop_against_close
     closed_against_drop
     closed_against_close
     both_wait_against_close

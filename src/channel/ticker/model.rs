@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use super::{Missed, Receiver, start};
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
+use crate::task::home::Watching;
 use crate::task::seam::{Seam, TimerKey, TimerState};
-use crate::task::watch::Watching;
 use crate::time::timers::Timers;
 use crate::time::{Alarm, Clock};
 
