@@ -5,7 +5,7 @@ use std::future::Future;
 
 use crate::exec::{self, Exec, Timed};
 use crate::measure::{GRAIN, Sample, sample};
-use crate::peers::{self, Channel, Lock, UNBOUNDED, VisitChannels, VisitLocks};
+use crate::peers::{self, Channel, Lock, Once, UNBOUNDED, VisitChannels, VisitLocks, VisitOnces};
 use crate::watchdog;
 use crate::work::{
     self, Abandon, ChannelWork, Create, ExecutorWork, PingPong, Ring, Select, SelectSet, SelectWaits, Sieve,
@@ -174,6 +174,8 @@ fn one_task() -> Vec<Cell> {
         let name = format!("receive polled once and dropped, capacity {capacity}");
         cells.push(on_tasks(&name, 1, Abandon { capacity }));
     }
+    cells.push(on_once("oneshot: create, send, receive, drop", false));
+    cells.push(on_once("oneshot: create, wait, send, receive, drop", true));
     cells
 }
 
@@ -281,6 +283,22 @@ impl VisitLocks for LockVisitor {
         }
     }
 }
+
+/// Every library's channel for one value, on leno's executor and on tokio's.
+fn on_once(name: &str, waits: bool) -> Cell {
+    struct Visitor(Cell, bool);
+    impl VisitOnces for Visitor {
+        fn once<O: Once>(&mut self) {
+            let waits = self.1;
+            self.0.add::<exec::Leno, _, _>(O::NAME, GRAIN, move |ops| work::once::<O>(waits, ops));
+            self.0.add::<exec::Tokio, _, _>(O::NAME, GRAIN, move |ops| work::once::<O>(waits, ops));
+        }
+    }
+    let mut visitor = Visitor(Cell::new(name, Group::Channels(1)), waits);
+    peers::onces(&mut visitor);
+    visitor.0
+}
+
 /// Every executor.
 fn on_executors<W: ExecutorWork>(name: &str, workers: usize, work: W) -> Cell {
     fn add<E: Exec, W: ExecutorWork>(cell: &mut Cell, work: W) {

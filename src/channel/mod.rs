@@ -27,6 +27,18 @@
 //! assert_eq!(woven, ["warp", "weft", "warp"]);
 //! ```
 //!
+//! # Other shapes
+//!
+//! | what goes through | module | kept | a slow receiver |
+//! |---|---|---|---|
+//! | jobs, requests: each value to one receiver | here | as above | makes senders wait |
+//! | one value, once: a reply, a result | [`oneshot`] | that value | – |
+//! | a state: only the latest value counts | [`watch`] | one value | sees the latest |
+//! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
+//! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
+//!
+//! All of them wait in the same way, and go into `select!` with the others.
+//!
 //! # Order
 //!
 //! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
@@ -41,20 +53,26 @@
 //!
 //! Moving here from other channels: [`moving`].
 
+mod bell;
 mod block;
 mod blocks;
 mod boundary;
 mod branch;
+pub mod broadcast;
 mod error;
 mod future;
 mod handle;
 mod iter;
 mod linked;
 pub mod moving;
+pub mod oneshot;
 mod ring;
 mod room;
+mod shape;
 mod shared;
 mod stream;
+pub mod ticker;
+pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};

@@ -105,6 +105,23 @@
 //! # });
 //! ```
 //!
+//! # From `tokio::sync`: `oneshot`, `watch`, `broadcast`
+//!
+//! The modules of the same names ([`oneshot`](super::oneshot), [`watch`](super::watch), [`broadcast`](super::broadcast)) have the
+//! same functions. What is different:
+//!
+//! | tokio | leno |
+//! |---|---|
+//! | `oneshot`: `tx.send(v)` gives `Err(v)` | `Err(SendError(v))` |
+//! | `rx.blocking_recv()` | `rx.recv_blocking()`; with a limit `rx.wait_timeout(d)` |
+//! | `poll_closed(cx)` | poll `tx.closed()` |
+//! | `watch`: `has_changed` is an error once it is closed | only if there is nothing unseen either |
+//! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
+//! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
+//! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
+//! | always lags | or holds the senders back: [`Lag::Suspend`](super::broadcast::Lag) |
+//! | `blocking_recv`, and nothing for threads in `select!` | `recv_blocking()`, `.wait()` of each future, [`select_blocking!`](crate::select_blocking!) |
+//!
 //! # From Kotlin
 //!
 //! | Kotlin | leno |

@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
+    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch, broadcast,
+    oneshot, watch,
 };
 use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
@@ -475,6 +476,14 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
+    [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
+    ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;
+    ['a, T] broadcast::SendAsync<'a, T> as broadcast::SendingBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent;
+    ['a, T] broadcast::Closed<'a, T> as broadcast::GoneBranch<'a, T> => (), |_, ()| ();
+    ['a, T] watch::Changed<'a, T> as watch::ChangeBranch<'a, T> => Result<(), RecvError>, |_, changed| changed;
+    ['a, T] watch::Closed<'a, T> as watch::GoneBranch<'a, T> => (), |_, ()| ();
+    ['a, T, F: FnMut(&T) -> bool] watch::WaitFor<'a, T, F> as watch::WantedBranch<'a, T, F> => Result<watch::Ref<'a, T>, RecvError>, watch::WaitFor::output;
     ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
     ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
     [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);

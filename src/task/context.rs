@@ -70,6 +70,11 @@ pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
     Entered::new(Frame { fiber: ptr::null(), home: ptr::from_ref(home).cast() })
 }
 
+/// What the calling thread does is of no fiber and of no executor for a while.
+pub(crate) fn enter_nowhere() -> Entered<'static> {
+    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() })
+}
+
 /// Leaves the seat when dropped, and the frame.
 #[must_use]
 pub(crate) struct Driving<'a> {

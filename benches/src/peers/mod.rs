@@ -16,6 +16,7 @@ mod kanal;
 mod leno;
 mod locks;
 mod loole;
+mod once;
 mod std_mpsc;
 mod thingbuf;
 mod tokio;
@@ -46,6 +47,8 @@ macro_rules! any {
     };
 }
 use any;
+
+pub use once::Once;
 
 /// The capacity that stands for an unbounded channel.
 pub const UNBOUNDED: usize = usize::MAX;
@@ -107,6 +110,12 @@ pub trait VisitChannels {
 pub trait VisitLocks {
     /// One lock.
     fn lock<L: Lock>(&mut self);
+}
+
+/// What is called with the type of each channel for one value.
+pub trait VisitOnces {
+    /// One of them.
+    fn once<O: Once>(&mut self);
 }
 
 /// Every channel that tasks can use; leno's first.
@@ -175,6 +184,14 @@ pub fn written(visitor: &mut impl VisitLocks) {
     visitor.lock::<locks::LenoWrite>();
     visitor.lock::<locks::AsyncLockWrite>();
     visitor.lock::<locks::TokioWrite>();
+}
+
+/// Every channel for one value; leno's first.
+pub fn onces(visitor: &mut impl VisitOnces) {
+    visitor.once::<once::Leno>();
+    visitor.once::<once::Futures>();
+    visitor.once::<once::Oneshot>();
+    visitor.once::<once::Tokio>();
 }
 
 /// Implements [`Channel`] for a unit type: kind, name, handles, and one expression per operation.
