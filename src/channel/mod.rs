@@ -51,9 +51,11 @@ mod handle;
 mod iter;
 mod linked;
 pub mod moving;
+pub mod mpsc;
 mod ring;
 mod room;
 mod shared;
+pub mod spsc;
 mod stream;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
@@ -61,6 +63,7 @@ pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRec
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.

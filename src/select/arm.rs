@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
+    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch, SpscSendBranch,
+    SpscWatchBranch, WatchBranch, spsc,
 };
 use crate::sync::{Acquire, Lock, MutexGuard};
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};
@@ -417,5 +418,8 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
+    ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
+    ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
     ['a, T: ?Sized] Lock<'a, T> as Acquire => MutexGuard<'a, T>, Lock::output;
 }

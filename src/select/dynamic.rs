@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::arm::{Arm, Arms, Claimed, Operated, Take as _};
 use super::driver::Driver;
-use crate::channel::{Receiver, RecvError, RecvFuture, SendError, SendFuture, Sender};
+use crate::channel::{Receiver, RecvError, SendError, Sender, mpsc, spsc};
 use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -121,14 +121,62 @@ pub struct RecvToken<T>(Place, PhantomData<fn() -> T>);
 /// Names a send in its [`Select`].
 pub struct SendToken<T>(Place, PhantomData<fn() -> T>);
 
+/// The receiver of any kind of channel, borrowed as it has to be. Sealed.
+pub trait Receives<'a, T>: sealed::Receive<'a, T> {}
+
+/// The sender of any kind of channel, borrowed as it has to be. Sealed.
+pub trait Sends<'a, T>: sealed::Sending<'a, T> {}
+
 /// A [`RecvToken`] or a [`SendToken`]. Sealed.
 pub trait Token: Copy + sealed::Sealed {}
 
 mod sealed {
+    use super::{Place, Registered};
+
     #[allow(private_interfaces, reason = "sealed: only this crate names it")]
     pub trait Sealed {
-        fn place(self) -> super::Place;
+        fn place(self) -> Place;
     }
+
+    #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+    pub trait Receive<'a, T> {
+        fn receive(self) -> Box<dyn Registered + Send + 'a>;
+    }
+
+    #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+    pub trait Sending<'a, T> {
+        fn sending(self, value: T) -> Box<dyn Registered + Send + 'a>;
+    }
+}
+
+macro_rules! handles {
+    ($($receiver:ty, $sender:ty;)*) => {$(
+        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+        impl<'a, T: Send + 'a> sealed::Receive<'a, T> for $receiver {
+            #[track_caller]
+            fn receive(self) -> Box<dyn Registered + Send + 'a> {
+                Box::new(Claimed::new(self.recv()))
+            }
+        }
+
+        impl<'a, T: Send + 'a> Receives<'a, T> for $receiver {}
+
+        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+        impl<'a, T: Send + 'a> sealed::Sending<'a, T> for $sender {
+            #[track_caller]
+            fn sending(self, value: T) -> Box<dyn Registered + Send + 'a> {
+                Box::new(Claimed::new(self.send(value)))
+            }
+        }
+
+        impl<'a, T: Send + 'a> Sends<'a, T> for $sender {}
+    )*};
+}
+
+handles! {
+    &'a Receiver<T>, &'a Sender<T>;
+    &'a mut mpsc::Receiver<T>, &'a mpsc::Sender<T>;
+    &'a mut spsc::Receiver<T>, &'a mut spsc::Sender<T>;
 }
 
 macro_rules! tokens {
@@ -184,24 +232,21 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds a receive.
-    pub fn recv<T: Send + 'a>(&mut self, receiver: &'a Receiver<T>) -> RecvToken<T> {
-        RecvToken(self.add::<RecvFuture<'a, T>>(receiver.recv()), PhantomData)
+    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
+    pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
+        RecvToken(self.add(sealed::Receive::receive(receiver)), PhantomData)
     }
 
-    /// Adds a send of `value`.
-    pub fn send<T: Send + 'a>(&mut self, sender: &'a Sender<T>, value: T) -> SendToken<T> {
-        SendToken(self.add::<SendFuture<'a, T>>(sender.send(value)), PhantomData)
+    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
+    pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
+        SendToken(self.add(sealed::Sending::sending(sender, value)), PhantomData)
     }
 
-    fn add<O: Operated + 'a>(&mut self, operation: O) -> Place
-    where
-        Claimed<O>: Send,
-    {
+    fn add(&mut self, operation: Box<dyn Registered + Send + 'a>) -> Place {
         self.stop();
         let number = self.made;
         self.made += 1;
-        self.branches.0.push(Member { number, operation: Box::new(Claimed::new(operation)) });
+        self.branches.0.push(Member { number, operation });
         Place { set: self.id, number }
     }
 

@@ -96,12 +96,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use dynamic::{Operation, Receives, RecvToken, Select, SelectFuture, SendToken, Sends, Token};
 
 use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture};
+use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
 use crate::sync::Lock;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -288,6 +288,12 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a, T] spsc::SendFuture<'a, T>;
+    ['a, T] spsc::RecvFuture<'a, T>;
+    ['a, T] spsc::Closed<'a, T>;
+    ['a, 'b, T] &'b mut spsc::SendFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::RecvFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::Closed<'a, T>;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;

@@ -1,0 +1,53 @@
+//! Channels with one sender and one receiver.
+mod branch;
+mod end;
+mod future;
+mod handle;
+mod iter;
+mod shared;
+mod store;
+mod stream;
+mod words;
+
+pub(crate) use branch::{Recv as SpscRecvBranch, Send as SpscSendBranch, Watch as SpscWatchBranch};
+pub use future::{Closed, RecvFuture, SendFuture};
+pub use handle::{Receiver, Sender};
+pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use stream::{IntoStream, RecvStream};
+
+/// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
+///
+/// ```
+/// let (mut tx, mut rx) = leno::channel::spsc::rendezvous();
+/// assert!(tx.try_send(1).is_err(), "nobody is there to take it");
+/// std::thread::spawn(move || tx.send_blocking(2));
+/// assert_eq!(rx.recv_blocking(), Ok(2));
+/// ```
+pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(0)
+}
+
+/// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
+/// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
+/// it empties.
+///
+/// ```
+/// let (mut tx, mut rx) = leno::channel::spsc::bounded(1);
+/// tx.try_send('a').unwrap();
+/// assert!(tx.try_send('b').unwrap_err().is_full());
+/// assert_eq!(rx.try_recv(), Ok('a'));
+/// ```
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    handle::channel(Some(cap))
+}
+
+/// A channel that holds any number of values; sends never wait. See [`leno::unbounded`](super::unbounded).
+///
+/// ```
+/// let (mut tx, rx) = leno::channel::spsc::unbounded();
+/// tx.try_send(1).unwrap();
+/// assert_eq!((rx.len(), rx.capacity()), (1, None));
+/// ```
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    handle::channel(None)
+}
