@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::arm::{Arm, Arms, Claimed, Operated, Take as _};
 use super::driver::Driver;
-use crate::channel::{Receiver, RecvError, SendError, Sender, mpsc, spsc};
+use super::handles::{Receives, Sends};
+use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -66,7 +67,7 @@ struct Member<'a> {
 struct Members<'a>(Vec<Member<'a>>);
 
 /// An arm whose type is forgotten but for the token.
-trait Registered {
+pub(super) trait Registered {
     fn arm(&mut self) -> &mut dyn Arm;
 
     /// Moves its outcome into an `Option` of the outcome's type.
@@ -121,62 +122,14 @@ pub struct RecvToken<T>(Place, PhantomData<fn() -> T>);
 /// Names a send in its [`Select`].
 pub struct SendToken<T>(Place, PhantomData<fn() -> T>);
 
-/// The receiver of any kind of channel, borrowed as it has to be. Sealed.
-pub trait Receives<'a, T>: sealed::Receive<'a, T> {}
-
-/// The sender of any kind of channel, borrowed as it has to be. Sealed.
-pub trait Sends<'a, T>: sealed::Sending<'a, T> {}
-
 /// A [`RecvToken`] or a [`SendToken`]. Sealed.
 pub trait Token: Copy + sealed::Sealed {}
 
 mod sealed {
-    use super::{Place, Registered};
-
     #[allow(private_interfaces, reason = "sealed: only this crate names it")]
     pub trait Sealed {
-        fn place(self) -> Place;
+        fn place(self) -> super::Place;
     }
-
-    #[allow(private_interfaces, reason = "sealed: only this crate names it")]
-    pub trait Receive<'a, T> {
-        fn receive(self) -> Box<dyn Registered + Send + 'a>;
-    }
-
-    #[allow(private_interfaces, reason = "sealed: only this crate names it")]
-    pub trait Sending<'a, T> {
-        fn sending(self, value: T) -> Box<dyn Registered + Send + 'a>;
-    }
-}
-
-macro_rules! handles {
-    ($($receiver:ty, $sender:ty;)*) => {$(
-        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
-        impl<'a, T: Send + 'a> sealed::Receive<'a, T> for $receiver {
-            #[track_caller]
-            fn receive(self) -> Box<dyn Registered + Send + 'a> {
-                Box::new(Claimed::new(self.recv()))
-            }
-        }
-
-        impl<'a, T: Send + 'a> Receives<'a, T> for $receiver {}
-
-        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
-        impl<'a, T: Send + 'a> sealed::Sending<'a, T> for $sender {
-            #[track_caller]
-            fn sending(self, value: T) -> Box<dyn Registered + Send + 'a> {
-                Box::new(Claimed::new(self.send(value)))
-            }
-        }
-
-        impl<'a, T: Send + 'a> Sends<'a, T> for $sender {}
-    )*};
-}
-
-handles! {
-    &'a Receiver<T>, &'a Sender<T>;
-    &'a mut mpsc::Receiver<T>, &'a mpsc::Sender<T>;
-    &'a mut spsc::Receiver<T>, &'a mut spsc::Sender<T>;
 }
 
 macro_rules! tokens {
@@ -234,12 +187,12 @@ impl<'a> Select<'a> {
 
     /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
     pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
-        RecvToken(self.add(sealed::Receive::receive(receiver)), PhantomData)
+        RecvToken(self.add(receiver.receive()), PhantomData)
     }
 
     /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
     pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
-        SendToken(self.add(sealed::Sending::sending(sender, value)), PhantomData)
+        SendToken(self.add(sender.sending(value)), PhantomData)
     }
 
     fn add(&mut self, operation: Box<dyn Registered + Send + 'a>) -> Place {

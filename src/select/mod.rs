@@ -83,6 +83,7 @@
 mod arm;
 mod driver;
 mod dynamic;
+mod handles;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
 pub mod macros;
@@ -96,7 +97,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-pub use dynamic::{Operation, Receives, RecvToken, Select, SelectFuture, SendToken, Sends, Token};
+pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use handles::{Receives, Sends};
 
 use arm::{Arms, Claimed, Polled, Take};
 use driver::Driver;

@@ -22,7 +22,8 @@ impl<T> Shared<T> {
         let (store, begin) = Store::new(capacity);
         let shared = Box::new(Shared {
             handles: AtomicU32::new(2),
-            capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST - 1)),
+            capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST)),
+            bound: capacity,
             store,
             stray: AtomicPtr::new(std::ptr::null_mut()),
             watchers: Watchers::new(),

@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 use super::super::shared::{End, Watchers};
 use super::super::{RecvError, SendError};
 use super::store::Store;
-use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance};
+use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread;
@@ -19,6 +19,8 @@ use crate::wait::{Attempt, By, NodeRef, Notified, Primitive, SENDERS, State, Wai
 pub(super) struct Shared<T> {
     pub(super) handles: AtomicU32,
     pub(super) capacity: u64,
+    /// As it was asked for; `None`: no bound.
+    pub(super) bound: Option<usize>,
     pub(super) store: Store<T>,
     /// A node that a receive has left in the sender's hands, or with a value that came back: the first to be received.
     pub(super) stray: AtomicPtr<()>,
@@ -377,7 +379,7 @@ impl<T> Shared<T> {
         (!address.is_null()).then(|| unsafe { NodeRef::from_address(address) })
     }
 
-    /// Keeps a node for the next receive.
+    /// Keeps a node for the next receive. (Also after `close_now`, which does not take what was handed over before.)
     #[cold]
     pub(super) fn put_stray(&self, node: NodeRef) {
         // So that the quick way comes by.
@@ -385,10 +387,6 @@ impl<T> Shared<T> {
         self.front.seen.store(head, Ordering::Relaxed);
         let before = self.stray.swap(node.address().cast_mut(), Ordering::AcqRel);
         debug_assert!(before.is_null(), "a receive takes what there is before it waits");
-        // `close_now` may have looked for it before; otherwise the receiver's own end does.
-        if self.front.load().has(TAKEN) {
-            self.sweep_stray();
-        }
     }
 
     /// Drops what is to be received first; waits for a sender in the middle of handing it over.
@@ -426,7 +424,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {
-        (self.capacity != MOST).then_some(self.capacity as usize)
+        self.bound
     }
 }
 
