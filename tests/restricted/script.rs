@@ -194,7 +194,7 @@ fn compare<E: Ends>(capacity: Option<usize>, script: &[Step]) {
 fn short<E: Ends>() {
     for capacity in [Some(0), Some(1), Some(2)] {
         let mut script = Vec::new();
-        all::<E>(capacity, &mut script, 5);
+        all::<E>(capacity, &mut script, 4);
     }
 }
 

@@ -143,6 +143,9 @@ impl<T> Branch for OwnSend<T> {
 
     #[inline(always)]
     fn quick(&mut self) -> Option<Self::Output> {
+        if self.sent {
+            return None;
+        }
         match self.shared().quick_send(&self.value) {
             Quick::Sent => Some(Ok(())),
             Quick::ToTell => {
