@@ -44,13 +44,10 @@ impl<T> Block<T> {
     }
 
     /// # Safety
-    /// The block is the caller's alone.
+    /// The block is the caller's alone, and its life is over.
     unsafe fn free(block: *mut Block<T>) {
         // SAFETY: it was a box, and the caller's promise.
-        unsafe {
-            (*block).life.end();
-            prim::free(Box::from_raw(block));
-        }
+        prim::free(unsafe { Box::from_raw(block) });
     }
 
     fn first_slot(&self) -> *mut Slot<T> {
@@ -184,9 +181,9 @@ impl<T> Store<T> {
             if left.is_null() {
                 return;
             }
+            (*left).life.end();
             if self.cache.load(Ordering::Relaxed).is_null() && prim::reuse() {
                 (*left).next.store(ptr::null_mut(), Ordering::Relaxed);
-                (*left).life.end();
                 // ORDERING: Release pairs with `link`.
                 self.cache.store(left, Ordering::Release);
             } else {
@@ -253,6 +250,7 @@ impl<T> Store<T> {
         unsafe {
             while !block.is_null() {
                 let next = (*block).next.load(Ordering::Acquire);
+                (*block).life.end();
                 Block::free(block);
                 block = next;
             }
