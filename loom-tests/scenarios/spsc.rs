@@ -8,7 +8,7 @@ use leno::channel::{RecvError, TryRecvError, TrySendError};
 use leno::select::{Selected2, select_biased as select};
 
 use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, poll, settle};
+use super::scenarios::support::{Value, Values, Woken, poll, poll_with, settle};
 
 type Ends<T> = (Sender<T>, Receiver<T>);
 
@@ -106,7 +106,10 @@ pub(crate) fn dropped_send_against_room() {
     rx.assert_valid();
     let left = rx.try_iter().map(|value| value.number).collect::<Vec<_>>();
     assert!(left.len() <= 1, "it holds one");
-    assert!(!third || left == [3], "what was sent is there, and what had been let in before was in its way: {left:?}");
+    assert!(
+        !third || left == [3],
+        "what was sent is there, and what had been let in before was in its way: {left:?}"
+    );
     assert_eq!(values.alive(), 0);
 }
 
@@ -261,17 +264,8 @@ fn blocks(recycle: bool) {
     // The second block is left by the fifth value; the first one, by the third.
     (0..3).for_each(|number| assert_eq!(rx.try_recv(), Ok(number)));
     let sender = thread::spawn(move || (3..6).for_each(|number| tx.try_send(number).unwrap()));
-    let mut expected = 3;
-    while let Ok(number) = rx.try_recv() {
-        assert_eq!(number, expected);
-        expected += 1;
-    }
+    (3..6).for_each(|number| assert_eq!(rx.recv_blocking(), Ok(number)));
     sender.join().unwrap();
-    rx.try_iter().for_each(|number| {
-        assert_eq!(number, expected);
-        expected += 1;
-    });
-    assert_eq!(expected, 6);
     leno::model::recycle_nodes(false);
 }
 
@@ -378,4 +372,42 @@ pub(crate) fn dropped_select_against_room() {
     let left = a_rx.try_iter().map(|value| value.number).collect::<Vec<_>>();
     assert!(left.len() <= 1 && third == (left == [3]), "{left:?}");
     assert_eq!(values.alive(), 0);
+}
+
+/// An operation that waits is polled by another task while the other side comes: that task is woken, or sees it.
+pub(crate) fn other_waker_against_publish() {
+    let (mut tx, mut rx) = bounded(1);
+    let mut receiving = rx.recv();
+    assert!(poll(&mut receiving).is_pending());
+    let sender = thread::spawn(move || tx.try_send(1).unwrap());
+    let second = Woken::new();
+    let early = poll_with(&mut receiving, &second);
+    sender.join().unwrap();
+    match early {
+        Poll::Ready(received) => assert_eq!(received, Ok(1)),
+        Poll::Pending => {
+            assert_ne!(second.count(), 0, "the last waker counts");
+            assert_eq!(settle(&mut receiving), Poll::Ready(Ok(1)));
+        }
+    }
+}
+
+/// The same of a send.
+pub(crate) fn other_waker_against_room() {
+    let (mut tx, mut rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let mut sending = tx.send(2);
+    assert!(poll(&mut sending).is_pending());
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv(), Ok(1));
+        rx
+    });
+    let second = Woken::new();
+    let early = poll_with(&mut sending, &second);
+    let mut rx = receiver.join().unwrap();
+    if early.is_pending() {
+        assert_ne!(second.count(), 0, "the last waker counts");
+        assert_eq!(settle(&mut sending), Poll::Ready(Ok(())));
+    }
+    assert_eq!(rx.try_recv(), Ok(2));
 }

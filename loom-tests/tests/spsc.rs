@@ -26,6 +26,8 @@ models! { spsc:
     discard_against_letting_in
     blocks_are_left
     blocks_are_used_again
+    other_waker_against_publish
+    other_waker_against_room
     select_against_publish
     dropped_select_against_publish
     select_against_room

@@ -27,6 +27,18 @@
 //! assert_eq!(woven, ["warp", "weft", "warp"]);
 //! ```
 //!
+//! # Which kind
+//!
+//! | | senders | receivers | |
+//! |---|---|---|---|
+//! | here | any number | any number | handles are cloned and shared |
+//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone |
+//! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
+//!
+//! All have the same operations, so that a program changes its kind by the path of the constructor and of the types, and with
+//! `mut` where a side is single. Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on
+//! one worker, or meet at each value, all kinds cost about the same.
+//!
 //! # Order
 //!
 //! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are

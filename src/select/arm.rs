@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch, SpscSendBranch,
-    SpscWatchBranch, WatchBranch, spsc,
+    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
+    SpscSendBranch, SpscWatchBranch, WatchBranch, spsc,
 };
 use crate::sync::{Acquire, Lock, MutexGuard};
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Waiter};

@@ -36,8 +36,21 @@ enum Step {
 use Step::*;
 
 const STEPS: [Step; 15] = [
-    Send, Recv, PollSend, PollRecv, DropSend, DropRecv, IntoInner, TrySend, TryRecv, CloseByTx, CloseByRx,
-    CloseNowByTx, CloseNowByRx, DropTx, DropRx,
+    Send,
+    Recv,
+    PollSend,
+    PollRecv,
+    DropSend,
+    DropRecv,
+    IntoInner,
+    TrySend,
+    TryRecv,
+    CloseByTx,
+    CloseByRx,
+    CloseNowByTx,
+    CloseNowByRx,
+    DropTx,
+    DropRx,
 ];
 
 /// A channel under test, with what is seen of it.

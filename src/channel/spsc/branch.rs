@@ -1,5 +1,5 @@
-//! The operations of an spsc channel as branches: those of a rendezvous are the [core's](super::super::branch), those of
-//! all others are here.
+//! The operations of an spsc channel as branches: those of capacities 0 and 1 are the [core's](super::super::branch), those
+//! of all others are here.
 
 use std::mem::MaybeUninit;
 
@@ -16,7 +16,7 @@ const SEVERAL: usize = 4;
 
 /// Which of the two a channel is.
 pub(super) enum Channel<T> {
-    /// A rendezvous: both sides wait in one word.
+    /// Both sides wait in one word.
     Met(CoreRef<T>),
     Own(SharedRef<T>),
 }

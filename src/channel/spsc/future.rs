@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 
-use super::branch::{Recv, Send, Watch};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
+use super::branch::{Recv, Send, Watch};
 use super::{Receiver, Sender};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;

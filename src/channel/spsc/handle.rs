@@ -12,6 +12,7 @@ use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::shared::Shared;
 use super::stream::{IntoStream, RecvStream};
+use crate::prim;
 
 /// The sending side of an spsc channel; there is one only.
 ///
@@ -30,10 +31,13 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
+/// The least capacity that has two words: see the [module](super) for why. (Models take one, where there is most to be seen.)
+const LEAST: usize = if prim::MODEL { 1 } else { 2 };
+
 /// The two handles of a new channel.
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let channel = match capacity {
-        Some(0) => Channel::Met(Core::new(capacity)),
+        Some(capacity) if capacity < LEAST => Channel::Met(Core::new(Some(capacity))),
         _ => Channel::Own(Shared::new(capacity)),
     };
     (Sender { channel, _values: PhantomData }, Receiver { channel, _values: PhantomData })

@@ -192,12 +192,15 @@ impl<T> Shared<T> {
     fn take(&self, head: u64) -> Option<(T, bool)> {
         // SAFETY: the front is this operation's; `seen` is beyond `head`.
         let (value, is_next) = unsafe { self.store.copy(&self.front, head) };
+        if is_next && cfg!(leno_bug = "spsc_front_early") {
+            self.store.leave(&self.front);
+        }
         // ORDERING: Release pairs with the sender's look at the front: the slot was read.
         let before = self.front.advance(Ordering::AcqRel);
         if before.has(TAKEN) && !cfg!(leno_bug = "spsc_taken_unseen") {
             return None;
         }
-        if is_next {
+        if is_next && !cfg!(leno_bug = "spsc_front_early") {
             self.store.leave(&self.front);
         }
         // SAFETY: published, and claimed by the advance.

@@ -70,7 +70,8 @@ impl<T> Store<T> {
     /// One for so many values, with the block that both sides begin at.
     pub(super) fn new(capacity: Option<usize>) -> (Store<T>, *mut Block<T>) {
         // One slot more than the capacity: see the invariants of the module.
-        let ring = capacity.filter(|capacity| *capacity <= RING_SLOTS).map(|cap| (cap + 1).next_power_of_two());
+        let ring =
+            capacity.filter(|capacity| *capacity <= RING_SLOTS).map(|cap| (cap + 1).next_power_of_two());
         let ring = ring.filter(|slots| slots.saturating_mul(size_of::<T>()) <= RING_BYTES);
         let slots = ring.unwrap_or_else(|| {
             let most = (BLOCK_BYTES / size_of::<T>().max(1)).clamp(1, BLOCK_SLOTS);
