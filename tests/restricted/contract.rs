@@ -595,7 +595,7 @@ fn forgotten_sends() {
             drop(sending);
             assert!(received.is_sorted(), "C2");
             assert_eq!(received.last(), Some(&(held + 1)), "C26");
-            assert!(received.len() >= held + 1);
+            assert!(received.len() > held);
             tx.assert_valid();
             let held = fill(&mut tx, |number| number);
             assert_eq!(rx.try_iter().count(), held);
@@ -825,7 +825,7 @@ fn across(capacity: Option<usize>, places: [Place; 2]) {
             };
             assert_eq!(received, number, "C1, C2");
         }
-        assert_eq!(rx.try_recv().is_err(), true);
+        assert!(rx.try_recv().is_err());
     });
     crew.run();
 }

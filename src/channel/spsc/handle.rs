@@ -31,7 +31,7 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// The least capacity that has two words: see the [module](super) for why. (Models take one, where there is most to be seen.)
+/// The least capacity that has two words: see [`shared`](super::shared) for why. (Models take one, where there is most to be seen.)
 const LEAST: usize = if prim::MODEL { 1 } else { 2 };
 
 /// The two handles of a new channel.
@@ -211,9 +211,10 @@ impl<T> Receiver<T> {
 /// Asks the channel, whichever it is.
 macro_rules! on {
     ($channel:expr, $method:ident) => {
-        // SAFETY: the handle keeps the channel alive.
         match $channel {
+            // SAFETY: the handle keeps the channel alive.
             Channel::Met(shared) => unsafe { shared.as_ref() }.$method(),
+            // SAFETY: as above.
             Channel::Own(shared) => unsafe { shared.as_ref() }.$method(),
         }
     };

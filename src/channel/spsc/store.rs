@@ -69,7 +69,7 @@ pub(super) struct Store<T> {
 impl<T> Store<T> {
     /// One for so many values, with the block that both sides begin at.
     pub(super) fn new(capacity: Option<usize>) -> (Store<T>, *mut Block<T>) {
-        // One slot more than the capacity: see the invariants of the module.
+        // One slot more than the capacity: see invariant 5 of `shared`.
         let ring =
             capacity.filter(|capacity| *capacity <= RING_SLOTS).map(|cap| (cap + 1).next_power_of_two());
         let ring = ring.filter(|slots| slots.saturating_mul(size_of::<T>()) <= RING_BYTES);
@@ -106,7 +106,7 @@ impl<T> Store<T> {
     ///
     /// # Safety
     /// The block is not freed.
-    unsafe fn next_of<'a>(&'a self, block: *mut Block<T>) -> &'a AtomicPtr<Block<T>> {
+    unsafe fn next_of(&self, block: *mut Block<T>) -> &AtomicPtr<Block<T>> {
         // SAFETY: the caller's promise.
         if block.is_null() { &self.first } else { unsafe { &(*block).next } }
     }
