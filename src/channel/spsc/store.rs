@@ -117,19 +117,27 @@ impl<T> Store<T> {
     /// The back is the caller's, and the slot is empty.
     #[inline(always)]
     pub(super) unsafe fn put(&self, back: &Side<T>, position: u64, value: *const T) {
-        if back.parity() != self.parity(position) {
-            self.link(back);
+        let index = self.index(position);
+        if index == 0 {
+            self.begin_block(back, position);
         }
         // SAFETY: the index is within the block; the caller's promise.
         unsafe {
-            let slot = &*back.slots.load(Ordering::Relaxed).add(self.index(position));
+            let slot = &*back.slots.load(Ordering::Relaxed).add(index);
             slot.with_mut(|place| place.cast::<T>().copy_from_nonoverlapping(value, 1));
         }
     }
 
-    /// Goes on to a new block.
+    /// At the first slot of a block: goes on to it, if that is not done. (A ring has one block.)
     #[cold]
     #[inline(never)]
+    fn begin_block(&self, back: &Side<T>, position: u64) {
+        if back.parity() != self.parity(position) {
+            self.link(back);
+        }
+    }
+
+    /// Goes on to a new block.
     fn link(&self, back: &Side<T>) {
         // ORDERING: Acquire: whoever left it is through with it.
         let cached = self.cache.load(Ordering::Acquire);
@@ -156,18 +164,23 @@ impl<T> Store<T> {
     /// there.
     #[inline(always)]
     pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64) -> (MaybeUninit<T>, bool) {
-        let is_next = front.parity() != self.parity(position);
-        let slots = if is_next { self.next_slots(front) } else { front.slots.load(Ordering::Relaxed) };
+        let index = self.index(position);
+        let next = if index == 0 { self.next_slots(front, position) } else { None };
+        let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));
         // SAFETY: the index is within the block; the caller's promise.
-        let value = unsafe { (*slots.add(self.index(position))).with(|place| place.read()) };
-        (value, is_next)
+        let value = unsafe { (*slots.add(index)).with(|place| place.read()) };
+        (value, next.is_some())
     }
 
+    /// At the first slot of a block: where that begins, if the front has not gone on to it yet.
     #[cold]
     #[inline(never)]
-    fn next_slots(&self, front: &Side<T>) -> *mut Slot<T> {
+    fn next_slots(&self, front: &Side<T>, position: u64) -> Option<*mut Slot<T>> {
+        if front.parity() == self.parity(position) {
+            return None;
+        }
         // SAFETY: the front's block is not freed; what follows it is linked before it has a value (1).
-        unsafe { (*self.next_of(front.block()).load(Ordering::Acquire)).first_slot() }
+        Some(unsafe { (*self.next_of(front.block()).load(Ordering::Acquire)).first_slot() })
     }
 
     /// Goes on to the next block, the first value of which was claimed, and leaves this one.
