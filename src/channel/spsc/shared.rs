@@ -248,7 +248,9 @@ impl<T> Shared<T> {
     pub(super) fn quick_recv(&self) -> Option<T> {
         let room = self.front.load();
         let head = room.rest();
-        if !room.is_free() || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
+        // (After TAKEN the head may be beyond what was seen, and beyond all blocks.)
+        let waits = !room.is_free() || room.has(TAKEN);
+        if waits || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
             return None;
         }
         let (value, told) = self.take(head)?;
