@@ -411,3 +411,46 @@ pub(crate) fn other_waker_against_room() {
     }
     assert_eq!(rx.try_recv(), Ok(2));
 }
+
+/// A handle whose borrow by a future has ended, though that was not dropped: as by `mem::forget`. (It is dropped in the end
+/// of the scenario, when nothing else runs on its side: a model has to leave nothing behind.)
+fn forgetful<'a, H>(handle: &mut H) -> &'a mut H {
+    // SAFETY: the future is never polled again while the handle is used.
+    unsafe { &mut *std::ptr::from_mut(handle) }
+}
+
+/// A send that waits was forgotten; the sender sends again while a receive lets the first one in.
+pub(crate) fn forgotten_send_against_room() {
+    let values = Values::default();
+    let (mut tx, mut rx) = bounded(1);
+    tx.try_send(values.make(1)).unwrap();
+    let mut forgotten = forgetful(&mut tx).send(values.make(2));
+    assert!(poll(&mut forgotten).is_pending());
+    let receiver = thread::spawn(move || {
+        let first = rx.try_recv().unwrap().number;
+        (rx, vec![first])
+    });
+    let third = tx.try_send(values.make(3)).is_ok();
+    let (mut rx, mut seen) = receiver.join().unwrap();
+    rx.assert_valid();
+    seen.extend(rx.try_iter().map(|value| value.number));
+    assert!(seen.is_sorted() && seen[0] == 1, "in order, and once each: {seen:?}");
+    assert_eq!(seen.contains(&3), third);
+    drop(forgotten);
+    assert_eq!(values.alive(), 0);
+}
+
+/// A receive that waits was forgotten; the receiver receives again while a value is published for the first one.
+pub(crate) fn forgotten_receive_against_publish() {
+    let (mut tx, mut rx) = bounded(2);
+    let mut forgotten = forgetful(&mut rx).recv();
+    assert!(poll(&mut forgotten).is_pending());
+    let sender = thread::spawn(move || (1..=2).for_each(|number| tx.try_send(number).unwrap()));
+    let mut seen = Vec::new();
+    seen.extend(rx.recv_blocking());
+    sender.join().unwrap();
+    seen.extend(rx.try_iter());
+    assert!(seen == [1, 2] || seen == [2], "no more than one is stranded: {seen:?}");
+    drop(forgotten);
+    assert_eq!(seen.len() + rx.try_iter().count(), 2);
+}

@@ -11,11 +11,13 @@ models! { spsc:
     publish_against_park_unbounded
     room_against_park_of_one
     room_against_park_of_two
-    three_values_through_one_place - 1
+    three_values_through_one_place
     dropped_receive_against_publish
     dropped_send_against_room
     dropped_send_against_two_receives
     kept_send_against_room
+    forgotten_send_against_room
+    forgotten_receive_against_publish
     receiver_goes_against_publish
     receiver_goes_against_park
     sender_goes_against_park
