@@ -27,6 +27,18 @@
 //! assert_eq!(woven, ["warp", "weft", "warp"]);
 //! ```
 //!
+//! # Which kind
+//!
+//! | | senders | receivers | |
+//! |---|---|---|---|
+//! | here | any number | any number | handles are cloned and shared |
+//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone |
+//! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
+//!
+//! All have the same operations, so that a program changes its kind by the path of the constructor and of the types, and with
+//! `mut` where a side is single. Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on
+//! one worker, or meet at each value, all kinds cost about the same.
+//!
 //! # Other shapes
 //!
 //! | what goes through | module | kept | a slow receiver |
@@ -65,11 +77,13 @@ mod handle;
 mod iter;
 mod linked;
 pub mod moving;
+pub mod mpsc;
 pub mod oneshot;
 mod ring;
 mod room;
 mod shape;
 mod shared;
+pub mod spsc;
 mod stream;
 pub mod ticker;
 pub mod watch;
@@ -79,6 +93,7 @@ pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRec
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.

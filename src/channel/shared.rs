@@ -131,6 +131,10 @@ impl Primitive for Watchers {
 }
 
 impl Watchers {
+    pub(super) fn new() -> Self {
+        Watchers { line: Line::new(0) }
+    }
+
     /// Enters the line; false: it is closed.
     pub(super) fn register(&self, node: &Waiter) -> bool {
         loop {
@@ -237,7 +241,7 @@ impl<T> Shared<T> {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
-                watchers: Watchers { line: Line::new(0) },
+                watchers: Watchers::new(),
                 bound,
                 linked: slots.is_none().then_some(linked),
                 slots: first,
@@ -601,7 +605,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn finish_close_slowly(&self) {
-        let mut told = Told::<T> { wakers: Vec::new(), values: Vec::new() };
+        let mut told = Told::<T>::new();
         shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
@@ -610,9 +614,7 @@ impl<T> Shared<T> {
             told.tell_all(room, true);
         }
         told.tell_all(&self.watchers, false);
-        let Told { wakers, values } = told;
-        let _values = values;
-        wake_all(wakers.into_iter());
+        told.wake();
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -696,14 +698,25 @@ impl<T> Shared<T> {
 }
 
 /// Those who are told of a close.
-struct Told<T> {
+pub(super) struct Told<T> {
     wakers: Vec<std::task::Waker>,
     values: Vec<T>,
 }
 
 impl<T> Told<T> {
+    pub(super) fn new() -> Self {
+        Told { wakers: Vec::new(), values: Vec::new() }
+    }
+
+    /// Wakes them, and drops what they have left.
+    pub(super) fn wake(self) {
+        let Told { wakers, values } = self;
+        let _values = values;
+        wake_all(wakers.into_iter());
+    }
+
     /// `sends`: those who have left may have left a value.
-    fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
+    pub(super) fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
         loop {
             let word = primitive.line().load();
             if word.is_free() {
@@ -727,7 +740,7 @@ impl<T> Told<T> {
 }
 
 /// Sets CLOSED; true the first time.
-fn shut<P: Primitive>(primitive: &P) -> bool {
+pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
     loop {
         let word = primitive.line().load();
         if word.has(CLOSED) {

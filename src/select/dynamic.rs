@@ -9,9 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::arm::{Arm, Arms, Claimed, Operated};
+use super::arm::{Arm, Arms};
 use super::driver::Driver;
-use crate::channel::{Receiver, RecvError, RecvFuture, SendError, SendFuture, Sender};
+use super::handles::{Receives, Sends};
+use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -163,24 +164,21 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds a receive.
-    pub fn recv<T: Send + 'a>(&mut self, receiver: &'a Receiver<T>) -> RecvToken<T> {
-        RecvToken(self.add::<RecvFuture<'a, T>>(receiver.recv()), PhantomData)
+    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
+    pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
+        RecvToken(self.add(receiver.receive()), PhantomData)
     }
 
-    /// Adds a send of `value`.
-    pub fn send<T: Send + 'a>(&mut self, sender: &'a Sender<T>, value: T) -> SendToken<T> {
-        SendToken(self.add::<SendFuture<'a, T>>(sender.send(value)), PhantomData)
+    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
+    pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
+        SendToken(self.add(sender.sending(value)), PhantomData)
     }
 
-    fn add<O: Operated + 'a>(&mut self, operation: O) -> Place
-    where
-        Claimed<O>: Send,
-    {
+    fn add(&mut self, operation: Box<dyn Arm + Send + 'a>) -> Place {
         self.stop();
         let number = self.made;
         self.made += 1;
-        self.branches.all.push(Member { number, operation: Box::new(Claimed::new(operation)) });
+        self.branches.all.push(Member { number, operation });
         Place { set: self.id, number }
     }
 

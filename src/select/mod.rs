@@ -83,6 +83,7 @@
 mod arm;
 mod driver;
 mod dynamic;
+mod handles;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
 pub mod macros;
@@ -97,11 +98,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use handles::{Receives, Sends};
 
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture};
+use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -291,6 +293,12 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a, T] spsc::SendFuture<'a, T>;
+    ['a, T] spsc::RecvFuture<'a, T>;
+    ['a, T] spsc::Closed<'a, T>;
+    ['a, 'b, T] &'b mut spsc::SendFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::RecvFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::Closed<'a, T>;
     ['a] Acquire<'a>;
     [] AcquireArc;
     ['a, T: ?Sized] Read<'a, T>;
