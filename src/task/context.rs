@@ -1,7 +1,7 @@
 //! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
 //! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop; frames nest and
-//! each restores the one before. The pointers are borrowed from the guards' callers. During the exit of a thread, when
+//! each restores the one before. A fiber's frame is within its span (`trace.rs`). The pointers are borrowed from the guards' callers. During the exit of a thread, when
 //! its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
@@ -17,7 +17,7 @@ use crate::prim;
 use crate::task::header::{Header, Task};
 use crate::task::home::{Home, HomeRef};
 use crate::task::state::By;
-use crate::task::warn;
+use crate::task::{trace, warn};
 
 /// Who polls or drops what.
 #[derive(Clone, Copy)]
@@ -68,22 +68,25 @@ fn frame() -> Frame {
 pub(crate) struct Entered<'a> {
     before: Frame,
     woken: bool,
+    /// Left after the frame.
+    inside: trace::Inside<'a>,
     /// Borrows what the frame points to; stays on its thread.
     _lender: PhantomData<(&'a Task, *mut ())>,
 }
 
-impl Entered<'_> {
+impl<'a> Entered<'a> {
     #[inline]
-    fn new(frame: Frame) -> Self {
+    fn new(frame: Frame, inside: trace::Inside<'a>) -> Self {
         let (before, woken) = HERE
             .try_with(|here| (here.frame.replace(frame), here.woken.replace(false)))
             .unwrap_or((OUTSIDE, false));
-        Entered { before, woken, _lender: PhantomData }
+        Entered { before, woken, inside, _lender: PhantomData }
     }
 
-    /// Leaves it. True: the frame's fiber has woken itself meanwhile.
+    /// Leaves it after a poll that has left its fiber `pending`, or not. True: the fiber has woken itself meanwhile.
     #[inline]
-    pub(crate) fn leave(self) -> bool {
+    pub(crate) fn leave(mut self, pending: bool) -> bool {
+        self.inside.end_poll(pending);
         HERE.try_with(|here| here.woken.get()).unwrap_or(false)
     }
 }
@@ -105,7 +108,8 @@ impl Drop for Entered<'_> {
 /// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
 #[inline]
 pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
-    Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&*task.home)) })
+    let inside = trace::enter(task);
+    Entered::new(Frame { fiber: Some(task.as_raw()), home: Some(NonNull::from(&*task.home)) }, inside)
 }
 
 /// The calling thread works for `home`, in none of its fibers.
@@ -114,7 +118,7 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 ///
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
 pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
-    Entered::new(Frame { fiber: None, home: Some(NonNull::from(home)) })
+    Entered::new(Frame { fiber: None, home: Some(NonNull::from(home)) }, trace::Inside::nothing())
 }
 
 /// Leaves the seat when dropped, and the frame.

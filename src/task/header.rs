@@ -25,6 +25,7 @@ use crate::task::group::Group;
 use crate::task::home::HomeRef;
 use crate::task::roster::Links;
 use crate::task::state::{By, Cancel, State, Wake};
+use crate::task::trace::{self, Waking};
 use crate::task::watch::Watch;
 
 /// The id of a fiber: unique in the process, never used again.
@@ -258,6 +259,7 @@ impl Task {
 
     /// Gives the fiber its park token and wakes it, and whoever polls its park.
     pub(crate) fn unpark(&self) {
+        trace::waker(self, Waking::WakeByRef);
         let wake = self.state.unpark(self.by());
         self.follow(wake);
         if let Some(waker) = self.set_parked(None) {

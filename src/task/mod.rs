@@ -16,7 +16,8 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
-//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
+//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know. With the
+//! feature `tracing`, [`trace`] shows it to subscribers.
 //!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
@@ -41,6 +42,11 @@ pub(crate) mod run;
 pub(crate) mod seam;
 pub(crate) mod state;
 pub(crate) mod thread;
+#[cfg(all(feature = "tracing", not(any(leno_loom, leno_shuttle))))]
+pub(crate) mod trace;
+#[cfg(not(all(feature = "tracing", not(any(leno_loom, leno_shuttle)))))]
+#[path = "untraced.rs"]
+pub(crate) mod trace;
 pub(crate) mod waker;
 pub(crate) mod warn;
 pub(crate) mod watch;
