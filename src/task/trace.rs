@@ -4,8 +4,9 @@
 //!
 //! ```text
 //!   runtime.spawn                   a fiber, from its making to its end; entered while its code runs (a poll, the drop of its future)
-//!   runtime.resource                a thing that fibers wait at, while some fiber's last poll has left an operation of it pending
-//!   └─ runtime.resource.async_op    such an operation of one fiber
+//!   runtime.resource                a thing that fibers wait at: a channel or a lock, from the first wait to its end; or what is there
+//!                                   for one operation: a timer, a fiber that is joined
+//!   └─ runtime.resource.async_op    an operation that the last poll of a fiber has left pending
 //! ```
 //!
 //! Without the feature, and in models, `untraced.rs` stands here, and nothing is left of all this.
@@ -28,18 +29,18 @@
 //! ORDERING: `id` is Relaxed: who has a waker of a fiber got it after the fiber was made.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::mem;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Weak;
 
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::{Dispatch, Level, Span, event, span};
 
-use crate::prim::{self, Arc, AtomicU64, Mutex, Ordering};
+use crate::prim::{self, Arc, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::task::error::shielded;
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
+use crate::task::place::Known;
 use crate::task::watch::{Object, Wait, Watch, Watching};
 
 /// So many operations of one fiber are shown at most.
@@ -269,10 +270,10 @@ impl Trace {
         let mut before = mem::take(&mut self.fiber.lock().operations);
         let still = |wait: Wait| match before.iter().position(|operation| operation.wait == wait) {
             Some(at) => Some(before.swap_remove(at)),
-            None => Operation::new(wait, task),
+            None => Operation::new(wait),
         };
-        let operations: Vec<_> = waits.into_iter().filter_map(still).collect();
-        operations.iter().for_each(Operation::is_pending);
+        let mut operations: Vec<_> = waits.into_iter().filter_map(still).collect();
+        operations.iter_mut().for_each(|operation| operation.is_pending(task));
         drop(before);
         let mut fiber = self.fiber.lock();
         (fiber.operations, fiber.parked) = (operations, parked);
@@ -288,70 +289,78 @@ impl Trace {
 /// What fibers wait at.
 #[derive(Debug)]
 struct Resource {
-    /// Its name, if fibers can share it.
-    text: Option<String>,
-    span: Shown,
+    kind: &'static str,
+    text: String,
+    at: Known,
+    /// Since somebody has waited there, and a subscriber wanted to see it.
+    span: OnceLock<Shown>,
 }
-
-/// Those that have a name, and live.
-static RESOURCES: Mutex<BTreeMap<String, Weak<Resource>>> = Mutex::new(BTreeMap::new());
 
 impl Resource {
-    /// That of an operation: one for all that wait at the same thing.
+    fn new(kind: &'static str, text: String, at: Known) -> Arc<Resource> {
+        Arc::new(Resource { kind, text, at, span: OnceLock::new() })
+    }
+
+    /// That of an operation.
     fn of(wait: &Wait) -> Option<Arc<Resource>> {
         let (kind, text) = match &wait.object {
-            Object::Thing(thing) => (thing.kind, thing.to_string()),
+            Object::Thing(thing) => return thing.label.0.upgrade(),
             Object::Fiber(id) => ("fiber", format!("fiber {id}")),
-            Object::Time(_) => return Resource::new("timer", "Sleep", None, wait).map(Arc::new),
-            Object::Nothing => {
-                return Resource::new(wait.operation, wait.operation, None, wait).map(Arc::new);
-            }
+            Object::Time(_) => ("timer", "Sleep".to_owned()),
+            Object::Nothing => (wait.operation, wait.operation.to_owned()),
         };
-        let known = RESOURCES.lock().get(&text).and_then(Weak::upgrade);
-        if known.is_some() {
-            return known;
-        }
-        let new = Arc::new(Resource::new(kind, &text, Some(&text), wait)?);
-        // Another one may have come meanwhile.
-        let mut resources = RESOURCES.lock();
-        let first = resources.get(&text).and_then(Weak::upgrade);
-        if first.is_none() {
-            resources.insert(text, Arc::downgrade(&new));
-        }
-        drop(resources);
-        Some(first.unwrap_or(new))
+        Some(Resource::new(kind, text, wait.place))
     }
 
-    /// The place is known of those that one operation has for itself.
-    fn new(kind: &str, of_type: &str, text: Option<&str>, wait: &Wait) -> Option<Resource> {
-        let at = wait.place.filter(|_| text.is_none());
-        let span = Shown::new(|| {
-            span!(
-                target: "leno",
-                parent: None,
-                Level::TRACE,
-                "runtime.resource",
-                concrete_type = of_type,
-                kind,
-                loc.file = at.map(Location::file),
-                loc.line = at.map(Location::line),
-                loc.col = at.map(Location::column),
-            )
-        })?;
-        Some(Resource { text: text.map(str::to_owned), span })
+    fn span(&self) -> Option<&Shown> {
+        if self.span.get().is_none() {
+            let shown = Shown::new(|| {
+                span!(
+                    target: "leno",
+                    parent: None,
+                    Level::TRACE,
+                    "runtime.resource",
+                    concrete_type = self.text,
+                    kind = self.kind,
+                    loc.file = self.at.map(Location::file),
+                    loc.line = self.at.map(Location::line),
+                    loc.col = self.at.map(Location::column),
+                )
+            });
+            // (Maybe somebody else was first.)
+            drop(self.span.set(shown?));
+        }
+        self.span.get()
     }
 }
 
-impl Drop for Resource {
-    fn drop(&mut self) {
-        let Some(text) = &self.text else { return };
-        let mut resources = RESOURCES.lock();
-        // (It may be another's by now.)
-        if resources.get(text).is_some_and(|known| known.strong_count() == 0) {
-            resources.remove(text);
-        }
+/// In a thing that fibers share and wait at: how it is shown.
+#[derive(Debug)]
+pub(crate) struct Sign {
+    at: &'static Location<'static>,
+    resource: OnceLock<Arc<Resource>>,
+}
+
+// What is in it is whole at all times: the subscriber is called with nothing half done.
+impl UnwindSafe for Sign {}
+impl RefUnwindSafe for Sign {}
+
+impl Sign {
+    /// Of a thing that the caller makes.
+    #[track_caller]
+    pub(crate) const fn new() -> Sign {
+        Sign { at: Location::caller(), resource: OnceLock::new() }
+    }
+
+    pub(crate) fn label(&self, kind: &'static str, address: usize) -> Label {
+        let new = || Resource::new(kind, format!("{kind}@{address:x}"), Some(self.at));
+        Label(Arc::downgrade(self.resource.get_or_init(new)))
     }
 }
+
+/// How a thing is shown. It is noted with what fibers wait for, and keeps nothing: its drop may come under a lock.
+#[derive(Clone, Debug)]
+pub(crate) struct Label(Weak<Resource>);
 
 /// An operation that a fiber has left pending.
 #[derive(Debug)]
@@ -360,37 +369,46 @@ struct Operation {
     /// It ends before its resource.
     span: Shown,
     resource: Arc<Resource>,
+    /// No subscriber was told more of it so far.
+    is_new: bool,
 }
 
 impl Operation {
-    fn new(wait: Wait, task: &Task) -> Option<Operation> {
+    fn new(wait: Wait) -> Option<Operation> {
         let resource = Resource::of(&wait)?;
         let mut span = None;
-        resource.span.within(|| {
+        resource.span()?.within(|| {
             span = Shown::new(|| {
                 let source = wait.operation;
                 span!(target: "leno", Level::TRACE, "runtime.resource.async_op", source)
             });
-            if let Some(span) = &span {
-                span.within(|| tell_attributes(&wait, task));
-            }
         });
-        Some(Operation { span: span?, resource, wait })
+        Some(Operation { span: span?, resource, wait, is_new: true })
     }
 
     /// After a poll of the fiber, within its span.
-    fn is_pending(&self) {
-        let op_name = self.wait.operation;
+    fn is_pending(&mut self, task: &Task) {
+        let is_new = mem::take(&mut self.is_new);
+        let Operation { wait, span, resource, .. } = &*self;
         let is_pending = || {
-            _ = tell(|| event!(target: "runtime::resource::poll_op", Level::TRACE, op_name, is_ready = false))
+            if is_new {
+                tell_attributes(wait, task);
+            }
+            let op_name = wait.operation;
+            tell(|| {
+                event!(target: "runtime::resource::poll_op", Level::TRACE, op_name, is_ready = false);
+            });
         };
-        self.resource.span.within(|| self.span.within(is_pending));
+        if let Some(resource) = resource.span() {
+            resource.within(|| span.within(is_pending));
+        }
     }
 }
 
 /// Where in the source the operation was made, and how long it takes, if that is known.
 fn tell_attributes(wait: &Wait, task: &Task) {
-    if let Some(place) = wait.place {
+    // (What is known of a fiber that is joined is where that was spawned.)
+    if let Some(place) = wait.place.filter(|_| !matches!(wait.object, Object::Fiber(_))) {
         tell(|| {
             event!(target: "runtime::resource::async_op::state_update", Level::TRACE, place = %place);
         });

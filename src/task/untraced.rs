@@ -49,3 +49,21 @@ pub(crate) fn enter(_task: &Task) -> Inside<'_> {
 
 #[inline(always)]
 pub(crate) fn end(_task: &Task) {}
+
+#[derive(Debug)]
+pub(crate) struct Sign(());
+
+impl Sign {
+    #[inline(always)]
+    pub(crate) const fn new() -> Sign {
+        Sign(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn label(&self, _kind: &'static str, _address: usize) -> Label {
+        Label(())
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Label(());

@@ -20,7 +20,6 @@
 //!
 //! ORDERING: all figures are Relaxed: nothing follows from them.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::prim::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
@@ -28,7 +27,7 @@ use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::header::{FiberId, Task};
 use crate::task::place::{Known, Place};
-use crate::task::trace::Trace;
+use crate::task::trace::{Label, Sign, Trace};
 
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
@@ -61,20 +60,15 @@ pub(crate) struct Thing {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
     pub(crate) name: Option<Arc<str>>,
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
+    pub(crate) label: Label,
 }
 
 impl Thing {
     /// One without a name.
-    pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T) -> Thing {
-        Thing { kind, address: at.addr(), name: None }
-    }
-}
-
-/// Kind, address, and name.
-impl fmt::Display for Thing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{:x}", self.kind, self.address)?;
-        self.name.as_ref().map_or(Ok(()), |name| write!(f, " `{name}`"))
+    pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T, sign: &Sign) -> Thing {
+        let address = at.addr();
+        Thing { kind, address, name: None, label: sign.label(kind, address) }
     }
 }
 
