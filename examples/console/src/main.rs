@@ -1,8 +1,8 @@
 //! Fibers to be looked at with tokio-console (`cargo install tokio-console`):
 //!
 //! ```text
-//! cargo run --manifest-path examples/console/Cargo.toml          (for a minute; or for so many seconds)
-//! tokio-console                                                  (in another terminal; `t`: fibers, `r`: what they wait at)
+//! cd examples/console && cargo run          (for a minute; or for so many seconds)
+//! tokio-console                             (in another terminal; `t`: fibers, `r`: what they wait at)
 //! ```
 //!
 //! A small workshop: two weavers send rows to a finisher, and share one loom, which is a lock; a foreman sleeps, and now and
