@@ -246,9 +246,8 @@ fn a_span_has_name_and_place() {
     record();
     let runtime = Runtime::builder().workers(1).build().unwrap();
     let line = line!() + 1;
-    let fiber = runtime.block_on(async { Builder::new().name("weaver").spawn(async {}) });
-    let id = fiber.id();
-    fiber.wait().unwrap();
+    let spawned = async { Builder::new().name("weaver").spawn(async { fiber::current().id() }).await };
+    let id = runtime.block_on(spawned).unwrap();
     assert_over(id);
     let span = of(id);
     assert_eq!((span.target, span.entered, span.is_root), ("leno::fiber", 1, true));
@@ -400,8 +399,8 @@ fn wakers_tell_what_they_do() {
     // What wakers do that live longer is nobody's business.
     let told = of(id).wakers;
     let waker = stash.take().unwrap();
-    waker.clone().wake();
-    drop(waker);
+    drop(waker.clone());
+    waker.wake();
     assert_eq!(of(id).wakers, told);
 }
 
