@@ -104,6 +104,7 @@ pub use stream::{IntoStream, RecvStream};
 /// std::thread::spawn(move || tx.send_blocking(2));
 /// assert_eq!(rx.recv_blocking(), Ok(2));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
@@ -118,6 +119,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// assert!(tx.try_send('b').unwrap_err().is_full());
 /// assert_eq!(rx.try_recv(), Ok('a'));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     handle::channel(Some(cap))
 }
@@ -133,6 +135,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// tx.try_send(1).unwrap();
 /// assert_eq!((rx.len(), rx.capacity()), (1, None));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     handle::channel(None)
 }

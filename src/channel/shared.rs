@@ -23,6 +23,7 @@ use super::room::Room;
 use super::{RecvError, SendError};
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
+use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, By, Claim, Line, NodeRef, Notified, OWN, Primitive, SENDERS, STAMP_MASK, State, TWO, Waiter,
@@ -48,6 +49,8 @@ pub(super) struct Shared<T> {
     linked: Option<NonNull<Linked<T>>>,
     /// The same.
     slots: NonNull<Slot<T>>,
+    /// Last: only subscribers of `tracing` look at it.
+    sign: Sign,
 }
 
 /// The size of a ring.
@@ -203,7 +206,7 @@ impl<T> Primitive for Shared<T> {
 impl<T> Shared<T> {
     /// For those who look at who waits.
     pub(super) fn thing(&self) -> Thing {
-        Thing::new("channel", self)
+        Thing::signed("channel", self, &self.sign)
     }
 
     /// With so many slots behind it, or the linked part; and where that lies.
@@ -216,6 +219,7 @@ impl<T> Shared<T> {
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
+    #[cfg_attr(feature = "tracing", track_caller)]
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
         let slots = capacity.and_then(Slot::<T>::ring);
         let bound = match (capacity, slots) {
@@ -245,6 +249,7 @@ impl<T> Shared<T> {
                 bound,
                 linked: slots.is_none().then_some(linked),
                 slots: first,
+                sign: Sign::new(),
             });
             Slot::create(first, slots.unwrap_or(0));
         }

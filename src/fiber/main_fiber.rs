@@ -34,7 +34,7 @@ use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{Finish, Start, State};
 use crate::task::watch::Watch;
-use crate::task::{budget, context, waker, watch};
+use crate::task::{budget, context, trace, waker, watch};
 
 #[repr(C)]
 struct MainCell {
@@ -112,7 +112,9 @@ impl Main {
         };
         let watch = Watch::new(home.watching, None);
         let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
-        let header = Birth { home, id: next_id(), at, extras }.header(State::main(), vtable);
+        let id = next_id();
+        let extras = trace::born(extras, id, at, "block_on");
+        let header = Birth { home, id, at, extras }.header(State::main(), vtable);
         let gate = Gate { ready: Mutex::new(None), came: Condvar::new(), stuck: AtomicBool::new(false) };
         let cell = Box::new(MainCell { header, gate });
         // SAFETY: not null.
@@ -163,7 +165,8 @@ impl Main {
             // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
             let frame = unsafe { context::enter_fiber(&task) };
             let polled = budget::with(|| inside.future().poll(&mut Context::from_waker(&waker)));
-            (polled, frame.leave())
+            let woke_itself = frame.leave(polled.is_pending());
+            (polled, woke_itself)
         });
         if polled.is_pending() {
             match if woke_itself { Finish::Again } else { task.state.finish_poll() } {

@@ -18,9 +18,9 @@ use crate::task::header::{FiberId, Task};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::locals::Locals;
 use crate::task::roster::Admission;
-use crate::task::run;
 use crate::task::state::State;
 use crate::task::watch::Watch;
+use crate::task::{run, trace};
 
 static IDS: Counter = Counter::new();
 
@@ -287,9 +287,11 @@ impl Plan<'_> {
     {
         let Plan { home, at, mut builder } = self;
         let root = builder.root;
-        let extras = builder.extras(home);
+        let id = next_id();
+        let kind = if home.local { "local" } else { "fiber" };
+        let extras = trace::born(builder.extras(home), id, at, kind);
         // SAFETY: by contract.
-        let header = unsafe { allocate(Birth { home, id: next_id(), at, extras }, State::spawned(), future) };
+        let header = unsafe { allocate(Birth { home, id, at, extras }, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made, and the only handle.
         unsafe {
             let (listing, queued) = (Task::from_raw(header), Task::from_raw(header));

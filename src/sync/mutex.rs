@@ -60,11 +60,13 @@ impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
 impl<T> Mutex<T> {
     prim::const_fn! {
         /// A mutex that lets newcomers have a lock that is free.
+        #[cfg_attr(feature = "tracing", track_caller)]
         pub fn new(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(false), value: UnsafeCell::new(value) }
         }
 
         /// A mutex that hands the lock over in the strict order of waiting.
+        #[cfg_attr(feature = "tracing", track_caller)]
         pub fn fair(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(true), value: UnsafeCell::new(value) }
         }

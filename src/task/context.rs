@@ -1,7 +1,7 @@
 //! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
 //! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop; frames nest and
-//! each restores the one before. The pointers are borrowed from the guards' callers. During the exit of a thread, when
+//! each restores the one before. A fiber's frame is within its span (`trace.rs`). The pointers are borrowed from the guards' callers. During the exit of a thread, when
 //! its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
@@ -17,7 +17,7 @@ use crate::prim;
 use crate::task::header::{Header, Task};
 use crate::task::here::{self, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
-use crate::task::warn;
+use crate::task::{trace, warn};
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
@@ -27,19 +27,22 @@ prim::thread_local! {
 #[must_use]
 pub(crate) struct Entered<'a> {
     before: (Frame, bool),
+    /// Left after the frame.
+    inside: trace::Inside<'a>,
     /// Borrows what the frame points to; stays on its thread.
     _lender: PhantomData<(&'a Task, *mut ())>,
 }
 
-impl Entered<'_> {
+impl<'a> Entered<'a> {
     #[inline]
-    fn new(frame: Frame) -> Self {
-        Entered { before: here::enter(frame), _lender: PhantomData }
+    fn new(frame: Frame, inside: trace::Inside<'a>) -> Self {
+        Entered { before: here::enter(frame), inside, _lender: PhantomData }
     }
 
-    /// Leaves it. True: the frame's fiber has woken itself meanwhile.
+    /// Leaves it after a poll that has left its fiber `pending`, or not. True: the fiber has woken itself meanwhile.
     #[inline]
-    pub(crate) fn leave(self) -> bool {
+    pub(crate) fn leave(mut self, pending: bool) -> bool {
+        self.inside.end_poll(pending);
         here::has_woken_itself()
     }
 }
@@ -58,7 +61,9 @@ impl Drop for Entered<'_> {
 /// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
 #[inline]
 pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
-    Entered::new(Frame { fiber: task.as_raw().as_ptr().cast(), home: ptr::from_ref(task.home()).cast() })
+    let inside = trace::enter(task);
+    let frame = Frame { fiber: task.as_raw().as_ptr().cast(), home: ptr::from_ref(task.home()).cast() };
+    Entered::new(frame, inside)
 }
 
 /// The calling thread works for `home`, in none of its fibers.
@@ -67,12 +72,13 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 ///
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
 pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
-    Entered::new(Frame { fiber: ptr::null(), home: ptr::from_ref(home).cast() })
+    let frame = Frame { fiber: ptr::null(), home: ptr::from_ref(home).cast() };
+    Entered::new(frame, trace::Inside::nothing())
 }
 
 /// What the calling thread does is of no fiber and of no executor for a while.
 pub(crate) fn enter_nowhere() -> Entered<'static> {
-    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() })
+    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() }, trace::Inside::nothing())
 }
 
 /// Leaves the seat when dropped, and the frame.

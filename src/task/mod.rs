@@ -21,7 +21,8 @@
 //! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
 //! add what fibers do with them.
 //!
-//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
+//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know. With the
+//! feature `tracing`, [`trace`] shows it to subscribers.
 //!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
@@ -48,6 +49,11 @@ pub(crate) mod run;
 pub(crate) mod seam;
 pub(crate) mod state;
 pub(crate) mod thread;
+#[cfg(all(feature = "tracing", not(any(leno_loom, leno_shuttle))))]
+pub(crate) mod trace;
+#[cfg(not(all(feature = "tracing", not(any(leno_loom, leno_shuttle)))))]
+#[path = "untraced.rs"]
+pub(crate) mod trace;
 pub(crate) mod waker;
 pub(crate) mod warn;
 pub(crate) mod watch;

@@ -7,7 +7,7 @@ use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
 use crate::task::state::{By, Cancel, Finish, Seize, Start};
-use crate::task::{budget, context, join, waker, watch};
+use crate::task::{budget, context, join, trace, waker, watch};
 
 /// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
 ///
@@ -63,7 +63,8 @@ pub(crate) unsafe fn run(task: Task) {
         let poll = task.vtable.poll;
         // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
         let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
-        (polled, frame.leave())
+        let woke_itself = frame.leave(polled.is_pending());
+        (polled, woke_itself)
     });
     match polled {
         Poll::Ready(()) => finish(task, true),
@@ -141,6 +142,7 @@ pub(crate) unsafe fn end_unlisted(task: Task) {
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
 pub(crate) fn finish(task: Task, listed: bool) {
+    trace::end(&task);
     let listed = listed && task.home().roster.retire(&task, task.is_awaited());
     if listed && task.home().hooked {
         shielded(|| task.home().seam.ends(&task));

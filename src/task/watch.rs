@@ -1,7 +1,8 @@
 //! What is noted of a fiber, for those who look at it: how often it was polled, for how long, what it waits for.
 //!
-//! A fiber has a [`Watch`] if its executor is *inspected* (`RuntimeBuilder::inspect`), or if there is a limit for its
-//! polls. Without one it costs a test of a pointer at each poll and at each operation that is left pending.
+//! A fiber has a [`Watch`] if its executor is *inspected* (`RuntimeBuilder::inspect`), if there is a limit for its polls,
+//! or if it is shown to a subscriber (`trace.rs`). Without one it costs a test of a pointer at each poll and at each operation
+//! that is left pending.
 //!
 //! ```text
 //!   poll begins ── waits: cleared ── operations that are left pending are noted ── poll ends ── waits: what it waits for
@@ -27,6 +28,7 @@ use crate::task::error::shielded;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Watching;
 use crate::task::place::{Known, Place};
+use crate::task::trace::{Label, Sign, Trace};
 
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
@@ -43,12 +45,20 @@ pub(crate) struct Thing {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
     pub(crate) name: Option<Arc<str>>,
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
+    /// How it is shown; without one each wait is shown as at a thing of its own.
+    pub(crate) label: Option<Label>,
 }
 
 impl Thing {
     /// One without a name.
     pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T) -> Thing {
-        Thing { kind, address: at.addr(), name: None }
+        Thing { kind, address: at.addr(), name: None, label: None }
+    }
+
+    /// One that is shown by a sign.
+    pub(crate) fn signed<T: ?Sized>(kind: &'static str, at: *const T, sign: &Sign) -> Thing {
+        Thing { label: Some(sign.label(kind, at.addr())), ..Thing::new(kind, at) }
     }
 }
 
@@ -100,22 +110,31 @@ pub(crate) struct Seen {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    watching: Watching,
+    pub(crate) watching: Watching,
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
+    pub(crate) trace: Trace,
     polls: AtomicU64,
     /// Nanoseconds of [`time`], doubled; the lowest bit says that it is being polled.
     since: AtomicU64,
     /// In nanoseconds.
     longest: AtomicU64,
-    noted: Mutex<Noted>,
+    pub(crate) noted: Mutex<Noted>,
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+pub(crate) struct Noted {
     /// With the part in which it was noted.
     waits: Vec<(usize, Wait)>,
     /// The part that is being polled.
     part: usize,
     holds: Vec<Hold>,
+}
+
+impl Noted {
+    /// What is left pending, so much of it at most.
+    pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
+        self.waits.iter().take(most).map(|(_, wait)| wait.clone()).collect()
+    }
 }
 
 /// What is in no part.
@@ -142,9 +161,10 @@ impl Watch {
     }
 
     #[cold]
-    fn boxed(watching: Watching) -> Box<Watch> {
+    pub(crate) fn boxed(watching: Watching) -> Box<Watch> {
         Box::new(Watch {
             watching,
+            trace: Trace::default(),
             polls: AtomicU64::new(0),
             since: AtomicU64::new(nanos(time()) << 1),
             longest: AtomicU64::new(0),
@@ -180,7 +200,7 @@ impl Watch {
         let (polls, since) = (self.polls.load(Ordering::Relaxed), self.since.load(Ordering::Relaxed));
         let (waits, holds) = {
             let noted = self.noted.lock();
-            (noted.waits.iter().map(|(_, wait)| wait.clone()).collect(), noted.holds.clone())
+            (noted.waits(MOST_WAITS), noted.holds.clone())
         };
         Seen {
             polls,
