@@ -63,21 +63,6 @@ fn a_park_inside_a_combinator_is_woken() {
 }
 
 #[test]
-#[ignore = "the waker of one park displaces that of the other: see `task/extras.rs`, `parked`"]
-fn two_parks_of_one_fiber_take_a_token_each() {
-    // F1: parts of a combinator, each polled with a waker of its own.
-    Cord::new().block_on(async {
-        let parked = spawn_local(fiber::join_all([fiber::park(), fiber::park()]));
-        for _ in 0..10 {
-            leno::yield_now().await;
-            parked.fiber().unpark();
-        }
-        leno::yield_now().await;
-        assert!(parked.is_finished(), "a park has lost its wake-up");
-    });
-}
-
-#[test]
 fn unparks_from_threads_are_not_lost() {
     // F9, with real threads: two fibers pass a token to and fro.
     in_time(|| {

@@ -47,7 +47,8 @@ impl<H> Links<H> {
 
     /// The shard that the fiber is listed in, or was.
     pub(super) fn shard(&self) -> u32 {
-        // ORDERING: Relaxed: written before the fiber was published.
+        // ORDERING: Relaxed: written before the fiber was listed. (A member of a group can be found before; then it is as one that is
+        // not listed yet, and a cancel of it reaches what is below it when it ends.)
         self.shard.load(Ordering::Relaxed)
     }
 

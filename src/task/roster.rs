@@ -264,7 +264,7 @@ impl Roster {
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
         if task.links.shard() == NONE {
-            // Refused at birth: there is nothing below it.
+            // Refused at birth, with nothing below it; or a member of a group that is about to be listed, whose end sees the mark.
             let _ = task.mark_cancelled(&mut ready);
             return ready;
         }

@@ -16,7 +16,7 @@
 //! first in, first out.
 //!
 //! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has
-//! nothing, and looks everywhere. *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
+//! nothing, and looks everywhere (a lone one, or one on a virtual clock, in its own queue and `inject` only). *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
 //! out. `idle` counts the last two, by read-modify-writes; `parked` changes under the lock only.
 //!
 //! **No ready fiber is left alone.** Who makes one ready from elsewhere pushes it into `inject`, then looks at `idle`, and
