@@ -293,6 +293,7 @@ macro_rules! future {
         impl<$($lifetime,)? T: ?Sized> Future for $name {
             type Output = $guard;
 
+            #[inline(always)]
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 let locked = self.operation.poll(cx);
                 locked.map(|locked| self.guard(locked))
