@@ -24,8 +24,8 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels |
-//! | [`sync`] | [`Mutex`](sync::Mutex) |
+//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels; [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
+//! | [`sync`] | [`Mutex`](sync::Mutex), [`RwLock`](sync::RwLock), [`Semaphore`](sync::Semaphore), [`Notify`](sync::Notify), [`Condvar`](sync::Condvar), [`Barrier`](sync::Barrier) and more |
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
@@ -54,9 +54,10 @@
 //! ```
 //!
 //! In the model, threads are loom's; operations wait by their blocking forms (`send_blocking`, `.wait()`,
-//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`], [`sync`] and
-//! [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of its own and its time
-//! never passes (a deadline, and `default(duration)`, never come); and a `Mutex` in a `static`, since loom's atomics have no constant
+//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`] but
+//! its tickers, [`sync`] and [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of
+//! its own and its time never passes (a deadline, and `default(duration)`, never come); and a `Mutex` (or its like) in a `static`,
+//! since loom's atomics have no constant
 //! constructor. Keep models small: four threads, and a bound for the preemptions (`LOOM_MAX_PREEMPTIONS=2`).
 
 mod prim;
@@ -82,6 +83,7 @@ struct Readme;
 #[cfg(any(leno_loom, leno_shuttle))]
 #[doc(hidden)]
 pub mod model {
+    pub use crate::channel::ticker::model as ticker;
     pub use crate::fiber::model as crew;
     pub use crate::task::model as task;
     #[cfg(leno_epoch)]

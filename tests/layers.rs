@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; a cancel token of
-//! `fiber` is a `channel` that closes. `channel` and `sync` use neither, nor each other. Comments do not count, so that docs may link upwards; macros are read as they
+//! `fiber` is a `channel` that closes, and a ticker of `channel` has a timer of `time`. Otherwise `channel` and `sync` use neither, nor each other. Comments do not count, so that docs may link upwards; macros are read as they
 //! stand, so `$crate::` counts.
 
 use std::fs;
@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("prim", &[]),
     ("task", &["prim"]),
     ("wait", &["prim", "task"]),
-    ("channel", &["prim", "task", "wait"]),
+    ("channel", &["prim", "task", "wait", "time"]),
     ("sync", &["prim", "task", "wait"]),
     ("time", &["prim", "task", "fiber"]),
     ("fiber", &["prim", "task", "time", "channel"]),
@@ -186,10 +186,37 @@ fn the_table_is_an_order() {
     for (at, (module, below)) in LAYERS.iter().enumerate() {
         for other in *below {
             let place = LAYERS.iter().position(|(name, _)| name == other).expect("in the table");
-            let mutual = *module == "time" && *other == "fiber";
+            let mutual = [("time", "fiber"), ("channel", "time")].contains(&(*module, *other));
             assert!(place < at || mutual, "`{module}` may use `{other}`, which is not below it");
         }
     }
+}
+
+/// The files of `task`, where most things hang together: none uses one that uses it, over however many others.
+#[test]
+fn the_files_of_task_use_each_other_one_way() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/task");
+    let mut uses: Vec<(String, Vec<String>)> = Vec::new();
+    for entry in fs::read_dir(folder).expect("the sources are there") {
+        let path = entry.expect("readable").path();
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        // (`mod` names all of them, `model` is for models; and `trace`, which looks at everything, is told by everybody.)
+        if path.is_file() && !["mod", "model", "trace", "untraced"].contains(&name.as_str()) {
+            let code = without_comments_and_strings(&fs::read_to_string(&path).expect("readable"));
+            let code = code.replace("crate::task::{", "crate::{");
+            let others = named(&code.replace("crate::task::", "crate::")).into_iter().map(|(_, name)| name);
+            uses.push((name, others.collect()));
+        }
+    }
+    assert!(uses.iter().any(|(name, others)| name == "home" && others.contains(&"roster".to_owned())));
+    // Takes away those that use none that is left.
+    while let Some(at) = uses.iter().position(|(name, others)| {
+        !others.iter().any(|other| other != name && uses.iter().any(|(left, _)| left == other))
+    }) {
+        uses.swap_remove(at);
+    }
+    let circle: Vec<_> = uses.iter().map(|(name, _)| name).collect();
+    assert!(circle.is_empty(), "these use each other: {circle:?}");
 }
 
 /// The checker finds what it is there for.

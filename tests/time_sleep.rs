@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -238,6 +238,31 @@ fn a_sleep_survives_the_runtime_it_was_set_on() {
         drop(runtime);
         sleep.wait();
         assert!(start.elapsed() >= Duration::from_millis(20));
+    });
+}
+
+#[test]
+fn what_sleeps_during_the_end_of_a_virtual_runtime_sleeps_its_rest_elsewhere() {
+    // F7, F12: the runtime's clock is a year ahead; it keeps no timers any more, and real time ends these sleeps.
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).clock(Clock::virtual_time()).build().unwrap();
+        runtime.block_on(leno::sleep(365 * 86_400 * SECOND));
+        let (polled, is_polled) = mpsc::channel();
+        drop(runtime.spawn(async move {
+            let mut begun = Some(leno::sleep(Duration::from_millis(4)));
+            let _new = Defer(|| leno::sleep(Duration::from_millis(4)).wait());
+            // Set before the end, and so closed by it.
+            let first = Pin::new(begun.as_mut().unwrap()).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(first.is_pending());
+            let _begun = Defer(move || begun.take().unwrap().wait());
+            polled.send(()).unwrap();
+            // Not idle: virtual time stands still until the end.
+            loop {
+                leno::yield_now().await;
+            }
+        }));
+        is_polled.recv().unwrap();
+        drop(runtime);
     });
 }
 

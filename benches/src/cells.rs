@@ -5,7 +5,7 @@ use std::future::Future;
 
 use crate::exec::{self, Exec, Timed};
 use crate::measure::{GRAIN, Sample, sample};
-use crate::peers::{self, Channel, Lock, UNBOUNDED, VisitChannels, VisitLocks};
+use crate::peers::{self, Channel, Lock, Once, UNBOUNDED, VisitChannels, VisitLocks, VisitOnces};
 use crate::watchdog;
 use crate::work::{
     self, Abandon, ChannelWork, Create, ExecutorWork, PingPong, Ring, Select, SelectSet, SelectWaits, Sieve,
@@ -140,9 +140,13 @@ fn between_tasks(workers: usize) -> Vec<Cell> {
 
 fn locks(workers: usize) -> Vec<Cell> {
     vec![
-        on_locks("Mutex, 1 task", workers, 1, false),
-        on_locks("Mutex, 100 tasks", workers, 100, false),
-        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true),
+        on_locks("Mutex, 1 task", workers, 1, false, peers::locks),
+        on_locks("Mutex, 100 tasks", workers, 100, false, peers::locks),
+        on_locks("Mutex, 100 tasks, held over a yield", workers, 100, true, peers::locks),
+        on_locks("Semaphore, 1 task", workers, 1, false, peers::semaphores),
+        on_locks("Semaphore, 100 tasks, held over a yield", workers, 100, true, peers::semaphores),
+        on_locks("RwLock written, 1 task", workers, 1, false, peers::written),
+        on_locks("RwLock written, 100 tasks, held over a yield", workers, 100, true, peers::written),
     ]
 }
 
@@ -170,6 +174,8 @@ fn one_task() -> Vec<Cell> {
         let name = format!("receive polled once and dropped, capacity {capacity}");
         cells.push(on_tasks(&name, 1, Abandon { capacity }));
     }
+    cells.push(on_once("oneshot: create, send, receive, drop", false));
+    cells.push(on_once("oneshot: create, wait, send, receive, drop", true));
     cells
 }
 
@@ -254,25 +260,42 @@ fn on_threads<W: ChannelWork>(name: &str, work: W) -> Cell {
 }
 
 /// Every library's lock on leno's executor and on tokio's, and smol's on smol's.
-fn on_locks(name: &str, workers: usize, tasks: u64, held: bool) -> Cell {
-    struct Visitor(Cell, u64, bool);
-    impl Visitor {
-        fn add<E: Exec, L: Lock>(&mut self) {
-            let (tasks, held) = (self.1, self.2);
-            self.0.add::<E, _, _>(L::NAME, GRAIN, move |ops| work::lock::<E, L>(tasks, held, ops));
+fn on_locks(name: &str, workers: usize, tasks: u64, held: bool, which: impl Fn(&mut LockVisitor)) -> Cell {
+    let mut visitor = LockVisitor(Cell::new(name, Group::Locks(workers)), tasks, held);
+    which(&mut visitor);
+    visitor.0
+}
+
+struct LockVisitor(Cell, u64, bool);
+
+impl LockVisitor {
+    fn add<E: Exec, L: Lock>(&mut self) {
+        let (tasks, held) = (self.1, self.2);
+        self.0.add::<E, _, _>(L::NAME, GRAIN, move |ops| work::lock::<E, L>(tasks, held, ops));
+    }
+}
+impl VisitLocks for LockVisitor {
+    fn lock<L: Lock>(&mut self) {
+        self.add::<exec::Leno, L>();
+        self.add::<exec::Tokio, L>();
+        if L::NAME == "async-lock" {
+            self.add::<exec::Smol, L>();
         }
     }
-    impl VisitLocks for Visitor {
-        fn lock<L: Lock>(&mut self) {
-            self.add::<exec::Leno, L>();
-            self.add::<exec::Tokio, L>();
-            if L::NAME == "async-lock" {
-                self.add::<exec::Smol, L>();
-            }
+}
+
+/// Every library's channel for one value, on leno's executor and on tokio's.
+fn on_once(name: &str, waits: bool) -> Cell {
+    struct Visitor(Cell, bool);
+    impl VisitOnces for Visitor {
+        fn once<O: Once>(&mut self) {
+            let waits = self.1;
+            self.0.add::<exec::Leno, _, _>(O::NAME, GRAIN, move |ops| work::once::<O>(waits, ops));
+            self.0.add::<exec::Tokio, _, _>(O::NAME, GRAIN, move |ops| work::once::<O>(waits, ops));
         }
     }
-    let mut visitor = Visitor(Cell::new(name, Group::Locks(workers)), tasks, held);
-    peers::locks(&mut visitor);
+    let mut visitor = Visitor(Cell::new(name, Group::Channels(1)), waits);
+    peers::onces(&mut visitor);
     visitor.0
 }
 

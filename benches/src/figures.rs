@@ -22,9 +22,18 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether this is leno.
+    /// Whether this is leno's general kind.
     pub fn is_own(&self) -> bool {
         self.library == "leno"
+    }
+
+    /// Whether this is one of leno's restricted kinds, which has a table of its own.
+    pub fn is_restricted(&self) -> bool {
+        self.library.starts_with("leno-")
+    }
+
+    fn is_peer(&self) -> bool {
+        !self.is_own() && !self.is_restricted()
     }
 }
 
@@ -60,7 +69,7 @@ impl Comparison {
     pub fn includes(self, figure: &Figure) -> bool {
         let executor = figure.executor.as_str();
         match self {
-            Comparison::Home if figure.is_own() => executor != "tokio",
+            Comparison::Home if !figure.is_peer() => executor != "tokio",
             Comparison::Home => executor != "leno",
             Comparison::OnTokio => executor == "tokio",
             Comparison::OnLeno => executor == "leno",
@@ -103,7 +112,19 @@ impl Measured {
 
     /// The best peer's figure in a comparison.
     pub fn peer(&self, comparison: Comparison) -> Option<&Figure> {
-        self.best(|figure| comparison.includes(figure) && !figure.is_own())
+        self.best(|figure| comparison.includes(figure) && figure.is_peer())
+    }
+
+    /// The best figure of each restricted kind in a comparison.
+    pub fn restricted(&self, comparison: Comparison) -> Vec<&Figure> {
+        let mut kinds = Vec::new();
+        for figure in self.figures.iter().filter(|figure| figure.is_restricted()) {
+            if !kinds.contains(&figure.library) {
+                kinds.push(figure.library.clone());
+            }
+        }
+        let best = |kind| self.best(|figure| comparison.includes(figure) && figure.library == kind);
+        kinds.into_iter().filter_map(best).collect()
     }
 
     /// leno by the best peer: below 1.0 leno is faster.

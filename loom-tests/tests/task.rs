@@ -213,7 +213,7 @@ fn a_cancel_racing_the_spawn_of_a_child() {
 }
 
 /// F6: a waker registered, and replaced, while the fiber completes: the last one registered is woken, no other
-/// is kept. `task_publish_after_complete`.
+/// is kept. `task_publish_after_complete`, `task_complete_leaves_waker`.
 #[test]
 fn joining_races_completion() {
     model(|| {

@@ -125,6 +125,11 @@ impl<T> Branch for Send<T> {
         is_sent
     }
 
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.shared().is_idle(End::Sender)
+    }
+
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
@@ -177,6 +182,11 @@ impl<T> Branch for Recv<T> {
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
         self.shared().quick_recv(tray)
+    }
+
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.shared().is_idle(End::Receiver)
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {

@@ -31,6 +31,7 @@ pub struct Receiver<T> {
 }
 
 /// Two handles of the channel, the first ones.
+#[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let shared = Shared::new(capacity);
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })

@@ -27,6 +27,30 @@
 //! assert_eq!(woven, ["warp", "weft", "warp"]);
 //! ```
 //!
+//! # Which kind
+//!
+//! | | senders | receivers | |
+//! |---|---|---|---|
+//! | here | any number | any number | handles are cloned and shared |
+//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone |
+//! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
+//!
+//! All have the same operations, so that a program changes its kind by the path of the constructor and of the types, and with
+//! `mut` where a side is single. Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on
+//! one worker, or meet at each value, all kinds cost about the same.
+//!
+//! # Other shapes
+//!
+//! | what goes through | module | kept | a slow receiver |
+//! |---|---|---|---|
+//! | jobs, requests: each value to one receiver | here | as above | makes senders wait |
+//! | one value, once: a reply, a result | [`oneshot`] | that value | – |
+//! | a state: only the latest value counts | [`watch`] | one value | sees the latest |
+//! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
+//! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
+//!
+//! All of them wait in the same way, and go into `select!` with the others.
+//!
 //! # Order
 //!
 //! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
@@ -38,26 +62,38 @@
 //! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
+//!
+//! Moving here from other channels: [`moving`].
 
+mod bell;
 mod block;
 mod blocks;
 mod boundary;
 mod branch;
+pub mod broadcast;
 mod error;
 mod future;
 mod handle;
 mod iter;
 mod linked;
+pub mod moving;
+pub mod mpsc;
+pub mod oneshot;
 mod ring;
 mod room;
+mod shape;
 mod shared;
+pub mod spsc;
 mod stream;
+pub mod ticker;
+pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.
@@ -68,6 +104,7 @@ pub use stream::{IntoStream, RecvStream};
 /// std::thread::spawn(move || tx.send_blocking(2));
 /// assert_eq!(rx.recv_blocking(), Ok(2));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
@@ -82,6 +119,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// assert!(tx.try_send('b').unwrap_err().is_full());
 /// assert_eq!(rx.try_recv(), Ok('a'));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     handle::channel(Some(cap))
 }
@@ -97,6 +135,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// tx.try_send(1).unwrap();
 /// assert_eq!((rx.len(), rx.capacity()), (1, None));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     handle::channel(None)
 }

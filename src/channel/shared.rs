@@ -22,6 +22,7 @@ use super::ring::Slot;
 use super::room::Room;
 use crate::prim::{AtomicU64, Ordering};
 use crate::task::thread;
+use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, By, Claim, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO,
@@ -47,6 +48,8 @@ pub(super) struct Shared<T> {
     linked: Option<NonNull<Linked<T>>>,
     /// The same.
     slots: NonNull<Slot<T>>,
+    /// Last: only subscribers of `tracing` look at it.
+    sign: Sign,
 }
 
 /// The size of a ring.
@@ -129,6 +132,10 @@ impl Primitive for Watchers {
 }
 
 impl Watchers {
+    pub(super) fn new() -> Self {
+        Watchers { line: Line::new(0) }
+    }
+
     /// Enters the line; false: it is closed.
     pub(super) fn register(&self, node: &Waiter) -> bool {
         loop {
@@ -197,7 +204,7 @@ impl<T> Primitive for Shared<T> {
 impl<T> Shared<T> {
     /// For those who look at who waits.
     pub(super) fn thing(&self) -> Thing {
-        Thing::new("channel", self)
+        Thing::signed("channel", self, &self.sign)
     }
 
     /// With so many slots behind it, or the linked part; and where that lies.
@@ -210,6 +217,7 @@ impl<T> Shared<T> {
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
+    #[cfg_attr(feature = "tracing", track_caller)]
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
         let slots = capacity.and_then(Slot::<T>::ring);
         let bound = match (capacity, slots) {
@@ -235,10 +243,11 @@ impl<T> Shared<T> {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
-                watchers: Watchers { line: Line::new(0) },
+                watchers: Watchers::new(),
                 bound,
                 linked: slots.is_none().then_some(linked),
                 slots: first,
+                sign: Sign::new(),
             });
             Slot::create(first, slots.unwrap_or(0));
         }
@@ -492,8 +501,35 @@ impl<T> Shared<T> {
         false
     }
 
+    /// Whether one look says that there is nothing for this side, of a ring.
+    #[inline(always)]
+    pub(super) fn is_idle(&self, end: End) -> bool {
+        self.is_idle_at(end, self.line.load())
+    }
+
+    #[inline(always)]
+    fn is_idle_at(&self, end: End, word: Word) -> bool {
+        self.linked.is_none()
+            && match end {
+                End::Sender => {
+                    let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
+                    !word.has(CLOSED | TWO) && (word.has(SENDERS) || is_full())
+                }
+                End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
+            }
+    }
+
     /// Enters the line of its side, if one has to wait.
+    #[inline]
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
+        // Mostly it is the first one.
+        let word = self.line.load();
+        !pair && word.is_free() && self.is_idle_at(end, word) && self.enter(word, node, end.side())
+            || self.register_slowly(end, node, pair)
+    }
+
+    #[inline(never)]
+    fn register_slowly(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair || self.is_rendezvous(), "elsewhere one side is ready");
         let side = end.side();
         let mut lost = 0;
@@ -534,6 +570,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes the node of an operation out of its line. False: a peer has it.
+    #[inline]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
@@ -577,7 +614,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn finish_close_slowly(&self) {
-        let mut told = Told::<T> { wakers: Vec::new(), values: Vec::new() };
+        let mut told = Told::<T>::new();
         shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
@@ -586,9 +623,7 @@ impl<T> Shared<T> {
             told.tell_all(room, true);
         }
         told.tell_all(&self.watchers, false);
-        let Told { wakers, values } = told;
-        let _values = values;
-        wake_all(wakers.into_iter());
+        told.wake();
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -672,14 +707,25 @@ impl<T> Shared<T> {
 }
 
 /// Those who are told of a close.
-struct Told<T> {
+pub(super) struct Told<T> {
     wakers: Vec<std::task::Waker>,
     values: Vec<Parcel<T>>,
 }
 
 impl<T> Told<T> {
+    pub(super) fn new() -> Self {
+        Told { wakers: Vec::new(), values: Vec::new() }
+    }
+
+    /// Wakes them, and drops what they have left.
+    pub(super) fn wake(self) {
+        let Told { wakers, values } = self;
+        let _values = values;
+        wake_all(wakers.into_iter());
+    }
+
     /// `sends`: those who have left may have left a value.
-    fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
+    pub(super) fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
         loop {
             let word = primitive.line().load();
             if word.is_free() {
@@ -703,7 +749,7 @@ impl<T> Told<T> {
 }
 
 /// Sets CLOSED; true the first time.
-fn shut<P: Primitive>(primitive: &P) -> bool {
+pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
     loop {
         let word = primitive.line().load();
         if word.has(CLOSED) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::task::header::Task;
 use crate::task::home::Home;
-use crate::task::watch::Watching;
+use crate::task::home::Watching;
 
 /// Told of polls that are too long.
 pub(crate) type SlowPollHook = Box<dyn Fn(&FiberRef, Duration) + Send + Sync>;

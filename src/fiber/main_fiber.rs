@@ -26,6 +26,7 @@ use std::task::{Context, Poll};
 use crate::fiber::core::Core;
 use crate::fiber::spawn::{admit, next_id};
 use crate::prim::{AtomicBool, Condvar, Mutex, Ordering};
+use crate::task::cell::{self, Birth};
 use crate::task::extras::Extras;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
@@ -33,7 +34,7 @@ use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{Finish, Start, State};
 use crate::task::watch::Watch;
-use crate::task::{budget, context, waker, watch};
+use crate::task::{budget, context, trace, waker, watch};
 
 #[repr(C)]
 struct MainCell {
@@ -60,7 +61,7 @@ static GATED: Vtable = Vtable {
     schedule: |task| {
         // The waiting thread may end and free the fiber as soon as the gate opens.
         let keep = task.clone();
-        keep.home.seam.busy();
+        keep.home().seam.busy();
         // SAFETY: a fiber of this vtable, kept.
         let gate = unsafe { gate(&keep) };
         *gate.ready.lock() = Some(task);
@@ -77,8 +78,11 @@ const QUEUED: Vtable = Vtable {
     take_outcome: |_, _| unreachable!("a main fiber has no join handle"),
     drop_outcome: |_| {},
     free: |header| {
-        // SAFETY: from `Box::into_raw` in `Main::new`.
-        drop(unsafe { Box::from_raw(header.cast::<MainCell>().as_ptr()) });
+        // SAFETY: the last count is gone; from `Box::into_raw` in `Main::start`.
+        unsafe {
+            cell::strip(header);
+            drop(Box::from_raw(header.cast::<MainCell>().as_ptr()));
+        }
     },
 };
 
@@ -108,7 +112,9 @@ impl Main {
         };
         let watch = Watch::new(home.watching, None);
         let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
-        let header = Header::new(State::main(), vtable, home.share(), next_id(), at, extras);
+        let id = next_id();
+        let extras = trace::born(extras, id, at, "block_on");
+        let header = Birth { home, id, at, extras }.header(State::main(), vtable);
         let gate = Gate { ready: Mutex::new(None), came: Condvar::new(), stuck: AtomicBool::new(false) };
         let cell = Box::new(MainCell { header, gate });
         // SAFETY: not null.
@@ -161,7 +167,7 @@ impl Main {
             // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
             let frame = unsafe { context::enter_fiber(&task) };
             budget::with(|| polled = inside.future().poll(&mut Context::from_waker(&waker)));
-            frame.leave()
+            frame.leave(polled.is_pending())
         });
         if polled.is_pending() {
             match if woke_itself { Finish::Again } else { task.state.finish_poll() } {
@@ -183,7 +189,7 @@ impl Main {
     #[cold]
     #[track_caller]
     fn fail(&self) -> ! {
-        panic!("{}", Core::report(&self.task.home, &self.task))
+        panic!("{}", Core::report(self.task.home(), &self.task))
     }
 }
 
@@ -199,10 +205,10 @@ pub(super) fn tell_first(mains: &[Task]) {
 
 impl Drop for Main {
     fn drop(&mut self) {
-        Core::dismiss_main(&self.task.home, &self.task);
+        Core::dismiss_main(self.task.home(), &self.task);
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize();
-        run::finish(&self.task, true);
+        run::finish(self.task.clone(), true);
     }
 }
 

@@ -21,6 +21,10 @@ use crate::time::{Sleep, sleep};
 /// An unpark that came before is not lost: it lets the next park go on at once. Unparks do not add up. It is the
 /// fiber that polls which is parked. Dropping the future takes nothing: the token stays for the next one.
 ///
+/// A fiber has one token, and one of its parks waits for it at a time: of several that a combinator such as
+/// [`join_all`](crate::fiber::join_all) polls apart, only the last one polled is woken by an unpark. Where parts of a fiber
+/// have to wait for signals of their own, use [`Notify`](crate::sync::Notify) or a channel.
+///
 /// ```
 /// leno::block_on(async {
 ///     let me = leno::fiber::current();

@@ -101,7 +101,7 @@ impl Runtime {
         context::hand_over();
         self.home.roster.wait_empty(Instant::now().checked_add(grace));
         let left = self.home.roster.snapshot();
-        left.iter().filter(|task| !task.is_daemon()).map(FiberRef::new).collect()
+        left.iter().filter(|task| task.is_awaited()).map(FiberRef::new).collect()
     }
 }
 

@@ -259,7 +259,8 @@ impl<E> fmt::Debug for TryScope<E> {
 ///     let numbers = ["1", "two", "3"].map(|text| s.spawn(async move { text.parse::<i32>() }));
 ///     let mut sum = 0;
 ///     for number in numbers {
-///         sum += number.await.expect("an error cancels this body, too");
+///         // One that is cancelled, because another has failed, has none; soon this body is cancelled, too.
+///         sum += number.await.unwrap_or(0);
 ///     }
 ///     Ok(sum)
 /// }))

@@ -18,9 +18,9 @@ use crate::task::header::{FiberId, Task};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::locals::Locals;
 use crate::task::roster::Admission;
-use crate::task::run;
 use crate::task::state::State;
 use crate::task::watch::Watch;
+use crate::task::{run, trace};
 
 static IDS: Counter = Counter::new();
 
@@ -168,7 +168,7 @@ impl Builder {
     fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
         let Builder { name, root, daemon, group, slice_limit } = self;
         let inherited = context::with_task(|parent| {
-            let extras = if *root || !parent.home.is(home) { None } else { parent.extras() }?;
+            let extras = if *root || !parent.home().is(home) { None } else { parent.extras() }?;
             *daemon |= extras.daemon;
             // SAFETY: the parent runs here.
             unsafe { extras.locals.inherited() }
@@ -287,9 +287,11 @@ impl Plan<'_> {
     {
         let Plan { home, at, mut builder } = self;
         let root = builder.root;
-        let extras = builder.extras(home);
+        let id = next_id();
+        let kind = if home.local { "local" } else { "fiber" };
+        let extras = trace::born(builder.extras(home), id, at, kind);
         // SAFETY: by contract.
-        let header = unsafe { allocate(Birth { home, id: next_id(), at, extras }, State::spawned(), future) };
+        let header = unsafe { allocate(Birth { home, id, at, extras }, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made, and the only handle.
         unsafe {
             let (listing, queued) = (Task::from_raw(header), Task::from_raw(header));
@@ -341,7 +343,7 @@ impl<T> Newborn<T> {
                 }
             }
             // SAFETY: not listed; this thread may drop the future by contract.
-            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+            Admission::Closed => unsafe { run::end_unlisted(queued) },
         }
         handle
     }
@@ -351,13 +353,13 @@ impl<T> Newborn<T> {
 /// roster keeps the count or drops it.
 pub(crate) fn admit(listing: Task, root: bool) -> Admission {
     let admission = context::with_task(|current| {
-        let parent = (!root && current.home.is(&listing.home)).then_some(current);
-        listing.home.roster.admit(&listing, parent)
+        let parent = (!root && current.home().is(listing.home())).then_some(current);
+        listing.home().roster.admit(&listing, parent, listing.is_awaited())
     })
-    .unwrap_or_else(|| listing.home.roster.admit(&listing, None));
+    .unwrap_or_else(|| listing.home().roster.admit(&listing, None, listing.is_awaited()));
     if admission == Admission::Listed {
-        if listing.home.hooked {
-            shielded(|| listing.home.seam.begins(&listing));
+        if listing.home().hooked {
+            shielded(|| listing.home().seam.begins(&listing));
         }
         // The roster's count; `retire` turns it into a task again.
         let _ = listing.into_raw();
@@ -384,7 +386,7 @@ impl<T> Prepared<T> {
     pub fn start(mut self) -> JoinHandle<T> {
         let Some(made) = self.made.take() else { unreachable!("`start` takes the fiber by value") };
         // From outside, maybe.
-        let _busy = Busy::new(HomeRef::clone(&made.queued.home));
+        let _busy = Busy::new(HomeRef::clone(made.queued.home()));
         // SAFETY: a prepared future is `Send`.
         unsafe { made.start(run::schedule) }
     }
@@ -400,9 +402,9 @@ impl<T> Prepared<T> {
 
 impl<T> Drop for Prepared<T> {
     fn drop(&mut self) {
-        if let Some(made) = &self.made {
+        if let Some(made) = self.made.take() {
             // SAFETY: not listed; a prepared future is `Send`.
-            unsafe { run::end_unlisted(&made.queued) };
+            unsafe { run::end_unlisted(made.queued) };
         }
     }
 }

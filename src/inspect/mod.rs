@@ -45,6 +45,34 @@
 //!
 //! Each fiber is looked at for itself, without stopping it: a dump of a running program is no picture of one moment.
 //!
+//! # tokio-console and other subscribers
+//!
+//! With the feature `tracing`, fibers are spans of the crate `tracing`, named as tokio-console knows tasks:
+//!
+//! ```toml
+//! [dependencies]
+//! leno = { version = "0.1", features = ["tracing"] }
+//! console-subscriber = "0.5"
+//! ```
+//!
+//! Call `console_subscriber::init()` first in `main`, build with `RUSTFLAGS="--cfg tokio_unstable"` (on which
+//! console-subscriber insists, whatever runs the fibers), and start `tokio-console`. `examples/console` does so.
+//!
+//! | span or event, all of level `TRACE` | of | fields |
+//! |---|---|---|
+//! | `runtime.spawn`, target `leno::fiber` | a fiber, from its making to its end; entered while it is polled, and while its future is dropped | `task.id`, `task.name`, `kind` (`fiber`, `local`, `block_on`), `loc.file`, `loc.line`, `loc.col` |
+//! | event, target `runtime::waker` | what a waker of a fiber does | `op`, `task.id`: the id of the span |
+//! | `runtime.resource` | a channel or a lock, since the first wait at it; a timer, a fiber that is joined | `kind`, `concrete_type`, `loc.…` |
+//! | `runtime.resource.async_op` | an operation that a fiber's last poll has left pending | `source`; events inside |
+//!
+//! tokio-console lists the fibers, how often and for how long they are polled, what their wakers do; and at which channel, lock,
+//! timer or fiber each waits, by which operation, in the list of resources. It has no place for that in a fiber's own page, nor
+//! for who holds a lock, nor for parents and children. Of a fiber 64 operations are shown at most.
+//!
+//! A fiber is shown if a subscriber wants to see it when it is made; then it is inspected as well. Without one the feature costs
+//! a look at the greatest level for each fiber, and three words for each channel and lock. The subscriber is called outside
+//! of all of leno's locks, a panic of it is swallowed, and what it does with fibers while it is called is not told to it.
+//!
 //! # Deadlocks
 //!
 //! leno can't know whom a thread, a socket or another runtime will wake. Where nobody outside does, promise so by

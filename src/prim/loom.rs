@@ -164,6 +164,11 @@ pub(crate) fn random_below(_n: usize) -> usize {
     0
 }
 
+/// Two of those.
+pub(crate) fn random_pair(_m: usize, _n: usize) -> (usize, usize) {
+    (0, 0)
+}
+
 macro_rules! thread_local_ {
     ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
         $(loom::thread_local! { $(#[$meta])* $vis static $name: $type = $init; })+

@@ -200,24 +200,41 @@ pub(crate) fn free<T>(value: Box<T>) {
     drop(value);
 }
 
-/// A number below `n`, which is below 2^32: Marsaglia's xorshift, seeded once per thread.
-pub(crate) fn random_below(n: usize) -> usize {
+/// Marsaglia's xorshift, seeded once per thread.
+#[inline]
+fn random() -> u64 {
     std::thread_local! {
         static STATE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
-    let next = |state: &std::cell::Cell<u64>| {
+    #[cold]
+    fn seed() -> u64 {
+        rand::rng().random::<u64>() | 1
+    }
+    STATE.with(|state| {
         let mut x = state.get();
-        while x == 0 {
-            x = rand::rng().random();
+        if x == 0 {
+            x = seed();
         }
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
         state.set(x);
-        x >> 32
-    };
-    let random = STATE.try_with(next).unwrap_or_default();
-    ((random * n as u64) >> 32) as usize
+        x
+    })
+}
+
+/// A number below `n`, which is below 2^32.
+#[inline]
+pub(crate) fn random_below(n: usize) -> usize {
+    random_pair(n, 0).0
+}
+
+/// Two numbers below `m` and `n`, of which both are below 2^32.
+#[inline]
+pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
+    let random = random();
+    let below = |n: usize, part: u64| ((part * n as u64) >> 32) as usize;
+    (below(m, random >> 32), below(n, random & 0xffff_ffff))
 }
 
 macro_rules! thread_local_ {

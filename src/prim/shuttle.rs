@@ -161,6 +161,11 @@ pub(crate) fn random_below(n: usize) -> usize {
     shuttle::rand::thread_rng().gen_range(0..n)
 }
 
+/// Two numbers below `m` and `n`.
+pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
+    (random_below(m), random_below(n))
+}
+
 macro_rules! thread_local_ {
     ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
         $(shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = $init; })+

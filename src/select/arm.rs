@@ -9,9 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, WatchBranch,
+    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
+    SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
 };
-use crate::sync::{Acquire, Lock, MutexGuard};
+use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
 
 /// A future of leno that is one operation.
@@ -24,82 +25,172 @@ pub trait Operated {
     fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output;
 }
 
-/// What the driver does with a branch, whatever its type; the outcome stays in the arm.
+/// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
+/// most of this is not asked, or it does nothing.
 pub trait Arm {
-    /// Whether it can only be polled.
-    fn is_foreign(&self) -> bool;
-
     /// It is left pending: that is noted of the fiber that polls it, unless its own poll has done so.
-    fn note(&mut self);
+    fn note(&mut self) {}
 
     /// Whether nothing was begun with the operation.
-    fn is_fresh(&mut self) -> bool;
+    fn is_fresh(&mut self) -> bool {
+        true
+    }
 
     /// Ends a wait that the operation began as a future of its own. True: it had completed, then or in a select before,
     /// which was left or panicked before it could say so.
-    fn start(&mut self) -> bool;
+    fn start(&mut self) -> bool {
+        false
+    }
 
-    /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm.
-    fn attempt(&mut self, by: &mut By<'_>, cx: &mut Context<'_>) -> Attempt<()>;
+    /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm. `by`: the select has begun to wait.
+    fn attempt(&mut self, by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()>;
 
     /// Whether it may have found nothing only because somebody is in the middle of something. See [`Branch::is_unsure`].
-    fn is_unsure(&mut self) -> bool;
+    fn is_unsure(&mut self) -> bool {
+        false
+    }
 
     /// Enters the line, with what is to be sent. False: there is something to look at. See [`Branch::register`].
-    fn enter(&mut self, node: &Waiter, pair: bool) -> bool;
+    fn enter(&mut self, _node: &Waiter, _pair: bool) -> bool {
+        unreachable!("a foreign future enters no line")
+    }
 
     /// Moves what is to be sent into a node that another one stands for.
-    fn lend(&mut self, node: &Waiter);
+    fn lend(&mut self, _node: &Waiter) {}
 
     /// Takes what is to be sent out of the node again, if it is there: nothing has happened.
-    fn end_loan(&mut self, node: &Waiter);
+    fn end_loan(&mut self, _node: &Waiter) {}
 
     /// Whether both sides of one thing can wait where it does: a rendezvous.
-    fn meets(&mut self) -> bool;
+    fn meets(&mut self) -> bool {
+        false
+    }
 
-    /// Leaves the line. False: a peer has the node.
-    fn leave(&mut self, node: &Waiter) -> bool;
+    /// Leaves the line, if it stands there, and takes back what is to be sent, as nobody else takes that any more. False: a
+    /// peer has the node.
+    fn leave(&mut self, _node: &Waiter, _stands: bool) -> bool {
+        unreachable!("a foreign future enters no line")
+    }
 
     /// A peer has claimed the select by this branch: the operation goes on with the node.
-    fn adopt(&mut self, node: Waiter);
+    fn adopt(&mut self, _node: Waiter) {
+        unreachable!("nobody claims a foreign future")
+    }
 
     /// Takes the outcome of an operation that has adopted a node, if that is there. True: it is in the arm.
-    fn take_adopted(&mut self) -> bool;
+    fn take_adopted(&mut self) -> bool {
+        false
+    }
 
     /// The select is dropped while a peer completes this operation: what it receives goes to the next in line.
-    fn let_go(&mut self);
+    fn let_go(&mut self) {}
 
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
     /// be polled again. What was sent stays sent, and its outcome here.
-    fn discard(&mut self);
+    fn discard(&mut self) {}
 
     /// It was told to look, and does so.
-    fn told(&mut self);
+    fn told(&mut self) {}
 
     /// It was told to look, and leaves.
-    fn pass_on(&mut self);
+    fn pass_on(&mut self) {}
+
+    /// Moves its outcome into an `Option` of the outcome's type.
+    ///
+    /// # Safety
+    /// `outcome` is the address of one. The arm was completed.
+    unsafe fn take_into(&mut self, outcome: *mut ());
+
+    /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
+    fn renew(&mut self) -> bool {
+        false
+    }
 }
 
 /// An arm whose outcome can be taken, once it was completed.
 pub trait Take: Arm {
     type Output;
 
+    /// Whether it can only be polled.
+    const FOREIGN: bool;
+
     fn take(&mut self) -> Self::Output;
 }
 
 /// The branches of one select.
-pub trait Arms {
+pub(super) trait Arms {
     fn count(&self) -> usize;
 
     fn arm(&mut self, index: usize) -> &mut dyn Arm;
 
-    /// Whether nothing was begun with any of the operations.
+    /// Whether nothing was begun with any of the operations. Asked once, before the first look.
     fn are_fresh(&mut self) -> bool;
 
     /// Whether it takes no part.
     fn is_off(&self, _index: usize) -> bool {
         false
     }
+
+    /// Whether it can only be polled.
+    fn is_foreign(&self, _index: usize) -> bool {
+        false
+    }
+
+    /// Whether it takes part, and can be claimed.
+    fn is_claimed(&self, index: usize) -> bool {
+        !self.is_off(index) && !self.is_foreign(index)
+    }
+}
+
+/// Arms of several types, for the time of a poll.
+pub struct Open<'s, 'a> {
+    arms: &'s mut [&'a mut (dyn Arm + 'a)],
+    are_fresh: bool,
+    /// Those that take no part.
+    off: u32,
+    /// Those that can only be polled.
+    foreign: u32,
+}
+
+impl Arms for Open<'_, '_> {
+    #[inline]
+    fn count(&self) -> usize {
+        self.arms.len()
+    }
+
+    #[inline]
+    fn arm(&mut self, index: usize) -> &mut dyn Arm {
+        self.arms[index]
+    }
+
+    #[inline]
+    fn are_fresh(&mut self) -> bool {
+        self.are_fresh
+    }
+
+    #[inline]
+    fn is_off(&self, index: usize) -> bool {
+        self.off & (1 << index) != 0
+    }
+
+    #[inline]
+    fn is_foreign(&self, index: usize) -> bool {
+        self.foreign & (1 << index) != 0
+    }
+
+    #[inline]
+    fn is_claimed(&self, index: usize) -> bool {
+        (self.off | self.foreign) & (1 << index) == 0
+    }
+}
+
+/// Several arms, the types of which are known.
+pub trait Tuple {
+    /// How many.
+    const COUNT: usize;
+
+    /// Forgets the types; `off`: those that take no part.
+    fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
 }
 
 /// An operation with a place for its outcome.
@@ -121,14 +212,28 @@ impl<O: Operated> Claimed<O> {
         Claimed { future, tray: Tray::new(), is_through: false }
     }
 
-    /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
-    pub(super) fn renew(&mut self) -> bool {
-        self.future.operation().renew()
+    #[inline(never)]
+    fn attempt_slowly(&mut self, by: Option<&mut By<'_>>) -> Attempt<()> {
+        if self.is_through {
+            // It had completed, and somebody's waker has panicked then.
+            return Attempt::Ready(());
+        }
+        let mut plain = By::plain();
+        let by = by.unwrap_or(&mut plain);
+        let attempt = self.future.operation().attempt_by(by, &mut self.tray);
+        self.is_through = matches!(attempt, Attempt::Ready(()));
+        // The outcome is in its place, should a waker panic.
+        if by.has_wakes() {
+            by.wake();
+        }
+        attempt
     }
 }
 
 impl<O: Operated> Take for Claimed<O> {
     type Output = O::Output;
+
+    const FOREIGN: bool = false;
 
     fn take(&mut self) -> O::Output {
         assert!(std::mem::take(&mut self.is_through), "the arm was completed");
@@ -146,16 +251,14 @@ impl<F: Future + Unpin> Polled<F> {
 impl<F: Future + Unpin> Take for Polled<F> {
     type Output = F::Output;
 
+    const FOREIGN: bool = true;
+
     fn take(&mut self) -> F::Output {
         self.output.take().expect("the arm was completed")
     }
 }
 
 impl<O: Operated> Arm for Claimed<O> {
-    fn is_foreign(&self) -> bool {
-        false
-    }
-
     fn note(&mut self) {
         self.future.operation().note();
     }
@@ -182,23 +285,19 @@ impl<O: Operated> Arm for Claimed<O> {
         false
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, _cx: &mut Context<'_>) -> Attempt<()> {
-        if self.is_through {
-            // It had completed, and somebody's waker has panicked then.
-            return Attempt::Ready(());
+    #[inline]
+    fn attempt(&mut self, by: Option<&mut By<'_>>, _cx: &mut Context<'_>) -> Attempt<()> {
+        if !self.is_through {
+            let operation = self.future.operation();
+            if operation.quick(&mut self.tray) {
+                self.is_through = true;
+                return Attempt::Ready(());
+            }
+            if operation.branch().is_idle() {
+                return Attempt::Wait;
+            }
         }
-        let operation = self.future.operation();
-        if operation.quick(&mut self.tray) {
-            self.is_through = true;
-            return Attempt::Ready(());
-        }
-        let attempt = operation.attempt_by(by, &mut self.tray);
-        self.is_through = matches!(attempt, Attempt::Ready(()));
-        // The outcome is in its place, should a waker panic.
-        if by.has_wakes() {
-            by.wake();
-        }
-        attempt
+        self.attempt_slowly(by)
     }
 
     fn is_unsure(&mut self) -> bool {
@@ -221,8 +320,11 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().branch().meets()
     }
 
-    fn leave(&mut self, node: &Waiter) -> bool {
-        self.future.operation().branch().leave(node)
+    fn leave(&mut self, node: &Waiter, stands: bool) -> bool {
+        let operation = self.future.operation();
+        let is_out = !stands || operation.branch().leave(node);
+        operation.end_loan(node);
+        is_out
     }
 
     fn adopt(&mut self, node: Waiter) {
@@ -272,24 +374,19 @@ impl<O: Operated> Arm for Claimed<O> {
     fn pass_on(&mut self) {
         self.future.operation().branch_mut().pass_on();
     }
+
+    unsafe fn take_into(&mut self, outcome: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
+    }
+
+    fn renew(&mut self) -> bool {
+        self.future.operation().renew()
+    }
 }
 
 impl<F: Future + Unpin> Arm for Polled<F> {
-    fn is_foreign(&self) -> bool {
-        true
-    }
-
-    fn note(&mut self) {}
-
-    fn is_fresh(&mut self) -> bool {
-        true
-    }
-
-    fn start(&mut self) -> bool {
-        false
-    }
-
-    fn attempt(&mut self, _by: &mut By<'_>, cx: &mut Context<'_>) -> Attempt<()> {
+    fn attempt(&mut self, _by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()> {
         match Pin::new(&mut self.future).poll(cx) {
             Poll::Ready(output) => {
                 self.output = Some(output);
@@ -299,41 +396,10 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         }
     }
 
-    fn is_unsure(&mut self) -> bool {
-        false
+    unsafe fn take_into(&mut self, outcome: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { *outcome.cast::<Option<F::Output>>() = Some(self.take()) };
     }
-
-    fn enter(&mut self, _node: &Waiter, _pair: bool) -> bool {
-        unreachable!("a foreign future enters no line")
-    }
-
-    fn lend(&mut self, _node: &Waiter) {}
-
-    fn end_loan(&mut self, _node: &Waiter) {}
-
-    fn meets(&mut self) -> bool {
-        false
-    }
-
-    fn leave(&mut self, _node: &Waiter) -> bool {
-        unreachable!("a foreign future enters no line")
-    }
-
-    fn adopt(&mut self, _node: Waiter) {
-        unreachable!("nobody claims a foreign future")
-    }
-
-    fn take_adopted(&mut self) -> bool {
-        false
-    }
-
-    fn let_go(&mut self) {}
-
-    fn discard(&mut self) {}
-
-    fn told(&mut self) {}
-
-    fn pass_on(&mut self) {}
 }
 
 /// Calls a macro with the tuples of 1 to 16 arms: for each arm its type, its name in [`super::macros::Which`], its index.
@@ -363,21 +429,14 @@ pub(super) use each_tuple;
 
 macro_rules! tuples {
     ($([$($T:ident $name:ident $index:tt),+])+) => {$(
-        impl<$($T: Arm),+> Arms for ($($T,)+) {
-            fn count(&self) -> usize {
-                [$($index),+].len()
-            }
-
-            fn arm(&mut self, index: usize) -> &mut dyn Arm {
-                match index {
-                    $($index => &mut self.$index,)+
-                    _ => unreachable!("a select has no branch {index}"),
-                }
-            }
+        impl<$($T: Take),+> Tuple for ($($T,)+) {
+            const COUNT: usize = [$($index),+].len();
 
             #[inline]
-            fn are_fresh(&mut self) -> bool {
-                $(self.$index.is_fresh())&&+
+            fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
+                let are_fresh = $(self.$index.is_fresh())&&+;
+                let foreign = $((<$T as Take>::FOREIGN as u32) << $index)|+;
+                f(&mut Open { arms: &mut [$(&mut self.$index),+], are_fresh, off, foreign })
             }
         }
     )+};
@@ -419,5 +478,33 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
-    ['a, T: ?Sized] Lock<'a, T> as Acquire => MutexGuard<'a, T>, Lock::output;
+    ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
+    ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
+    [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
+    ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;
+    ['a, T] broadcast::SendAsync<'a, T> as broadcast::SendingBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent;
+    ['a, T] broadcast::Closed<'a, T> as broadcast::GoneBranch<'a, T> => (), |_, ()| ();
+    ['a, T] watch::Changed<'a, T> as watch::ChangeBranch<'a, T> => Result<(), RecvError>, |_, changed| changed;
+    ['a, T] watch::Closed<'a, T> as watch::GoneBranch<'a, T> => (), |_, ()| ();
+    ['a, T, F: FnMut(&T) -> bool] watch::WaitFor<'a, T, F> as watch::WantedBranch<'a, T, F> => Result<watch::Ref<'a, T>, RecvError>, watch::WaitFor::output;
+    ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
+    ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Read<'a, T> as Taking<RawRwLock> => RwLockReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] Write<'a, T> as Taking<RawRwLock> => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a, T: ?Sized] UpgradableRead<'a, T> as Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] ReadArc<T> as Taking<RawRwLock> => OwnedRwLockReadGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    [T: ?Sized] WriteArc<T> as Taking<RawRwLock> => OwnedRwLockWriteGuard<T>,
+        |this: &mut Self, taken| this.output(taken);
+    ['a] Notified<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitAll<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
+    ['a] WaitForAll<'a> as Coming => BarrierWaitResult, |this: &mut Self, is_leader| this.output(is_leader);
+    ['a, T: ?Sized] Upgrade<'a, T> as Upgrading => RwLockWriteGuard<'a, T>,
+        |this: &mut Self, upgraded| this.output(upgraded);
 }

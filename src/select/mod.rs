@@ -28,7 +28,7 @@
 //! # What is atomic
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
-//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock)), by value or by `&mut`, are **claimed**. While the
+//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock), and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the
 //! select waits they all stand in their queues under one word, and whoever meets one of them moves that word first. So
 //! exactly one of them happens: a value is taken from one channel only, a value is sent in one branch only, at most one
 //! lock is taken; and no send can go to, and no value can come from, a branch that has lost. Two selects that meet
@@ -83,6 +83,7 @@
 mod arm;
 mod driver;
 mod dynamic;
+mod handles;
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden: only the macros name what is in there")]
 pub mod macros;
@@ -97,12 +98,16 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use handles::{Receives, Sends};
 
-use arm::{Arms, Claimed, Polled, Take};
+use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture};
-use crate::sync::Lock;
+use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::sync::{
+    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
+    WriteArc,
+};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -151,15 +156,15 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`] or [`Lock`], by value or by `&mut`, or a
-/// [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
+/// value or by `&mut`, or a [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
 pub trait Branches: sealed::Branches {}
 
 mod sealed {
-    use super::{Arms, Take};
+    use super::{Take, Tuple};
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait IntoArm {
@@ -170,7 +175,7 @@ mod sealed {
 
     #[allow(private_interfaces, private_bounds, reason = "sealed: only this crate names these")]
     pub trait Branches {
-        type Arms: Arms;
+        type Arms: Tuple;
         type Output;
 
         fn into_arms(self) -> Self::Arms;
@@ -225,13 +230,13 @@ impl<B: Branches> Selecting<B> {
             return Ok(output);
         }
         // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
-        let mut winner = self.driver.leave(&mut self.arms, true);
-        if winner.is_none() {
-            self.driver.reset();
-            let mut context = Context::from_waker(Waker::noop());
-            winner = self.driver.look_once(&mut self.arms, self.biased, &mut context);
-        }
-        let winner = winner.ok_or(Elapsed::new())?;
+        let look = |arms: &mut Open<'_, '_>| {
+            self.driver.leave(arms, true).or_else(|| {
+                self.driver.reset();
+                self.driver.look_once(arms, self.biased, &mut Context::from_waker(Waker::noop()))
+            })
+        };
+        let winner = self.arms.open(0, look).ok_or(Elapsed::new())?;
         self.done = true;
         Ok(B::output(&mut self.arms, winner))
     }
@@ -243,7 +248,7 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        this.driver.poll(&mut this.arms, this.biased, cx).map(|winner| {
+        this.arms.open(0, |arms| this.driver.poll_open(arms, this.biased, cx)).map(|winner| {
             this.done = true;
             B::output(&mut this.arms, winner)
         })
@@ -254,8 +259,8 @@ impl<B: Branches> Unpin for Selecting<B> {}
 
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
-        if !self.done {
-            self.driver.end(&mut self.arms);
+        if self.driver.is_started() && !self.done {
+            self.arms.open(0, |arms| self.driver.end(arms));
         }
     }
 }
@@ -263,7 +268,7 @@ impl<B: Branches> Drop for Selecting<B> {
 impl<B: Branches> fmt::Debug for Selecting<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selecting")
-            .field("branches", &self.arms.count())
+            .field("branches", &B::Arms::COUNT)
             .field("biased", &self.biased)
             .finish_non_exhaustive()
     }
@@ -288,10 +293,38 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a, T] spsc::SendFuture<'a, T>;
+    ['a, T] spsc::RecvFuture<'a, T>;
+    ['a, T] spsc::Closed<'a, T>;
+    ['a, 'b, T] &'b mut spsc::SendFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::RecvFuture<'a, T>;
+    ['a, 'b, T] &'b mut spsc::Closed<'a, T>;
+    ['a] Acquire<'a>;
+    [] AcquireArc;
+    ['a, T: ?Sized] Read<'a, T>;
+    ['a, T: ?Sized] Write<'a, T>;
+    ['a, T: ?Sized] UpgradableRead<'a, T>;
+    ['a, T: ?Sized] Upgrade<'a, T>;
+    [T: ?Sized] ReadArc<T>;
+    [T: ?Sized] WriteArc<T>;
+    ['a] Notified<'a>;
+    ['a] WaitAll<'a>;
+    ['a] WaitForAll<'a>;
     ['a, 'b, T] &'b mut SendFuture<'a, T>;
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
+    ['a, 'b] &'b mut Acquire<'a>;
+    ['b] &'b mut AcquireArc;
+    ['a, 'b, T: ?Sized] &'b mut Read<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Write<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut UpgradableRead<'a, T>;
+    ['a, 'b, T: ?Sized] &'b mut Upgrade<'a, T>;
+    ['b, T: ?Sized] &'b mut ReadArc<T>;
+    ['b, T: ?Sized] &'b mut WriteArc<T>;
+    ['a, 'b] &'b mut Notified<'a>;
+    ['a, 'b] &'b mut WaitAll<'a>;
+    ['a, 'b] &'b mut WaitForAll<'a>;
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {

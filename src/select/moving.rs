@@ -49,7 +49,7 @@
 //! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
 //! | `ready()` | none: an operation that is not carried out says little in a program with several receivers |
-//! | `after(d)`, `tick(d)`, `never()` | `default(d)`, or [`sleep`](crate::sleep()) as a branch; `std::future::pending()` |
+//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`channel::ticker`](crate::channel::ticker); bind the receiver before the select |
 //!
 //! * A crossbeam operation that was selected has to be completed, or the program panics. Here it has happened already; an
 //!   [`Operation`](super::Operation) that is dropped keeps its outcome for the next select.

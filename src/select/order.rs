@@ -21,8 +21,8 @@ impl Order {
             return Order { first: 0, step: 1, modulus: count, count };
         }
         let modulus = prime_from(count);
-        let first = prim::random_below(modulus);
-        Order { first, step: 1 + prim::random_below(modulus - 1), modulus, count }
+        let (first, step) = prim::random_pair(modulus, modulus - 1);
+        Order { first, step: 1 + step, modulus, count }
     }
 
     pub(super) fn indices(self) -> impl Iterator<Item = usize> {

@@ -66,6 +66,10 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MutexGuard { mutex, _value: PhantomData }
     }
 
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        self.mutex
+    }
+
     /// A guard of a part of the value. Where `f` panics, the lock is released.
     ///
     /// ```

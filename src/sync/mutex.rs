@@ -60,11 +60,13 @@ impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
 impl<T> Mutex<T> {
     prim::const_fn! {
         /// A mutex that lets newcomers have a lock that is free.
+        #[cfg_attr(feature = "tracing", track_caller)]
         pub fn new(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(false), value: UnsafeCell::new(value) }
         }
 
         /// A mutex that hands the lock over in the strict order of waiting.
+        #[cfg_attr(feature = "tracing", track_caller)]
         pub fn fair(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(true), value: UnsafeCell::new(value) }
         }
@@ -84,6 +86,13 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> Lock<'_, T> {
         // SAFETY: the future borrows the mutex.
         Lock { mutex: self, operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }) }
+    }
+
+    /// As [`lock`](Self::lock), begun at `place`.
+    pub(super) fn lock_at(&self, place: Place) -> Lock<'_, T> {
+        // SAFETY: the future borrows the mutex.
+        let acquire = unsafe { Acquire::new(&raw const self.raw) };
+        Lock { mutex: self, operation: Operation::at(place, acquire) }
     }
 
     /// Locks if that needs no waiting.
@@ -284,6 +293,7 @@ macro_rules! future {
         impl<$($lifetime,)? T: ?Sized> Future for $name {
             type Output = $guard;
 
+            #[inline(always)]
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 let locked = self.operation.poll(cx);
                 locked.map(|locked| self.guard(locked))

@@ -83,6 +83,7 @@ use std::task::Waker;
 use crate::prim::{self, Ordering};
 use crate::task::place::Place;
 use crate::task::thread;
+use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
     Attempt, Branch, By, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray, Waiter,
@@ -112,6 +113,7 @@ pub(super) struct RawMutex {
     line: Line,
     /// Touched by who has the lock.
     holder: Holder,
+    sign: Sign,
 }
 
 impl Primitive for RawMutex {
@@ -149,8 +151,9 @@ fn starving(word: Word) -> u64 {
 
 impl RawMutex {
     prim::const_fn! {
+        #[cfg_attr(feature = "tracing", track_caller)]
         pub(super) fn new(fair: bool) -> RawMutex {
-            RawMutex { line: Line::new(if fair { FAIR } else { 0 }), holder: Holder::new() }
+            RawMutex { line: Line::new(if fair { FAIR } else { 0 }), holder: Holder::new(), sign: Sign::new() }
         }
     }
 
@@ -192,7 +195,7 @@ impl RawMutex {
     }
 
     fn thing(&self) -> Thing {
-        Thing::new("mutex", self)
+        Thing::signed("mutex", self, &self.sign)
     }
 
     /// The lock is now a guard's, for the fiber that runs here.

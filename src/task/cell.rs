@@ -41,6 +41,13 @@ pub(crate) struct Birth<'a> {
     pub(crate) extras: Option<Box<Extras>>,
 }
 
+impl Birth<'_> {
+    pub(crate) fn header(self, state: State, vtable: &'static Vtable) -> Header {
+        let Birth { home, id, at, extras } = self;
+        Header::new(state, vtable, home.share().into_address(), id, at, Extras::into_address(extras))
+    }
+}
+
 /// Makes a fiber with as many counts as `state` says, which are the caller's.
 ///
 /// # Safety
@@ -53,9 +60,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let Birth { home, id, at, extras } = birth;
     let cell = Box::new(Cell {
-        header: Header::new(state, &Kind::<F>::VTABLE, home.share(), id, at, extras),
+        header: birth.header(state, &Kind::<F>::VTABLE),
         stage: UnsafeCell::new(Stage { future: ManuallyDrop::new(future) }),
     });
     // SAFETY: not null. The pointer is derived from the whole box (`header.rs`, invariant 2).
@@ -188,7 +194,7 @@ fn detached(task: &Task, payload: Payload) {
 
 /// Tells the executor's hook of a panic; a panic of the hook is swallowed.
 pub(crate) fn report(task: &Task, payload: Payload) {
-    let told = panic::catch_unwind(AssertUnwindSafe(|| task.home.seam.report_panic(task, &*payload)));
+    let told = panic::catch_unwind(AssertUnwindSafe(|| task.home().seam.report_panic(task, &*payload)));
     discard(told);
     discard(payload);
 }
@@ -201,7 +207,22 @@ unsafe fn free<F: Future>(header: NonNull<Header>) {
     unsafe { stage::<F>(header) }.with_mut(|_| ());
     // SAFETY: from `Box::into_raw` in `allocate`. The stage is a union of `ManuallyDrop`: only the header is
     // dropped with it.
-    drop(unsafe { Box::from_raw(header.cast::<Cell<F>>().as_ptr()) });
+    unsafe {
+        strip(header);
+        drop(Box::from_raw(header.cast::<Cell<F>>().as_ptr()));
+    }
+}
+
+/// Gives back what hangs on a header that is about to be freed.
+///
+/// # Safety
+///
+/// The last count is gone.
+pub(crate) unsafe fn strip(header: NonNull<Header>) {
+    // SAFETY: by contract.
+    let (home, extras) = unsafe { (header.as_ref().take_home(), header.as_ref().take_extras()) };
+    home.give_back();
+    drop(extras);
 }
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]

@@ -3,29 +3,30 @@
 //! The header is what every kind of fiber has in common, whatever its future. It is 96 bytes on 64-bit
 //! machines, and the future follows it directly.
 //!
+//! Two things hang on it whose types are built on this one: its executor, which [`home`](super::home) knows, and what few fibers
+//! have beside, which [`extras`](super::extras) does. They are addresses here, and those files add what is done with them; so
+//! imports go one way.
+//!
 //! Invariants:
 //!
 //! 1. A pointer to a header is valid as long as its holder has a count (`state.rs`, invariant 7).
 //! 2. A header pointer is derived from the whole allocation, so that the vtable may cast it back.
 //! 3. `links` follows the rules of `roster.rs`.
 //! 4. `join` follows the protocol of `join.rs`.
+//! 5. `home` and `extras` are what their files have made, and are taken out by whoever frees the header (`cell.rs`).
 
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::panic::Location;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
-use crate::prim::{AtomicPtr, Life, Ordering, UnsafeCell};
-use crate::task::context;
-use crate::task::extras::Extras;
-use crate::task::group::Group;
-use crate::task::home::HomeRef;
-use crate::task::roster::Links;
+use crate::prim::{AtomicPtr, Life, UnsafeCell};
+use crate::task::here;
+use crate::task::links::Links;
 use crate::task::state::{By, Cancel, State, Wake};
-use crate::task::watch::Watch;
 
 /// The id of a fiber: unique in the process, never used again.
 ///
@@ -78,12 +79,13 @@ pub(crate) struct Vtable {
 pub(crate) struct Header {
     pub(crate) state: State,
     pub(crate) vtable: &'static Vtable,
-    /// Shared; given back with the header.
-    pub(crate) home: ManuallyDrop<HomeRef>,
+    /// A count of a `Home`.
+    pub(super) home: NonNull<()>,
     pub(crate) id: FiberId,
     pub(crate) spawned_at: &'static Location<'static>,
-    extras: AtomicPtr<Extras>,
-    pub(crate) links: Links,
+    /// An `Extras` of its own, or null. Set once.
+    pub(super) extras: AtomicPtr<()>,
+    pub(crate) links: Links<Header>,
     /// Emptied by its protocol, never dropped with the header.
     pub(crate) join: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     pub(crate) life: Life,
@@ -98,16 +100,15 @@ impl Header {
     pub(crate) fn new(
         state: State,
         vtable: &'static Vtable,
-        home: HomeRef,
+        home: NonNull<()>,
         id: FiberId,
         spawned_at: &'static Location<'static>,
-        extras: Option<Box<Extras>>,
+        extras: *mut (),
     ) -> Self {
-        let extras = extras.map_or(ptr::null_mut(), Box::into_raw);
         Header {
             state,
             vtable,
-            home: ManuallyDrop::new(home),
+            home,
             id,
             spawned_at,
             extras: AtomicPtr::new(extras),
@@ -116,83 +117,11 @@ impl Header {
             life: Life::new(),
         }
     }
-
-    #[inline]
-    pub(crate) fn extras(&self) -> Option<&Extras> {
-        // ORDERING: Acquire pairs with the exchange in `extras_or_new`.
-        // SAFETY: the pointer is null or from `Box::into_raw`, set once, and freed with the header.
-        unsafe { self.extras.load(Ordering::Acquire).as_ref() }
-    }
-
-    pub(crate) fn extras_or_new(&self) -> &Extras {
-        if let Some(extras) = self.extras() {
-            return extras;
-        }
-        let new = Box::into_raw(Box::<Extras>::default());
-        // ORDERING: AcqRel: publishes the new extras, or sees the contents of those that came first.
-        match self.extras.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: as in `extras`.
-            Ok(_) => unsafe { &*new },
-            Err(first) => {
-                // SAFETY: `new` was not published.
-                drop(unsafe { Box::from_raw(new) });
-                // SAFETY: as in `extras`.
-                unsafe { &*first }
-            }
-        }
-    }
-
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.extras()?.name.as_deref()
-    }
-
-    /// Whether the end of its executor does not wait for it.
-    pub(crate) fn is_daemon(&self) -> bool {
-        self.extras().is_some_and(|extras| extras.daemon)
-    }
-
-    /// The group that it is a member of.
-    pub(crate) fn group(&self) -> Option<&Group> {
-        self.extras()?.group.as_deref()
-    }
-
-    /// What is noted of it, if anything is.
-    #[inline]
-    pub(crate) fn watch(&self) -> Option<&Watch> {
-        self.extras()?.watch.as_deref()
-    }
-
-    /// Keeps `waker` for the next unpark; gives back the one kept before.
-    #[inline]
-    pub(crate) fn set_parked(&self, waker: Option<Waker>) -> Option<Waker> {
-        match waker {
-            None => self.extras()?.parked.lock().take(),
-            Some(waker) => self.extras_or_new().parked.lock().replace(waker),
-        }
-    }
 }
 
 impl Drop for Header {
     fn drop(&mut self) {
         self.life.end();
-        // SAFETY: taken here only.
-        unsafe { ManuallyDrop::take(&mut self.home) }.give_back();
-        // ORDERING: Relaxed: the last count is gone, so this thread sees everything (`State::release`).
-        let extras = self.extras.load(Ordering::Relaxed);
-        if !extras.is_null() {
-            // SAFETY: from `Box::into_raw`, freed here only.
-            drop(unsafe { Box::from_raw(extras) });
-        }
-    }
-}
-
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fiber")
-            .field("id", &self.id.get())
-            .field("name", &self.name())
-            .field("spawned_at", &format_args!("{}", self.spawned_at))
-            .finish()
     }
 }
 
@@ -235,13 +164,19 @@ impl Task {
     /// As who this thread wakes it.
     #[inline]
     pub(crate) fn by(&self) -> By {
-        context::by(&self.home)
+        if here::worker_of(self.home.as_ptr()).is_some() { By::Owner } else { By::Other }
+    }
+
+    /// Whether it runs on this thread, and so wakes itself; then that is noted.
+    #[inline]
+    pub(crate) fn wakes_itself(&self) -> bool {
+        here::wakes_itself(self.0.as_ptr().cast())
     }
 
     /// Wakes the fiber.
     #[inline]
     pub(crate) fn wake(&self) {
-        if !context::wakes_itself(self.0) {
+        if !self.wakes_itself() {
             let wake = self.state.wake_by_ref(self.by());
             self.follow(wake);
         }
@@ -254,20 +189,6 @@ impl Task {
             mark();
         }
         self.follow(wake);
-    }
-
-    /// Gives the fiber its park token and wakes it, and whoever polls its park.
-    pub(crate) fn unpark(&self) {
-        let wake = self.state.unpark(self.by());
-        self.follow(wake);
-        if let Some(waker) = self.set_parked(None) {
-            waker.wake();
-        }
-    }
-
-    /// Cancels this fiber and all below it.
-    pub(crate) fn cancel(&self) {
-        self.home.cancel(self);
     }
 
     /// Marks this one fiber; the caller sees to those below it. True: marked now. A fiber that has to be
@@ -284,25 +205,8 @@ impl Task {
         }
     }
 
-    /// Puts it under a shield, in a poll: a cancel waits until [`unshield`](Self::unshield). False: it was cancelled before.
-    #[must_use]
-    pub(crate) fn shield(&self) -> bool {
-        let mut shields = self.extras_or_new().shields.lock();
-        let shielded = *shields > 0 || self.state.shield();
-        *shields += usize::from(shielded);
-        shielded
-    }
-
-    /// Takes one shield away.
-    pub(crate) fn unshield(&self) {
-        let mut shields = self.extras_or_new().shields.lock();
-        *shields -= 1;
-        let wake = if *shields == 0 { self.state.unshield(self.by()) } else { Wake::Nothing };
-        drop(shields);
-        self.follow(wake);
-    }
-
-    fn follow(&self, wake: Wake) {
+    /// Does what a wake-up calls for.
+    pub(super) fn follow(&self, wake: Wake) {
         match wake {
             Wake::Nothing => {}
             // SAFETY: `Schedule` made a count for us.

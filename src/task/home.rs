@@ -1,7 +1,7 @@
 //! A home: the executor as its fibers see it. They keep it alive; it ends when its owner closes it.
 //!
 //! Each fiber holds a count of its home. A worker takes these from a stock of its own, and puts them back there
-//! ([`context::take_spare`], [`context::keep_spare`]), so that a fiber that is born and ends on workers of its home
+//! ([`HomeRef::share`], [`HomeRef::give_back`]), so that a fiber that is born and ends on workers of its home
 //! changes no shared count.
 //!
 //! ORDERING of the count: more is Relaxed; less releases, and the last one acquires all the others. (Not by a fence, of
@@ -10,13 +10,31 @@
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use crate::prim::{AtomicUsize, Ordering};
-use crate::task::context;
 use crate::task::error::discard;
+use crate::task::header::{Header, Task};
+use crate::task::here;
 use crate::task::roster::Roster;
 use crate::task::seam::Seam;
-use crate::task::watch::Watching;
+
+/// What an executor wants to know of its fibers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watching {
+    /// Everything here.
+    pub(crate) inspected: bool,
+    /// Polls that are longer are reported.
+    pub(crate) limit: Option<Duration>,
+}
+
+impl Watching {
+    /// Whether each fiber is watched.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.inspected || self.limit.is_some()
+    }
+}
 
 /// The executor that a fiber belongs to, for life.
 pub(crate) struct Home {
@@ -35,7 +53,7 @@ pub(crate) struct Home {
 
 impl Home {
     /// Cancels `task` and all below it; those that have to be scheduled for it are.
-    pub(crate) fn cancel(&self, task: &crate::task::header::Task) {
+    fn cancel(&self, task: &Task) {
         for ready in self.roster.cancel(task) {
             ready.schedule();
         }
@@ -76,7 +94,11 @@ impl<H: Deref<Target = Home>> Drop for Busy<H> {
     }
 }
 
+/// How many counts of its home a worker gets at once; it keeps up to twice as many.
+const STOCK: usize = 64;
+
 /// One count of a home.
+#[repr(transparent)]
 pub(crate) struct HomeRef(NonNull<Home>);
 
 // SAFETY: it is as an `Arc` of a `Home`, which is Send and Sync: its seam is, and the roster's fibers may be reached
@@ -96,19 +118,39 @@ impl HomeRef {
     /// As `clone`, without touching the shared count if this is the thread of a worker of that home.
     #[inline]
     pub(crate) fn share(&self) -> HomeRef {
-        if context::take_spare(self) { HomeRef(self.0) } else { self.clone() }
+        let taken = here::with_stock(self.address(), |stock| {
+            if stock > 0 {
+                return stock - 1;
+            }
+            self.retain(STOCK);
+            STOCK - 1
+        });
+        if taken { HomeRef(self.0) } else { self.clone() }
     }
 
     /// As `drop`, for what [`share`](Self::share) gave.
     #[inline]
     pub(crate) fn give_back(self) {
-        if context::keep_spare(&self) {
+        let kept = here::with_stock(self.address(), |stock| {
+            if stock < 2 * STOCK {
+                return stock + 1;
+            }
+            self.release(STOCK);
+            stock + 1 - STOCK
+        });
+        if kept {
             let _kept = ManuallyDrop::new(self);
         }
     }
 
-    pub(crate) fn as_ptr(&self) -> *const Home {
-        self.0.as_ptr()
+    /// What it is known by on its workers' threads.
+    pub(crate) fn address(&self) -> *const () {
+        self.0.as_ptr().cast_const().cast()
+    }
+
+    /// For a header, which owns the count.
+    pub(super) fn into_address(self) -> NonNull<()> {
+        ManuallyDrop::new(self).0.cast()
     }
 
     pub(crate) fn is(&self, other: &HomeRef) -> bool {
@@ -140,5 +182,29 @@ impl Drop for HomeRef {
             // With the user's hooks, whose drop may panic.
             discard(home);
         }
+    }
+}
+
+impl Header {
+    /// The executor that the fiber belongs to, for life.
+    #[inline]
+    pub(crate) fn home(&self) -> &HomeRef {
+        // SAFETY: from `into_address`, and the header's until it is freed; a `HomeRef` is that pointer and nothing else.
+        unsafe { &*(&raw const self.home).cast::<HomeRef>() }
+    }
+
+    /// # Safety
+    ///
+    /// The header is the caller's alone, and is about to be freed.
+    #[inline]
+    pub(super) unsafe fn take_home(&self) -> HomeRef {
+        HomeRef(self.home.cast())
+    }
+}
+
+impl Task {
+    /// Cancels this fiber and all below it.
+    pub(crate) fn cancel(&self) {
+        self.home().cancel(self);
     }
 }

@@ -16,7 +16,13 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
-//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know.
+//! Imports go one way here: the header knows only what it is made of ([`state`], `links`) and what a wake-up needs to know of
+//! its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
+//! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
+//! add what fibers do with them.
+//!
+//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know. With the
+//! feature `tracing`, [`trace`] shows it to subscribers.
 //!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
@@ -29,8 +35,10 @@ pub(crate) mod error;
 pub(crate) mod extras;
 pub(crate) mod group;
 pub(crate) mod header;
+mod here;
 pub(crate) mod home;
 pub(crate) mod join;
+mod links;
 pub(crate) mod locals;
 pub(crate) mod lock;
 #[cfg(any(leno_loom, leno_shuttle))]
@@ -41,6 +49,11 @@ pub(crate) mod run;
 pub(crate) mod seam;
 pub(crate) mod state;
 pub(crate) mod thread;
+#[cfg(all(feature = "tracing", not(any(leno_loom, leno_shuttle))))]
+pub(crate) mod trace;
+#[cfg(not(all(feature = "tracing", not(any(leno_loom, leno_shuttle)))))]
+#[path = "untraced.rs"]
+pub(crate) mod trace;
 pub(crate) mod waker;
 pub(crate) mod warn;
 pub(crate) mod watch;

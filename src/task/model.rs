@@ -17,10 +17,10 @@ use crate::task::cell::{Birth, allocate};
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::HomeRef;
+use crate::task::home::Watching;
 use crate::task::roster::Admission;
 use crate::task::seam::{Seam, TimerKey, TimerState};
 use crate::task::state::State;
-use crate::task::watch::Watching;
 use crate::task::{context, group, join, run};
 
 pub use crate::task::thread::model as thread;
@@ -155,15 +155,16 @@ impl Executor {
         if let Some(group) = queued.group() {
             group.enter(&queued);
         }
-        let admission = crate::task::context::with_task(|parent| self.0.roster.admit(&listing, Some(parent)))
-            .unwrap_or_else(|| self.0.roster.admit(&listing, None));
+        let admission =
+            crate::task::context::with_task(|parent| self.0.roster.admit(&listing, Some(parent), true))
+                .unwrap_or_else(|| self.0.roster.admit(&listing, None, true));
         match admission {
             Admission::Listed => {
                 let _ = listing.into_raw();
                 queued.schedule();
             }
             // SAFETY: not listed, and `Send`.
-            Admission::Closed => unsafe { run::end_unlisted(&queued) },
+            Admission::Closed => unsafe { run::end_unlisted(queued) },
         }
         Handle { task: handle, taken: false, output: std::marker::PhantomData }
     }
@@ -299,7 +300,7 @@ impl Node {
     /// Lists it; false: it was refused. The caller owns the parent, too.
     pub fn admit(&mut self, parent: Option<&Node>) -> bool {
         let listing = self.listing.take().expect("a node is listed once");
-        let admission = listing.home.roster.admit(&listing, parent.map(|parent| &parent.owned));
+        let admission = listing.home().roster.admit(&listing, parent.map(|parent| &parent.owned), true);
         match admission {
             Admission::Listed => _ = listing.into_raw(),
             Admission::Closed => self.listing = Some(listing),
@@ -314,7 +315,7 @@ impl Node {
             // SAFETY: not a cord.
             None => unsafe { run::run(owned) },
             // SAFETY: not listed, and `Send`.
-            Some(_) => unsafe { run::end_unlisted(&owned) },
+            Some(_) => unsafe { run::end_unlisted(owned) },
         }
     }
 

@@ -59,34 +59,14 @@ use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
 
-use crate::prim::{AtomicPtr, AtomicU32, Condvar, MODEL, Mutex, Ordering, UnsafeCell, random_below};
-use crate::task::context;
+use crate::prim::{Condvar, MODEL, Mutex, Ordering, random_below};
 use crate::task::header::{FiberId, Header, Task};
+use crate::task::here;
+use crate::task::links::{self, GONE, NONE, Siblings};
 use crate::task::lock::{Held, Lock};
 
-type Link = Option<NonNull<Header>>;
+type Link = links::Link<Header>;
 
-/// A fiber's place in the tree.
-#[derive(Debug)]
-pub(crate) struct Links {
-    siblings: UnsafeCell<Siblings>,
-    first_child: AtomicPtr<Header>,
-    shard: AtomicU32,
-    below: AtomicU32,
-}
-
-#[derive(Debug, Default)]
-struct Siblings {
-    /// The next younger one; the first child has its parent here.
-    prev: Link,
-    /// The next elder one.
-    next: Link,
-}
-
-/// Not listed so far; no child so far.
-const NONE: u32 = u32::MAX;
-/// In `below`: it has ended and released its children.
-const GONE: u32 = u32::MAX - 1;
 /// So many shards at most for workers, and as many for other threads.
 const MOST: usize = 128;
 /// So many children become roots in one critical section.
@@ -102,34 +82,6 @@ const BUG_THAWS_EARLY: bool = cfg!(leno_bug = "roster_thaws_early");
 const BUG_CLOSED_UNLOCKED: bool = cfg!(leno_bug = "roster_closed_unlocked");
 const BUG_EMPTIED_UNLOCKED: bool = cfg!(leno_bug = "roster_emptied_unlocked");
 const BUG_CANCEL_KEEPS_NOBODY: bool = cfg!(leno_bug = "roster_cancel_keeps_nobody");
-
-impl Links {
-    pub(crate) fn new() -> Self {
-        Links {
-            siblings: UnsafeCell::new(Siblings::default()),
-            first_child: AtomicPtr::new(ptr::null_mut()),
-            shard: AtomicU32::new(NONE),
-            below: AtomicU32::new(NONE),
-        }
-    }
-
-    /// The shard that the fiber is listed in, or was.
-    fn shard(&self) -> u32 {
-        // ORDERING: Relaxed: written before the fiber was published.
-        self.shard.load(Ordering::Relaxed)
-    }
-
-    /// For the owner, or under the lock of the fiber's shard.
-    fn below(&self) -> u32 {
-        // ORDERING: Relaxed, by that.
-        self.below.load(Ordering::Relaxed)
-    }
-
-    /// For the owner, under the lock of the fiber's shard.
-    fn set_below(&self, below: u32) {
-        self.below.store(below, Ordering::Relaxed);
-    }
-}
 
 /// What came of an attempt to list a fiber.
 #[derive(Debug, PartialEq, Eq)]
@@ -181,7 +133,7 @@ impl Roster {
     #[inline]
     fn here(&self, task: &Task) -> u32 {
         let others = self.shards.len() - self.of_workers;
-        let at = match context::worker_number(&task.home) {
+        let at = match here::worker_number(task.home.as_ptr()) {
             Some(number) => number & (self.of_workers - 1),
             None if others == 0 => 0,
             None => self.of_workers + random_below(others),
@@ -197,7 +149,7 @@ impl Roster {
     /// Lists `task`, below `parent` where there is one; `Listed` takes one count of the caller's.
     ///
     /// The parent is running on this thread, and so listed; if it has been retired before, then it is none.
-    pub(crate) fn admit(&self, task: &Task, parent: Option<&Task>) -> Admission {
+    pub(crate) fn admit(&self, task: &Task, parent: Option<&Task>, awaited: bool) -> Admission {
         let parent = parent.filter(|parent| parent.links.shard() != NONE && parent.links.below() != GONE);
         let marked_before = BUG_ADMIT_LOOKS_EARLY && parent.is_some_and(|parent| parent.state.is_cancelled());
         let shard = match parent.map(|parent| (parent, parent.links.below())) {
@@ -206,7 +158,7 @@ impl Roster {
             Some((_, below)) => below,
         };
         let closed_before = BUG_CLOSED_UNLOCKED && self.lock(shard).with(|shard| shard.closed);
-        let awaited = usize::from(!task.is_daemon());
+        let awaited = usize::from(awaited);
         // Nobody else has the fiber so far.
         task.links.shard.store(shard, Ordering::Relaxed);
         let listed = self.lock(shard).with(|shard| {
@@ -246,12 +198,12 @@ impl Roster {
     /// Takes an ended fiber out; true: the roster's count is the caller's now (false: it was never listed). Its children
     /// become nobody's, or are cancelled if it is so.
     #[must_use]
-    pub(crate) fn retire(&self, task: &Task) -> bool {
+    pub(crate) fn retire(&self, task: &Task, awaited: bool) -> bool {
         let shard = task.links.shard();
         if shard == NONE {
             return false;
         }
-        let awaited = usize::from(!task.is_daemon());
+        let awaited = usize::from(awaited);
         let unlink = |shard: &mut Shard| {
             task.links.set_below(GONE);
             shard.unlink(task.as_raw());
@@ -312,7 +264,7 @@ impl Roster {
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
         if task.links.shard() == NONE {
-            // Refused at birth: there is nothing below it.
+            // Refused at birth, with nothing below it; or a member of a group that is about to be listed, whose end sees the mark.
             let _ = task.mark_cancelled(&mut ready);
             return ready;
         }
@@ -507,7 +459,7 @@ fn list(first: Link) -> impl Iterator<Item = NonNull<Header>> {
 }
 
 /// Opens a fiber's links. Under the lock of its shard; a fiber that is about to be listed is its owner's.
-fn siblings<R>(fiber: NonNull<Header>, f: impl FnOnce(&mut Siblings) -> R) -> R {
+fn siblings<R>(fiber: NonNull<Header>, f: impl FnOnce(&mut Siblings<Header>) -> R) -> R {
     // SAFETY: alive by invariant 2, or by the caller's count.
     let header = unsafe { fiber.as_ref() };
     header.life.touch();

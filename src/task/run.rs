@@ -7,7 +7,7 @@ use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
 use crate::task::state::{By, Cancel, Finish, Seize, Start};
-use crate::task::{budget, context, join, waker, watch};
+use crate::task::{budget, context, join, trace, waker, watch};
 
 /// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
 ///
@@ -15,14 +15,14 @@ use crate::task::{budget, context, join, waker, watch};
 ///
 /// As [`Seam::inject`](crate::task::seam::Seam::inject).
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
-    if let Some(worker) = context::worker_of(&task.home) {
-        let seam: *const dyn Seam = &raw const *task.home.seam;
+    if let Some(worker) = context::worker_of(task.home()) {
+        let seam: *const dyn Seam = &raw const *task.home().seam;
         // SAFETY: who drives an executor keeps its home alive meanwhile.
         unsafe { &*seam }.schedule(worker, task);
         return Ok(());
     }
     // The count goes away in the call, maybe as the last: the home has to outlive it.
-    let home = HomeRef::clone(&task.home);
+    let home = HomeRef::clone(task.home());
     home.seam.inject(task)
 }
 
@@ -32,8 +32,8 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
 ///
 /// For a cord's fiber, this is the cord's thread.
 unsafe fn give_way(task: Task) {
-    if let Some(worker) = context::worker_of(&task.home) {
-        let seam: *const dyn Seam = &raw const *task.home.seam;
+    if let Some(worker) = context::worker_of(task.home()) {
+        let seam: *const dyn Seam = &raw const *task.home().seam;
         // SAFETY: who drives an executor keeps its home alive meanwhile.
         return unsafe { &*seam }.schedule_last(worker, task);
     }
@@ -53,7 +53,7 @@ pub(crate) unsafe fn run(task: Task) {
     match task.state.start() {
         Start::Stale => return,
         // SAFETY: owned, on the right thread by contract.
-        Start::Cancelled => return unsafe { end_owned(&task) },
+        Start::Cancelled => return unsafe { end_owned(task) },
         Start::Poll => {}
     }
     let (polled, woke_itself) = watch::around(&task, || {
@@ -63,10 +63,11 @@ pub(crate) unsafe fn run(task: Task) {
         let poll = task.vtable.poll;
         // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
         let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
-        (polled, frame.leave())
+        let woke_itself = frame.leave(polled.is_pending());
+        (polled, woke_itself)
     });
     match polled {
-        Poll::Ready(()) => finish(&task, true),
+        Poll::Ready(()) => finish(task, true),
         // SAFETY: by contract.
         Poll::Pending if woke_itself => unsafe { give_way(task) },
         Poll::Pending => match task.state.finish_poll() {
@@ -75,7 +76,7 @@ pub(crate) unsafe fn run(task: Task) {
             // SAFETY: by contract.
             Finish::Again => unsafe { give_way(task) },
             // SAFETY: still owned.
-            Finish::Cancelled => unsafe { end_owned(&task) },
+            Finish::Cancelled => unsafe { end_owned(task) },
         },
     }
 }
@@ -93,7 +94,7 @@ pub(crate) unsafe fn end_entry(task: Task) {
     match task.state.start() {
         Start::Stale => {}
         // SAFETY: owned; the thread is right by contract. (A shield does not outlast the executor.)
-        Start::Cancelled | Start::Poll => unsafe { end_owned(&task) },
+        Start::Cancelled | Start::Poll => unsafe { end_owned(task) },
     }
 }
 
@@ -102,9 +103,9 @@ pub(crate) unsafe fn end_entry(task: Task) {
 /// # Safety
 ///
 /// The caller is the owner, and for a cord's fiber on the cord's thread.
-unsafe fn end_owned(task: &Task) {
+unsafe fn end_owned(task: Task) {
     // SAFETY: by contract.
-    let frame = unsafe { context::enter_fiber(task) };
+    let frame = unsafe { context::enter_fiber(&task) };
     let cancel = task.vtable.cancel;
     // SAFETY: by contract.
     unsafe { cancel(task.as_raw()) };
@@ -121,7 +122,7 @@ unsafe fn end_owned(task: &Task) {
 pub(crate) unsafe fn end(task: &Task) {
     match task.state.seize() {
         // SAFETY: seized is owned; the thread is right by contract.
-        Seize::Seized => unsafe { end_owned(task) },
+        Seize::Seized => unsafe { end_owned(task.clone()) },
         Seize::Running | Seize::Complete => {}
     }
 }
@@ -132,7 +133,7 @@ pub(crate) unsafe fn end(task: &Task) {
 /// # Safety
 ///
 /// The fiber is not listed, the caller made it, and its future may be dropped on this thread.
-pub(crate) unsafe fn end_unlisted(task: &Task) {
+pub(crate) unsafe fn end_unlisted(task: Task) {
     let cancel = task.vtable.cancel;
     // SAFETY: owned; the thread is right by contract.
     unsafe { cancel(task.as_raw()) };
@@ -140,27 +141,32 @@ pub(crate) unsafe fn end_unlisted(task: &Task) {
 }
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
-pub(crate) fn finish(task: &Task, listed: bool) {
-    let listed = listed && task.home.roster.retire(task);
-    if listed && task.home.hooked {
-        shielded(|| task.home.seam.ends(task));
+pub(crate) fn finish(task: Task, listed: bool) {
+    trace::end(&task);
+    let listed = listed && task.home().roster.retire(&task, task.is_awaited());
+    if listed && task.home().hooked {
+        shielded(|| task.home().seam.ends(&task));
     }
     // Who polled its park from elsewhere has no more to wait for.
     if let Some(waker) = task.set_parked(None) {
         discard(waker);
     }
-    // The roster's count goes with it.
-    let completed = task.state.complete(listed);
+    // The roster's count goes with it, and ours if that is all.
+    let completed = task.state.complete(listed, task.group().is_none());
+    if completed.gone {
+        _ = task.into_raw();
+        return;
+    }
     if completed.outcome {
         let drop_outcome = task.vtable.drop_outcome;
         // SAFETY: complete without a join handle: the outcome is ours.
-        unsafe { drop_outcome(task) };
+        unsafe { drop_outcome(&task) };
     }
     if let Some(group) = task.group() {
-        context::behind(|| group.ended(task));
+        context::behind(|| group.ended(&task));
     }
     if completed.waker {
         // SAFETY: we completed it, and found the waker published.
-        context::behind(|| unsafe { join::wake_joiner(task) });
+        context::behind(|| unsafe { join::wake_joiner(&task) });
     }
 }

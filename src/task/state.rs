@@ -77,6 +77,7 @@ const BUG_START_IGNORES_SEIZED: bool = cfg!(leno_bug = "task_start_ignores_seize
 const BUG_CANCEL_IGNORES_SHIELD: bool = cfg!(leno_bug = "task_cancel_ignores_shield");
 const BUG_UNSHIELD_FORGETS_CANCEL: bool = cfg!(leno_bug = "task_unshield_forgets_cancel");
 const BUG_SEIZE_KEEPS_SHIELD: bool = cfg!(leno_bug = "task_seize_keeps_shield");
+const BUG_COMPLETE_LEAVES_WAKER: bool = cfg!(leno_bug = "task_complete_leaves_waker");
 const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
 
 /// The word.
@@ -183,6 +184,8 @@ pub(crate) struct Completed {
     pub(crate) outcome: bool,
     /// The join slot holds a waker: take it and wake it.
     pub(crate) waker: bool,
+    /// Its count is gone, as nothing is left to do: it must not touch the fiber.
+    pub(crate) gone: bool,
 }
 
 /// What a join handle that goes away owns.
@@ -368,13 +371,15 @@ impl State {
     }
 
     /// RUNNING → COMPLETE; the outcome is stored. `listed`: gives up the roster's count with it, which is not the
-    /// last, as the caller has one.
-    pub(crate) fn complete(&self, listed: bool) -> Completed {
+    /// last, as the caller has one. `leaves`: the caller's too, if neither the outcome nor a waker is left to it; that is not
+    /// the last either, as then there is a join handle.
+    pub(crate) fn complete(&self, listed: bool, leaves: bool) -> Completed {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
-            let completed = Completed { outcome: word & INTEREST == 0, waker: word & WAKER != 0 };
+            let (outcome, waker) = (word & INTEREST == 0, word & WAKER != 0);
+            let gone = leaves && !outcome && (!waker || BUG_COMPLETE_LEAVES_WAKER);
             let next = (word & !RUNNING) | COMPLETE;
-            (if listed { next - ONE } else { next }, completed)
+            (next - ONE * (usize::from(listed) + usize::from(gone)), Completed { outcome, waker, gone })
         })
     }
 
@@ -499,7 +504,7 @@ mod tests {
         assert_eq!(state.finish_poll(), Finish::Again);
         assert_eq!(count(&state), 3);
         assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.complete(true), Completed { outcome: false, waker: false });
+        assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
         assert_eq!(count(&state), 2);
         assert_eq!(state.wake_by_ref(By::Owner), Wake::Nothing);
         assert_eq!(state.cancel(By::Owner), Cancel::Nothing);

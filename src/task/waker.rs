@@ -7,9 +7,9 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use crate::task::context;
 use crate::task::header::{Header, Task};
 use crate::task::state::WakeByValue;
+use crate::task::trace::{self, Waking};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
@@ -24,13 +24,15 @@ unsafe fn task(data: *const ()) -> Task {
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker's count is borrowed for the call.
     let task = ManuallyDrop::new(unsafe { task(data) });
+    trace::waker(&task, Waking::Clone);
     RawWaker::new(Task::clone(&task).into_raw().as_ptr().cast_const().cast(), &VTABLE)
 }
 
 unsafe fn wake(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    if context::wakes_itself(task.as_raw()) {
+    trace::waker(&task, Waking::Wake);
+    if task.wakes_itself() {
         return drop(ManuallyDrop::into_inner(task));
     }
     match task.state.wake_by_value(task.by()) {
@@ -47,12 +49,15 @@ unsafe fn wake(data: *const ()) {
 
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the waker's count is borrowed for the call.
-    ManuallyDrop::new(unsafe { task(data) }).wake();
+    let task = ManuallyDrop::new(unsafe { task(data) });
+    trace::waker(&task, Waking::WakeByRef);
+    task.wake();
 }
 
 unsafe fn drop_waker(data: *const ()) {
     // SAFETY: the waker's count is ours now.
-    drop(unsafe { task(data) });
+    let task = unsafe { task(data) };
+    trace::waker(&task, Waking::Drop);
 }
 
 /// A waker of `task` that stands for no count of its own: the caller's lends it one.

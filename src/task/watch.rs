@@ -1,7 +1,8 @@
 //! What is noted of a fiber, for those who look at it: how often it was polled, for how long, what it waits for.
 //!
-//! A fiber has a [`Watch`] if its executor is *inspected* (`RuntimeBuilder::inspect`), or if there is a limit for its
-//! polls. Without one it costs a test of a pointer at each poll and at each operation that is left pending.
+//! A fiber has a [`Watch`] if its executor is *inspected* (`RuntimeBuilder::inspect`), if there is a limit for its polls,
+//! or if it is shown to a subscriber (`trace.rs`). Without one it costs a test of a pointer at each poll and at each operation
+//! that is left pending.
 //!
 //! ```text
 //!   poll begins ── waits: cleared ── operations that are left pending are noted ── poll ends ── waits: what it waits for
@@ -25,32 +26,18 @@ use crate::prim::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
 use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::header::{FiberId, Task};
+use crate::task::home::Watching;
 use crate::task::place::{Known, Place};
+use crate::task::trace::{Label, Sign, Trace};
 
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
+
 /// What waits for fibers one of which may have ended without waking who waits.
 pub(crate) const SCOPE: &str = "scope";
 
 /// A wait is not noted again if it is one of so many last ones.
 const REPEATED: usize = 16;
-
-/// What an executor wants to know of its fibers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Watching {
-    /// Everything here.
-    pub(crate) inspected: bool,
-    /// Polls that are longer are reported.
-    pub(crate) limit: Option<Duration>,
-}
-
-impl Watching {
-    /// Whether each fiber is watched.
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.inspected || self.limit.is_some()
-    }
-}
 
 /// Something that fibers share and wait at: what kind of thing it is, where it lies, and what it is called.
 #[derive(Clone, Debug)]
@@ -58,12 +45,20 @@ pub(crate) struct Thing {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
     pub(crate) name: Option<Arc<str>>,
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
+    /// How it is shown; without one each wait is shown as at a thing of its own.
+    pub(crate) label: Option<Label>,
 }
 
 impl Thing {
     /// One without a name.
     pub(crate) fn new<T: ?Sized>(kind: &'static str, at: *const T) -> Thing {
-        Thing { kind, address: at.addr(), name: None }
+        Thing { kind, address: at.addr(), name: None, label: None }
+    }
+
+    /// One that is shown by a sign.
+    pub(crate) fn signed<T: ?Sized>(kind: &'static str, at: *const T, sign: &Sign) -> Thing {
+        Thing { label: Some(sign.label(kind, at.addr())), ..Thing::new(kind, at) }
     }
 }
 
@@ -115,22 +110,31 @@ pub(crate) struct Seen {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    watching: Watching,
+    pub(crate) watching: Watching,
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
+    pub(crate) trace: Trace,
     polls: AtomicU64,
     /// Nanoseconds of [`time`], doubled; the lowest bit says that it is being polled.
     since: AtomicU64,
     /// In nanoseconds.
     longest: AtomicU64,
-    noted: Mutex<Noted>,
+    pub(crate) noted: Mutex<Noted>,
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+pub(crate) struct Noted {
     /// With the part in which it was noted.
     waits: Vec<(usize, Wait)>,
     /// The part that is being polled.
     part: usize,
     holds: Vec<Hold>,
+}
+
+impl Noted {
+    /// What is left pending, so much of it at most.
+    pub(crate) fn waits(&self, most: usize) -> Vec<Wait> {
+        self.waits.iter().take(most).map(|(_, wait)| wait.clone()).collect()
+    }
 }
 
 /// What is in no part.
@@ -157,9 +161,10 @@ impl Watch {
     }
 
     #[cold]
-    fn boxed(watching: Watching) -> Box<Watch> {
+    pub(crate) fn boxed(watching: Watching) -> Box<Watch> {
         Box::new(Watch {
             watching,
+            trace: Trace::default(),
             polls: AtomicU64::new(0),
             since: AtomicU64::new(nanos(time()) << 1),
             longest: AtomicU64::new(0),
@@ -195,7 +200,7 @@ impl Watch {
         let (polls, since) = (self.polls.load(Ordering::Relaxed), self.since.load(Ordering::Relaxed));
         let (waits, holds) = {
             let noted = self.noted.lock();
-            (noted.waits.iter().map(|(_, wait)| wait.clone()).collect(), noted.holds.clone())
+            (noted.waits(MOST_WAITS), noted.holds.clone())
         };
         Seen {
             polls,
@@ -250,7 +255,7 @@ impl Watch {
         }
         let took = Duration::from_nanos(took);
         if self.watching.limit.is_some_and(|limit| took > limit) {
-            shielded(|| task.home.seam.report_slow_poll(task, took));
+            shielded(|| task.home().seam.report_slow_poll(task, took));
         }
     }
 }

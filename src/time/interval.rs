@@ -109,7 +109,7 @@ const LATE: Duration = Duration::from_millis(5);
 
 impl Missed {
     /// When the next tick is due, if one that was due at `due` is taken at `now`. `None`: never.
-    fn next(self, due: Instant, now: Instant, period: Duration) -> Option<Instant> {
+    pub(crate) fn next(self, due: Instant, now: Instant, period: Duration) -> Option<Instant> {
         let late = now.saturating_duration_since(due);
         match self {
             Missed::Burst => due.checked_add(period),

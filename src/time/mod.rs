@@ -19,11 +19,14 @@
 //! });
 //! assert_eq!(slept, hour);
 //! ```
+mod alarm;
 mod clock;
 mod interval;
 mod sleep;
 mod timeout;
 pub(crate) mod timers;
+
+pub(crate) use alarm::Alarm;
 
 pub use crate::task::error::Elapsed;
 pub use clock::{Clock, now};

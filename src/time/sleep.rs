@@ -61,7 +61,7 @@ fn clock_here() -> usize {
 pub struct Sleep {
     /// `None`: never.
     deadline: Option<Instant>,
-    /// What was asked for, until the first poll says on which clock.
+    /// What was asked for, until the first poll says on which clock; what was left when the executor had ended.
     span: Option<Duration>,
     /// The clock that `deadline` is of.
     clock: usize,
@@ -151,7 +151,7 @@ impl Sleep {
                 TimerState::Fired => self.forget(),
                 TimerState::Closed => {
                     self.forget();
-                    return (home.seam.now() >= deadline).then_some(Poll::Ready(()));
+                    return self.rest(home, deadline);
                 }
             }
             return Some(Poll::Ready(()));
@@ -159,9 +159,18 @@ impl Sleep {
         if home.seam.now() >= deadline {
             return Some(Poll::Ready(()));
         }
-        let key = home.seam.set_timer(context::worker_of(home), deadline, waker.clone())?;
+        let Some(key) = home.seam.set_timer(context::worker_of(home), deadline, waker.clone()) else {
+            return self.rest(home, deadline);
+        };
         self.timer = Some((home.share(), key));
         Some(Poll::Pending)
+    }
+
+    /// `home` has ended. What is left by its clock is to be slept on another's.
+    fn rest(&mut self, home: &HomeRef, deadline: Instant) -> Option<Poll<()>> {
+        let left = deadline.saturating_duration_since(home.seam.now());
+        self.span = Some(left);
+        left.is_zero().then_some(Poll::Ready(()))
     }
 }
 

@@ -31,8 +31,9 @@
 //!
 //! # Orderings
 //!
-//! A claim acquires what the owner wrote before it opened, and releases nothing but itself: what is handed over is
-//! published by the node's state. A node that is given back is released by the exchange and acquired by the owner's swap.
+//! A claim acquires what the owner wrote before it opened, and what is handed over is published by the node's state. But
+//! the owner, who asks the node of a claim for its branch, acquires the claim: the peer may have chained that node before,
+//! in vain. A node that is given back is released by the exchange and acquired by the owner's swap.
 
 use std::cell::Cell;
 use std::task::Waker;
@@ -88,7 +89,7 @@ pub(super) enum Claiming {
 pub(crate) enum Busied {
     /// Nobody can claim it now; with what was given back before.
     Yes(GivenBack),
-    /// A peer has claimed it by the node of this number.
+    /// A peer has claimed it by this branch.
     Claimed(usize),
     /// A peer is about to wake it: later.
     Later,
@@ -117,6 +118,7 @@ impl Iterator for GivenBack {
 
 impl Anchor {
     /// An open anchor, for the caller to free.
+    #[inline]
     pub(crate) fn new(waker: Waker) -> Box<Anchor> {
         let anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
             Box::new(Anchor {
@@ -188,6 +190,7 @@ impl Anchor {
     }
 
     /// The waker; for whoever has claimed it, or has ended it.
+    #[inline]
     pub(crate) fn take_parker(&self) -> Option<Waker> {
         self.life.touch();
         self.parker.take()
@@ -198,7 +201,7 @@ impl Anchor {
         // ORDERING: Acquire: what a peer has given back, and that it is through with the parker.
         match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Busied::Yes(GivenBack(0)),
-            Err(word) if word & STATE == CLAIMED => Busied::Claimed(word >> NUMBER_SHIFT),
+            Err(word) if word & STATE == CLAIMED => Busied::Claimed(claimed_branch(word)),
             Err(word) if word & POKING != 0 && !cfg!(leno_bug = "busy_ignores_poking") => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
@@ -209,10 +212,11 @@ impl Anchor {
         }
     }
 
-    /// By which node a peer has claimed it.
+    /// By which branch a peer has claimed it.
+    #[inline]
     pub(crate) fn claimed(&self) -> Option<usize> {
         let word = self.word.load(Ordering::Acquire);
-        (word & STATE == CLAIMED).then_some(word >> NUMBER_SHIFT)
+        (word & STATE == CLAIMED).then(|| claimed_branch(word))
     }
 
     /// Whether a peer has given nodes back, or is about to.
@@ -231,17 +235,19 @@ impl Anchor {
     }
 
     /// Ends it; gives what was given back, and whether a peer that pokes it has yet to look at it once more: it counts as
-    /// one of those that have a node. `Err`: a peer has claimed it by the node of this number.
+    /// one of those that have a node. `Err`: a peer has claimed it by this branch.
     pub(crate) fn end(&self) -> Result<(GivenBack, usize), usize> {
-        let mut word = self.word.load(Ordering::Relaxed);
+        // ORDERING: Acquire, of a claim.
+        let seen = if cfg!(leno_bug = "claim_unseen") { Ordering::Relaxed } else { Ordering::Acquire };
+        let mut word = self.word.load(seen);
         loop {
             match word & STATE {
-                CLAIMED => return Err(word >> NUMBER_SHIFT),
+                CLAIMED => return Err(claimed_branch(word)),
                 GONE => return Ok((GivenBack(0), 0)),
                 _ => {}
             }
             let poking = word & POKING;
-            match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, Ordering::Relaxed) {
+            match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, seen) {
                 Ok(_) if word & STATE == BUSY => {
                     return Ok((
                         GivenBack((word >> NUMBER_SHIFT) as u32),
@@ -267,6 +273,7 @@ impl Anchor {
     }
 
     /// Gives the anchor up while `others` nodes are in other hands; the owner parts with those after this.
+    #[inline]
     pub(crate) fn give_up(self: Box<Self>, others: usize) {
         if others == 0 || cfg!(leno_bug = "anchor_freed_early") {
             self.free();
@@ -300,6 +307,7 @@ impl Anchor {
         }
     }
 
+    #[inline]
     fn free(self: Box<Self>) {
         let waker = self.parker.take();
         let mut anchor = Some(self);
@@ -312,6 +320,12 @@ impl Anchor {
         }
         drop(waker);
     }
+}
+
+/// The branch by which the anchor of this word is claimed; for the owner, who has its node still.
+fn claimed_branch(word: usize) -> usize {
+    // SAFETY: the owner keeps the nodes of its branches, that of the winner until it has asked for it.
+    unsafe { NodeRef::named(word >> NUMBER_SHIFT) }.index()
 }
 
 /// Who looks at a primitive: a plain operation, or a select, and what has come up for it.

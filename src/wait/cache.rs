@@ -89,6 +89,7 @@ fn fill(kind: Kind) -> NonNull<Node> {
 
 /// # Safety
 /// The node is nobody's, with no waker and no value in it.
+#[inline]
 pub(super) unsafe fn free(node: NonNull<Node>) {
     // SAFETY: the caller's.
     let kind = Kind::of(unsafe { node.as_ref() }.number());
@@ -244,6 +245,7 @@ impl Free {
         Some(node)
     }
 
+    #[inline]
     fn push(&self, node: NonNull<Node>) {
         if self.len.get() == KEPT {
             // SAFETY: free nodes are this thread's alone.

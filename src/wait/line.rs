@@ -161,6 +161,21 @@ pub(crate) trait Primitive {
 
     fn line(&self) -> &Line;
 
+    /// Whether the place of a waiter says how much it wants, all the while it stands in line, instead of the version: for
+    /// peers that have to know before they pop. (Such a primitive has one side, and nothing is given back to it.)
+    const SAYS: bool = false;
+
+    /// What its place is to say, of a node that is its owner's.
+    fn says(&self, _node: &Waiter) -> u32 {
+        0
+    }
+
+    /// What the place of the first waiter says. It counts if the word is still this one later, or is changed from it.
+    #[inline]
+    fn said(&self, word: Word) -> u32 {
+        cache::place(word.first()).stay().stamp()
+    }
+
     /// The word was just changed to this.
     #[inline(always)]
     fn changed(&self, _to: Word) {}
@@ -203,7 +218,8 @@ pub(crate) trait Primitive {
     #[inline]
     fn enter(&self, word: Word, node: &Waiter, flags: u64) -> bool {
         debug_assert!(word.is_free());
-        node.as_ref().place().begin(At::Word, self.stamp(word));
+        let stamp = if Self::SAYS { self.says(node) } else { self.stamp(word) };
+        node.as_ref().place().begin(At::Word, stamp);
         self.cas(word, self.arrive(word).with_first(node.number()).with(flags))
     }
 
@@ -213,13 +229,14 @@ pub(crate) trait Primitive {
     fn join(&self, word: Word, node: &Waiter, side: u64) -> bool {
         let behind = self.line().behind();
         let (number, place) = (node.number(), node.as_ref().place());
-        let mut stay = place.begin(At::Few, 0);
+        let said = if Self::SAYS { self.says(node) } else { 0 };
+        let mut stay = place.begin(At::Few, said);
         let in_few = self.has_few()
             && (!word.has(MANY) || cfg!(leno_bug = "few_beside_many"))
             && behind.few.push(Entry::new(number, stay, side), self.stamp(word));
         let mut flags = MORE;
         if !in_few {
-            stay = place.begin(At::Many, side as u32);
+            stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
             behind.many.push(number);
             flags |= MANY;
         }
@@ -306,7 +323,7 @@ pub(crate) trait Primitive {
         }
         let oldest = behind.many.oldest(|number| {
             let stay = cache::place(number).stay();
-            stay.at() == At::Many && u64::from(stay.stamp()) == word.side()
+            stay.at() == At::Many && (Self::SAYS || u64::from(stay.stamp()) == word.side())
         });
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
@@ -332,9 +349,11 @@ pub(crate) trait Primitive {
                     cell.free();
                 }
                 interrupt();
+                let stamp = if Self::SAYS { stay.stamp() } else { stamp };
                 place.change(stay, stay.stamped(At::Word, stamp))
             }
             At::Many => {
+                let stamp = if Self::SAYS { stay.stamp() } else { stamp };
                 let settling = stay.stamped(At::Settling, stamp);
                 place.change(stay, settling) && self.settle(word, settling, None)
             }
@@ -348,8 +367,16 @@ pub(crate) trait Primitive {
     }
 
     /// Takes a node of its owner out. False: a peer has it.
-    #[cold]
+    #[inline]
     fn leave(&self, node: &Waiter, side: u64) -> bool {
+        let word = self.line().load();
+        let is_alone = word.first() == node.number() && !word.has(MORE);
+        is_alone && self.cas(word, self.bump(self.empty(word.freed()))) || self.leave_slowly(node, side)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_slowly(&self, node: &Waiter, side: u64) -> bool {
         let (number, place) = (node.number(), node.as_ref().place());
         loop {
             // The place first: once it says that the word decides, that stays so.

@@ -200,6 +200,7 @@ impl NodeRef {
         self.node().number as usize
     }
 
+    #[inline]
     pub(super) fn place<'a>(self) -> &'a Place {
         cache::place(self.number())
     }
@@ -367,15 +368,18 @@ impl Waiter {
     }
 
     /// A node for a branch.
+    #[inline]
     pub(crate) fn branch(anchor: &Anchor, index: usize) -> Waiter {
         let node = Waiter::open(Kind::Branch);
         node.0.node().link.store(ptr::from_ref(anchor).cast_mut().cast(), Ordering::Relaxed);
-        let branch = Branch { index: u32::try_from(index).expect("fewer branches than nodes"), next: 0 };
+        // (There are fewer branches than nodes.)
+        let branch = Branch { index: index as u32, next: 0 };
         // SAFETY: a new node.
         node.0.node().branch.with_mut(|place| unsafe { *place = branch });
         node
     }
 
+    #[inline]
     fn open(kind: Kind) -> Waiter {
         let node = NodeRef(cache::alloc(kind));
         node.reopen();
@@ -447,14 +451,17 @@ impl Waiter {
     }
 
     /// Forgets the anchor, which does not count this node.
+    #[inline]
     pub(crate) fn detach(&self) {
         self.0.node().link.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
     /// Frees a branch's node that is the owner's alone, and that the anchor does not count.
+    #[inline]
     pub(crate) fn free_branch(self) {
         self.detach();
-        self.free();
+        // SAFETY: consumes the owner's right. The waker is with the anchor.
+        unsafe { cache::free(self.0.0) };
     }
 
     /// Has the select of a node that was popped look for itself at that branch; gives the waker.
@@ -475,6 +482,7 @@ impl Waiter {
 }
 
 impl NodeRef {
+    #[inline]
     fn reopen(self) {
         // ORDERING: Relaxed: nobody else has it.
         self.node().state.store(State::Open as u32, Ordering::Relaxed);

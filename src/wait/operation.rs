@@ -47,6 +47,17 @@ pub(crate) enum Attempt<R> {
     Again,
 }
 
+impl<R> Attempt<R> {
+    #[inline]
+    pub(crate) fn map<S>(self, f: impl FnOnce(R) -> S) -> Attempt<S> {
+        match self {
+            Attempt::Ready(output) => Attempt::Ready(f(output)),
+            Attempt::Wait => Attempt::Wait,
+            Attempt::Again => Attempt::Again,
+        }
+    }
+}
+
 /// An operation of one primitive.
 pub(crate) trait Branch {
     type Output;
@@ -63,6 +74,12 @@ pub(crate) trait Branch {
     /// One try, on the shortest way: what it does not find may be there all the same.
     #[inline(always)]
     fn quick(&mut self, _tray: &mut Tray<Self::Goods>) -> bool {
+        false
+    }
+
+    /// Whether one look is enough to say that there is nothing.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
         false
     }
 
@@ -428,6 +445,9 @@ impl<B: Branch> Operation<B> {
 
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
     fn attempt(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
+        if self.branch.is_idle() {
+            return Attempt::Wait;
+        }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
         if by.has_wakes() {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use leno::channel::{mpsc, spsc};
 use leno::select::Select;
 use leno::{Receiver, Sender, bounded, unbounded};
 
@@ -30,4 +31,38 @@ super::adapter! {
             operation.recv(token).expect("it is open");
         }
     };
+}
+
+super::adapter! {
+    /// One sender and one receiver, from tasks.
+    LenoSpsc, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
+    open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+    any(rxs) async { super::any!(leno::select, spsc::Receiver::recv, rxs).await.ok() };
+}
+
+super::adapter! {
+    /// One sender and one receiver, from threads.
+    LenoSpscBlocking, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
+    open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
+    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+}
+
+super::adapter! {
+    /// One receiver, from tasks.
+    LenoMpsc, "leno-mpsc", Mpsc, mpsc::Sender<u64>, mpsc::Receiver<u64>;
+    open(capacity) Some(mpsc::bounded(capacity)), unbounded mpsc::unbounded();
+    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
+    any(rxs) async { super::any!(leno::select, mpsc::Receiver::recv, rxs).await.ok() };
+}
+
+super::adapter! {
+    /// One receiver, from threads.
+    LenoMpscBlocking, "leno-mpsc", Mpsc, mpsc::Sender<u64>, mpsc::Receiver<u64>;
+    open(capacity) Some(mpsc::bounded(capacity)), unbounded mpsc::unbounded();
+    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
 }

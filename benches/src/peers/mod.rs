@@ -16,6 +16,7 @@ mod kanal;
 mod leno;
 mod locks;
 mod loole;
+mod once;
 mod std_mpsc;
 mod thingbuf;
 mod tokio;
@@ -46,6 +47,8 @@ macro_rules! any {
     };
 }
 use any;
+
+pub use once::Once;
 
 /// The capacity that stands for an unbounded channel.
 pub const UNBOUNDED: usize = usize::MAX;
@@ -109,9 +112,17 @@ pub trait VisitLocks {
     fn lock<L: Lock>(&mut self);
 }
 
+/// What is called with the type of each channel for one value.
+pub trait VisitOnces {
+    /// One of them.
+    fn once<O: Once>(&mut self);
+}
+
 /// Every channel that tasks can use; leno's first.
 pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::Leno>();
+    visitor.channel::<leno::LenoSpsc>();
+    visitor.channel::<leno::LenoMpsc>();
     visitor.channel::<async_channel::AsyncChannel>();
     visitor.channel::<crossfire::Crossfire>();
     visitor.channel::<crossfire::CrossfireUnbounded>();
@@ -135,6 +146,8 @@ pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
 /// Every channel that threads can use; leno's first.
 pub fn channels_for_threads(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::LenoBlocking>();
+    visitor.channel::<leno::LenoSpscBlocking>();
+    visitor.channel::<leno::LenoMpscBlocking>();
     visitor.channel::<async_channel::AsyncChannelBlocking>();
     visitor.channel::<crossbeam::Crossbeam>();
     visitor.channel::<crossfire::CrossfireBlocking>();
@@ -161,6 +174,28 @@ pub fn locks(visitor: &mut impl VisitLocks) {
     visitor.lock::<locks::AsyncLock>();
     visitor.lock::<locks::Fibre>();
     visitor.lock::<locks::Tokio>();
+}
+
+/// Every semaphore, with one permit as a lock; leno's first.
+pub fn semaphores(visitor: &mut impl VisitLocks) {
+    visitor.lock::<locks::LenoSemaphore>();
+    visitor.lock::<locks::AsyncLockSemaphore>();
+    visitor.lock::<locks::TokioSemaphore>();
+}
+
+/// Every lock for readers and writers, written; leno's first.
+pub fn written(visitor: &mut impl VisitLocks) {
+    visitor.lock::<locks::LenoWrite>();
+    visitor.lock::<locks::AsyncLockWrite>();
+    visitor.lock::<locks::TokioWrite>();
+}
+
+/// Every channel for one value; leno's first.
+pub fn onces(visitor: &mut impl VisitOnces) {
+    visitor.once::<once::Leno>();
+    visitor.once::<once::Futures>();
+    visitor.once::<once::Oneshot>();
+    visitor.once::<once::Tokio>();
 }
 
 /// Implements [`Channel`] for a unit type: kind, name, handles, and one expression per operation.

@@ -13,6 +13,7 @@ mod alone;
 mod executor;
 mod lock;
 mod many;
+mod once;
 mod select;
 mod transfer;
 
@@ -20,6 +21,7 @@ pub use alone::{Abandon, Create, Uncontended};
 pub use executor::{ExecutorWork, Skynet, SpawnMany, SpawnOne, Yields, timers};
 pub use lock::lock;
 pub use many::{Ring, Sieve};
+pub use once::once;
 pub use select::{Select, SelectSet, SelectWaits};
 pub use transfer::{PingPong, Transfer};
 

@@ -16,7 +16,7 @@
 //! first in, first out.
 //!
 //! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has
-//! nothing, and looks everywhere. *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
+//! nothing, and looks everywhere (a lone one, or one on a virtual clock, in its own queue and `inject` only). *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
 //! out. `idle` counts the last two, by read-modify-writes; `parked` changes under the lock only.
 //!
 //! **No ready fiber is left alone.** Who makes one ready from elsewhere pushes it into `inject`, then looks at `idle`, and
@@ -421,7 +421,8 @@ impl<T: Entry> Crew<T> {
                 self.idle.fetch_add(SEARCHING, Ordering::SeqCst);
                 searching = true;
             }
-            if searching && found.is_none() && !self.timers.clock.is_virtual() {
+            // A lone one has nobody to take from, and sleeps at once: a wake-up finds it sooner on the core that it knows.
+            if searching && found.is_none() && !self.is_alone() && !self.timers.clock.is_virtual() {
                 // SAFETY: by contract.
                 found = unsafe { self.look_around(worker) };
             }

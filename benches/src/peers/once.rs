@@ -1,0 +1,74 @@
+//! Channels for one value.
+
+use std::future::Future;
+
+/// A library's channel for one `u64`.
+pub trait Once: 'static {
+    /// Its name in tables.
+    const NAME: &'static str;
+    /// The sending end.
+    type Tx: Send + 'static;
+    /// The receiving end, or its future.
+    type Rx: Future<Output = Option<u64>> + Send + Unpin + 'static;
+
+    /// A new one.
+    fn open() -> (Self::Tx, Self::Rx);
+    /// Sends; false if nobody will receive it.
+    fn send(tx: Self::Tx, value: u64) -> bool;
+}
+
+/// A receiver whose errors are no news.
+pub(super) struct Ok<F>(F);
+
+impl<T, E, F: Future<Output = Result<T, E>> + Unpin> Future for Ok<F> {
+    type Output = Option<T>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        std::pin::Pin::new(&mut self.0).poll(cx).map(Result::ok)
+    }
+}
+
+macro_rules! once {
+    ($(#[$doc:meta])* $Once:ident, $name:literal, $Tx:ty, $Rx:ty, $open:path) => {
+        $(#[$doc])*
+        pub(super) struct $Once;
+
+        impl Once for $Once {
+            const NAME: &'static str = $name;
+            type Tx = $Tx;
+            type Rx = Ok<$Rx>;
+
+            fn open() -> (Self::Tx, Self::Rx) {
+                let (tx, rx) = $open();
+                (tx, Ok(rx))
+            }
+            fn send(tx: Self::Tx, value: u64) -> bool {
+                tx.send(value).is_ok()
+            }
+        }
+    };
+}
+
+once!(
+    /// leno's.
+    Leno, "leno", leno::channel::oneshot::Sender<u64>, leno::channel::oneshot::Receiver<u64>,
+    leno::channel::oneshot::channel
+);
+once!(
+    /// tokio's.
+    Tokio, "tokio", tokio::sync::oneshot::Sender<u64>, tokio::sync::oneshot::Receiver<u64>,
+    tokio::sync::oneshot::channel
+);
+once!(
+    /// That of futures-channel.
+    Futures, "futures", futures_channel::oneshot::Sender<u64>, futures_channel::oneshot::Receiver<u64>,
+    futures_channel::oneshot::channel
+);
+once!(
+    /// The crate of that name.
+    Oneshot, "oneshot", oneshot::Sender<u64>, oneshot::AsyncReceiver<u64>,
+    oneshot::async_channel
+);

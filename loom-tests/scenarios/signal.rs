@@ -1,0 +1,214 @@
+//! Telling one, telling all, leaving; the condition variable, the barrier, the group, the cell over it or beside it.
+
+use std::sync::Arc;
+
+use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, WaitGroup};
+
+use super::scenarios::harness::thread;
+use super::scenarios::support::{Woken, poll, poll_with, settle};
+
+/// One that begins to wait meets the telling of one: it is told, or finds it kept.
+pub(crate) fn notify_against_wait() {
+    let notify = Arc::new(Notify::new());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || other.notify_one());
+    notify.notified().wait();
+    telling.join().unwrap();
+    assert!(poll(&mut notify.notified()).is_pending(), "told once");
+    notify.assert_valid();
+}
+
+/// One that was made before all are told, and is polled for the first time meanwhile.
+pub(crate) fn notify_all_against_wait() {
+    let notify = Arc::new(Notify::new());
+    let waiting = notify.notified();
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || other.notify_waiters());
+    waiting.wait();
+    telling.join().unwrap();
+    notify.assert_valid();
+}
+
+/// The same behind another one that waits, and beside one of the next round.
+pub(crate) fn notify_all_against_joining() {
+    let notify = Arc::new(Notify::new());
+    let (mut first, mut joining) = (notify.notified(), notify.notified());
+    assert!(poll(&mut first).is_pending());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || {
+        other.notify_waiters();
+        // In the line, of the next round.
+        let mut next = other.notified();
+        assert!(poll(&mut next).is_pending());
+    });
+    let woken = Woken::new();
+    let polled = poll_with(&mut joining, &woken);
+    telling.join().unwrap();
+    assert!(polled.is_ready() || woken.count() > 0, "it was made before");
+    assert!(settle(&mut first).is_ready());
+    notify.assert_valid();
+}
+
+/// All are told, and one of them comes again at once: it is not told a second time.
+pub(crate) fn notify_all_against_the_next_round() {
+    // (Futures borrow it, and one goes to a thread.)
+    let notify: &'static Notify = Box::leak(Box::new(Notify::new()));
+    let mut first = notify.notified();
+    assert!(poll(&mut first).is_pending());
+    let again = thread::spawn(move || {
+        first.wait();
+        let mut next = notify.notified();
+        assert!(poll(&mut next).is_pending());
+        next
+    });
+    notify.notify_waiters();
+    let mut next = again.join().unwrap();
+    assert!(poll(&mut next).is_pending(), "it came after the round began");
+    notify.assert_valid();
+}
+
+/// One that is told is dropped meanwhile: the next one is told.
+pub(crate) fn notified_dropped() {
+    let notify = Arc::new(Notify::new());
+    let mut leaving = notify.notified();
+    assert!(poll(&mut leaving).is_pending());
+    let mut behind = notify.notified();
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || other.notify_one());
+    drop(leaving);
+    telling.join().unwrap();
+    assert!(woken.count() > 0, "told, or passed on");
+    assert!(settle(&mut behind).is_ready());
+    notify.assert_valid();
+}
+
+/// The same with nobody behind it: it is kept.
+pub(crate) fn notified_dropped_alone() {
+    let notify = Arc::new(Notify::new());
+    let mut leaving = notify.notified();
+    assert!(poll(&mut leaving).is_pending());
+    let other = Arc::clone(&notify);
+    let telling = thread::spawn(move || other.notify_one());
+    drop(leaving);
+    telling.join().unwrap();
+    assert!(settle(&mut notify.notified()).is_ready(), "kept");
+}
+
+/// A wait under a mutex meets who brings the condition about.
+pub(crate) fn condvar_against_notify() {
+    let shared = Arc::new((Mutex::new(false), Condvar::new()));
+    let other = Arc::clone(&shared);
+    let telling = thread::spawn(move || {
+        *other.0.lock_blocking() = true;
+        other.1.notify_one();
+    });
+    let guard = shared.0.lock_blocking();
+    assert!(*shared.1.wait_while(guard, |ready| !*ready).wait());
+    telling.join().unwrap();
+}
+
+/// A wait is dropped while it is told: the next one is.
+pub(crate) fn condvar_wait_dropped() {
+    let shared = Arc::new((Mutex::new(()), Condvar::new()));
+    let mut leaving = shared.1.wait(shared.0.try_lock().unwrap());
+    assert!(poll(&mut leaving).is_pending());
+    let mut behind = shared.1.wait(shared.0.try_lock().unwrap());
+    let woken = Woken::new();
+    assert!(poll_with(&mut behind, &woken).is_pending());
+    let other = Arc::clone(&shared);
+    let telling = thread::spawn(move || other.1.notify_one());
+    let _ = poll(&mut leaving).is_ready();
+    drop(leaving);
+    telling.join().unwrap();
+    assert!(woken.count() > 0 || shared.0.try_lock().is_some(), "told, unless the first one had noted it");
+}
+
+/// One leaves a barrier for two while another one comes: it opens if the first one counted. Nobody counts after that.
+pub(crate) fn barrier_cancel() {
+    let barrier = Arc::new(Barrier::new(2));
+    let mut leaving = barrier.wait_for_all();
+    assert!(poll(&mut leaving).is_pending());
+    let other = Arc::clone(&barrier);
+    let coming = thread::spawn(move || {
+        let mut coming = other.wait_for_all();
+        settle(&mut coming).map(|result| assert!(result.is_leader())).is_ready()
+    });
+    drop(leaving);
+    // The one that came, if it has not opened it, has left again by now.
+    let _opened = coming.join().unwrap();
+    let mut one = barrier.wait_for_all();
+    assert!(poll(&mut one).is_pending(), "nobody else counts");
+    assert!(settle(&mut barrier.wait_for_all()).is_ready());
+    assert!(settle(&mut one).is_ready());
+    barrier.assert_valid();
+}
+
+/// Two come and leave again, at one time: nobody counts after that.
+pub(crate) fn barrier_two_leave() {
+    let barrier = Arc::new(Barrier::new(3));
+    let other = Arc::clone(&barrier);
+    let leaving = thread::spawn(move || assert!(poll(&mut other.wait_for_all()).is_pending()));
+    assert!(poll(&mut barrier.wait_for_all()).is_pending());
+    leaving.join().unwrap();
+    let (mut one, mut two) = (barrier.wait_for_all(), barrier.wait_for_all());
+    assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending(), "nobody else counts");
+    assert!(settle(&mut barrier.wait_for_all()).is_ready());
+    assert!(settle(&mut one).is_ready() && settle(&mut two).is_ready());
+    barrier.assert_valid();
+}
+
+/// Two come at one time.
+pub(crate) fn barrier_of_two() {
+    let barrier = Arc::new(Barrier::new(2));
+    let other = Arc::clone(&barrier);
+    let coming = thread::spawn(move || other.wait_for_all().wait().is_leader());
+    let is_leader = barrier.wait_for_all().wait().is_leader();
+    assert!(is_leader != coming.join().unwrap(), "one leads");
+    barrier.assert_valid();
+}
+
+/// The last worker is done while somebody begins to wait.
+pub(crate) fn group_against_wait() {
+    let group = WaitGroup::new();
+    let worker = group.worker();
+    let working = thread::spawn(move || drop(worker));
+    group.wait_all().wait();
+    working.join().unwrap();
+    group.assert_valid();
+}
+
+/// Two need the value: it is made once, and seen by both.
+pub(crate) fn once_twice() {
+    let cell = Arc::new(OnceCell::new());
+    let other = Arc::clone(&cell);
+    let making = thread::spawn(move || *other.get_or_init_blocking(|| 1));
+    let value = *cell.get_or_init_blocking(|| 2);
+    assert_eq!(making.join().unwrap(), value);
+}
+
+/// Who makes it is dropped while another one waits, or begins to: that one makes it.
+pub(crate) fn once_against_cancel() {
+    let cell = Arc::new(OnceCell::new());
+    let making = Arc::clone(&cell);
+    let mut making = Box::pin(async move { *making.get_or_init(std::future::pending).await });
+    assert!(poll(&mut making).is_pending());
+    let other = Arc::clone(&cell);
+    let waiting = thread::spawn(move || *other.get_or_init_blocking(|| 1));
+    drop(making);
+    assert_eq!(waiting.join().unwrap(), 1);
+    assert_eq!(cell.get(), Some(&1));
+}
+
+/// Two fill it: one of them does; who looks meanwhile sees nothing, or the value.
+pub(crate) fn once_filled_twice() {
+    let cell = Arc::new(OnceCell::new());
+    let other = Arc::clone(&cell);
+    let filling = thread::spawn(move || other.set(7).is_ok());
+    let filled = cell.set(8).is_ok();
+    let expected = if filled { 8 } else { 7 };
+    assert!(cell.get().is_none_or(|value| *value == expected));
+    assert!(filled != filling.join().unwrap(), "one of the two");
+    assert_eq!(cell.get(), Some(&expected));
+}

@@ -1,0 +1,24 @@
+//! The scenarios of `oneshot`, under loom here and under shuttle in the package in `shuttle/`.
+
+#[path = "../scenarios/oneshot.rs"]
+mod oneshot;
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
+
+models! { oneshot:
+    send_against_recv
+    send_against_drop
+    send_against_close
+    drop_against_recv
+    drop_against_drop
+    drop_against_close
+    closed_against_drop
+    closed_against_close
+    both_wait_against_close
+    both_wait_and_both_leave
+    cancelled_against_send
+    send_while_it_moves
+    select_against_send
+    select_dropped_against_send
+    tried_against_send
+}

@@ -1,0 +1,15 @@
+//! The scenarios of `ticker`, under loom here and under shuttle in the package in `shuttle/`.
+
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
+#[path = "../scenarios/ticker.rs"]
+mod ticker;
+
+models! { ticker:
+    fire_against_recv
+    fire_against_drop
+    fire_against_cancel
+    take_against_drop
+    two_take
+    fire_against_select
+}

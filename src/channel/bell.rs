@@ -1,0 +1,187 @@
+//! A bell: those who wait for something that all of them see, as a new value of [`watch`](super::watch); whoever makes it
+//! happen rings, and all who wait look for themselves.
+//!
+//! ```text
+//!   waits:  look at the thing ─▶ enter the line ─▶ look again, if somebody else stood there ─▶ told
+//!   rings:  change the thing ─▶ one exchange of the word at least ─▶ take all out, each is told ─▶ wake them
+//! ```
+//!
+//! # Invariants
+//! 1. Whoever rings has made its change before. The exchange of a ring changes the version of the word.
+//! 2. Whoever stands in the line has looked after it has loaded the word that it entered with, or after it has joined, and has
+//!    found nothing.
+//!
+//! So nobody sleeps through a ring. If the ring's exchange comes before the load of the word, or before the exchange that
+//! joins, the look that follows sees the change. If it comes between the load and the entering exchange, that fails. If it
+//! comes later, the ring finds the waiter and takes it out.
+//!
+//! A ring takes out those who come while it goes on, too; but these have to be polled for that, and it wakes nobody before
+//! it is through. Who is told looks, and waits again if it finds nothing: with several who ring one may be told of what it
+//! has seen already.
+//!
+//! # Orderings
+//!
+//! The exchanges of the word are acquire and release ([`Primitive`]): a look after one sees what was done before a ring that
+//! came before it.
+//!
+//! # Progress, cost
+//!
+//! Lock-free. Locked instructions: to ring where nobody waits 1; and 2 for each who waits, and its waker.
+
+use crate::task::thread;
+use crate::task::watch::Thing;
+use crate::wait::{
+    Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word, abandon_send,
+};
+
+#[derive(Debug)]
+pub(crate) struct Bell {
+    line: Line,
+}
+
+/// The rest of the word is the version.
+impl Primitive for Bell {
+    fn has_few(&self) -> bool {
+        true
+    }
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn is_to_wait(&self, _word: Word) -> bool {
+        // Who joins looks after that.
+        true
+    }
+}
+
+impl Bell {
+    pub(super) fn new() -> Bell {
+        Bell { line: Line::new(0) }
+    }
+
+    /// Enters the line, unless it `is_ready`.
+    fn register(&self, node: &Waiter, is_ready: impl Fn() -> bool) -> bool {
+        let mut lost = 0;
+        loop {
+            let word = self.line.load();
+            if is_ready() {
+                return false;
+            }
+            if word.is_free() {
+                if self.enter(word, node, 0) {
+                    return true;
+                }
+            } else if self.join(word, node, 0) {
+                if cfg!(leno_bug = "bell_joins_unasked") || !is_ready() {
+                    return true;
+                }
+                // Unless a ring has it, which tells it.
+                return !Primitive::leave(self, node, 0);
+            }
+            thread::back_off(lost);
+            lost += 1;
+        }
+    }
+
+    /// Tells all who wait to look; they are to be woken by `by`.
+    pub(super) fn ring(&self, by: &mut By<'_>) {
+        let mut is_rung = false;
+        loop {
+            let word = self.line.load();
+            if word.is_free() {
+                if is_rung || self.cas(word, self.bump(word)) {
+                    return;
+                }
+                continue;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
+            is_rung = true;
+            match popped.notify() {
+                Notified::Told(waker) => by.wakes(waker),
+                Notified::Gone(claim, waker) => {
+                    claim.bury();
+                    by.wakes(waker);
+                }
+            }
+            if cfg!(leno_bug = "bell_rings_for_one") {
+                return;
+            }
+        }
+    }
+
+    /// How many wait, while nobody is at work here; the invariants of the line hold.
+    pub(super) fn assert_valid(&self) -> usize {
+        Primitive::assert_valid(self)
+    }
+}
+
+/// An operation that waits for a bell.
+pub(crate) trait Look {
+    type Output;
+
+    /// Whether it has nothing left to do once it is over.
+    const ONCE: bool = false;
+
+    fn wish(&self) -> (&'static str, Thing);
+
+    fn bell(&self) -> &Bell;
+
+    /// Whether a look may find something; no foreign code.
+    fn is_ready(&self) -> bool;
+
+    /// Looks; whom it has to wake it leaves to `by`.
+    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output>;
+
+    /// Makes an outcome that nobody wants as if it had not happened.
+    fn restore(&mut self, output: Self::Output);
+}
+
+/// As a branch.
+#[derive(Debug)]
+pub struct Listen<L>(pub(super) L);
+
+impl<L: Look> Branch for Listen<L> {
+    type Output = L::Output;
+    type Goods = L::Output;
+
+    const ONCE: bool = L::ONCE;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        self.0.wish()
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<L::Output>) -> Attempt<()> {
+        self.0.look(by).map_or(Attempt::Wait, |seen| Attempt::Ready(tray.put(seen)))
+    }
+
+    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+        self.0.bell().register(node, || self.0.is_ready())
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        Primitive::leave(self.0.bell(), node, 0)
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.0.bell().touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<L::Output>) {
+        unreachable!("who listens is told to look");
+    }
+
+    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
+        tray.take().expect("what is through has its outcome")
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        abandon_send(node)
+    }
+
+    fn restore(&mut self, tray: &mut Tray<L::Output>) {
+        if let Some(output) = tray.take() {
+            self.0.restore(output);
+        }
+    }
+}

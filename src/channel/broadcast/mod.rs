@@ -1,0 +1,675 @@
+//! Each value to every receiver: events, a feed, pub/sub.
+//!
+//! A receiver sees what is sent from its making on, in order. Who is slow either lags or holds the senders back, which is
+//! chosen as the channel is made:
+//!
+//! | | when a receiver has `cap` values yet to see | made by |
+//! |---|---|---|
+//! | [`Lag::Drop`] | the oldest one goes, and that receiver is told how many it has [missed](RecvError::Lagged) | [`channel`] |
+//! | [`Lag::Suspend`] | [`send_async`](Sender::send_async) waits | [`with_lag`] |
+//!
+//! ```
+//! use leno::channel::broadcast;
+//!
+//! # leno::block_on(async {
+//! let (tx, mut first) = broadcast::channel(16);
+//! let mut second = tx.subscribe();
+//! tx.send("warp").unwrap();
+//! assert_eq!((first.recv().await, second.recv().await), (Ok("warp"), Ok("warp")));
+//! # });
+//! ```
+//!
+//! Values are cloned for all receivers but the one that sees them last, and are dropped as soon as all have seen them. Without
+//! receivers nothing is kept. Where only the latest value counts, [`watch`](super::watch) is smaller; where each value is for
+//! one receiver, a [`bounded`](crate::bounded) channel is right.
+//!
+//! A receiver is one follower: its operations take `&mut self`, and a clone follows on its own from the same place.
+
+mod shared;
+
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+
+pub use super::{SendError, SendTimeoutError, TrySendError};
+
+use self::shared::{Gone, Receive, SendBranch, Shared, receive};
+use super::bell::Listen;
+use super::shape::{future, limits};
+use crate::prim::{Arc, Ordering};
+use crate::task::context::may_block;
+use crate::task::place::Place;
+use crate::task::thread::deadline_after;
+use crate::wait::{By, Cancelled, Operation, Tray};
+
+pub(crate) type ReceiveBranch<T> = Listen<Receive<T>>;
+pub(crate) type SendingBranch<'a, T> = Listen<SendBranch<'a, T>>;
+pub(crate) type GoneBranch<'a, T> = Listen<Gone<'a, T>>;
+
+/// What becomes of a receiver that is slower than those who send.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lag {
+    /// It loses the oldest values, and is told how many. Sending never waits.
+    #[default]
+    Drop,
+    /// It loses nothing: sending waits until the slowest receiver has made room.
+    Suspend,
+}
+
+/// A channel that keeps `cap` values for slow receivers, which lose the oldest ones then: [`Lag::Drop`].
+///
+/// ```
+/// use leno::channel::broadcast::{self, RecvError};
+///
+/// let (tx, mut rx) = broadcast::channel(2);
+/// (1..=5).for_each(|n| assert_eq!(tx.send(n), Ok(1)));
+/// assert_eq!(rx.recv_blocking(), Err(RecvError::Lagged(3)));
+/// assert_eq!(rx.recv_blocking(), Ok(4));
+/// ```
+///
+/// # Panics
+/// If `cap` is zero.
+#[track_caller]
+pub fn channel<T: Clone>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    with_lag(cap, Lag::Drop)
+}
+
+/// A channel that keeps `cap` values for slow receivers; `lag` says what happens then. Memory is taken as values are kept.
+///
+/// ```
+/// use leno::channel::broadcast::{self, Lag};
+///
+/// # leno::block_on(async {
+/// let (tx, mut rx) = broadcast::with_lag(1, Lag::Suspend);
+/// tx.send_async(1).await.unwrap();
+/// let feed = leno::spawn(async move { tx.send_async(2).await });
+/// assert_eq!((rx.recv().await, rx.recv().await), (Ok(1), Ok(2)));
+/// assert_eq!(feed.await.unwrap(), Ok(1), "one receiver");
+/// # });
+/// ```
+///
+/// # Panics
+/// If `cap` is zero.
+#[track_caller]
+pub fn with_lag<T: Clone>(cap: usize, lag: Lag) -> (Sender<T>, Receiver<T>) {
+    assert!(
+        cap > 0,
+        "a broadcast channel has to keep a value until all have seen it: let its capacity be 1 or more"
+    );
+    let shared = Arc::new(Shared::new(cap, lag));
+    let receiver = Receiver { shared: Arc::clone(&shared), cursor: 0, back: None };
+    (Sender { shared }, receiver)
+}
+
+/// Sends to all receivers. A clone does so as well; the last one that goes closes the channel. Made by [`channel`].
+pub struct Sender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Sees each value that was sent since it was made. Made by [`channel`], [`Sender::subscribe`],
+/// [`resubscribe`](Receiver::resubscribe) and [`clone`](Clone::clone), which begins where the original is.
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    /// The position of what it sees next.
+    cursor: u64,
+    /// What a select has given back.
+    back: Option<T>,
+}
+
+impl<T> std::panic::UnwindSafe for Sender<T> {}
+impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+impl<T> std::panic::UnwindSafe for Receiver<T> {}
+impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
+/// Why nothing was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecvError {
+    /// All senders are gone, and all that they have sent was seen.
+    Closed,
+    /// So many values went unseen. The next receive gets the oldest one that is there.
+    Lagged(u64),
+}
+
+/// Why nothing was received at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TryRecvError {
+    /// There is nothing now that was not seen.
+    Empty,
+    /// As [`RecvError::Closed`].
+    Closed,
+    /// As [`RecvError::Lagged`].
+    Lagged(u64),
+}
+
+/// Why nothing was received in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecvTimeoutError {
+    /// The time was up.
+    Timeout,
+    /// As [`RecvError::Closed`].
+    Closed,
+    /// As [`RecvError::Lagged`].
+    Lagged(u64),
+}
+
+/// In a stream: so many values went unseen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lagged(pub u64);
+
+macro_rules! errors {
+    ($($error:ident { $($pattern:pat => $format:tt,)+ })+) => {$(
+        impl fmt::Display for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $($pattern => write!(f, $format),)+ }
+            }
+        }
+
+        impl Error for $error {}
+    )+};
+}
+
+errors! {
+    RecvError {
+        RecvError::Closed => "the channel is closed, and all was seen",
+        RecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+    }
+    TryRecvError {
+        TryRecvError::Empty => "the channel has no new value now",
+        TryRecvError::Closed => "the channel is closed, and all was seen",
+        TryRecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+    }
+    RecvTimeoutError {
+        RecvTimeoutError::Timeout => "the channel had no new value in time",
+        RecvTimeoutError::Closed => "the channel is closed, and all was seen",
+        RecvTimeoutError::Lagged(missed) => "the receiver was too slow for {missed} values",
+    }
+    Lagged {
+        Lagged(missed) => "the receiver was too slow for {missed} values",
+    }
+}
+
+impl From<RecvError> for TryRecvError {
+    fn from(error: RecvError) -> Self {
+        match error {
+            RecvError::Closed => TryRecvError::Closed,
+            RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
+        }
+    }
+}
+
+impl From<RecvError> for RecvTimeoutError {
+    fn from(error: RecvError) -> Self {
+        match error {
+            RecvError::Closed => RecvTimeoutError::Closed,
+            RecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
+        }
+    }
+}
+
+impl<T> Sender<T> {
+    /// Sends to all receivers, without waiting; gives how many there are. For a channel with [`Lag::Drop`].
+    ///
+    /// # Errors
+    /// There is no receiver; the value comes back. With [`Lag::Suspend`] also if there is no room:
+    /// [`send_async`](Self::send_async) waits for it, and [`try_send`](Self::try_send) tells the two apart.
+    pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        self.try_send(value).map_err(|error| SendError(error.into_inner()))
+    }
+
+    /// Sends to all receivers, if that is possible without waiting; gives how many there are.
+    ///
+    /// # Errors
+    /// `Closed`: there is no receiver. `Full`: with [`Lag::Suspend`], there is no room now. The value comes back.
+    pub fn try_send(&self, value: T) -> Result<usize, TrySendError<T>> {
+        let mut by = By::plain();
+        let (receivers, oldest) = self.shared.try_send(value, &mut by)?;
+        let _oldest = oldest;
+        by.wake();
+        Ok(receivers)
+    }
+
+    /// Sends to all receivers; with [`Lag::Suspend`] waits until there is room, that is until the slowest receiver has seen the
+    /// oldest value. Gives how many receivers there are.
+    ///
+    /// Those who wait are told of room in the order in which they began to wait; a send that comes meanwhile may be quicker.
+    ///
+    /// Cancelling: dropping the future sends nothing, and drops the value; [`SendAsync::into_inner`] gives it back.
+    ///
+    /// # Errors
+    /// There is no receiver (any more); the value comes back.
+    #[track_caller]
+    pub fn send_async(&self, value: T) -> SendAsync<'_, T> {
+        let branch = SendBranch { shared: &*self.shared, value: Some(value), oldest: None };
+        SendAsync { operation: Operation::new(Listen(branch)) }
+    }
+
+    /// Another receiver, of what is sent from now on.
+    pub fn subscribe(&self) -> Receiver<T> {
+        Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
+    }
+
+    /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
+    ///
+    /// Cancelling: dropping the future has no effect.
+    #[track_caller]
+    pub fn closed(&self) -> Closed<'_, T> {
+        Closed { operation: Operation::new(Listen(Gone(&self.shared))) }
+    }
+
+    /// Whether there is no receiver.
+    pub fn is_closed(&self) -> bool {
+        self.shared.receivers() == 0
+    }
+
+    /// How many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        self.shared.receivers()
+    }
+
+    /// How many senders there are.
+    pub fn sender_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Relaxed)
+    }
+
+    /// How many values are kept: those that the slowest receiver has yet to see.
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether all receivers have seen all values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many values are kept at most.
+    pub fn capacity(&self) -> usize {
+        self.shared.capacity
+    }
+
+    /// What becomes of a receiver that is too slow.
+    pub fn lag(&self) -> Lag {
+        self.shared.lag
+    }
+
+    /// Whether both send to the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Panics if an invariant does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) -> usize {
+        self.shared.assert_valid()
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Another receiver, of what is sent from now on.
+    pub fn resubscribe(&self) -> Receiver<T> {
+        Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
+    }
+
+    /// How many values it can receive now. (Those that it has missed do not count.)
+    pub fn len(&self) -> usize {
+        self.shared.unseen(self.cursor) + usize::from(self.back.is_some())
+    }
+
+    /// Whether there is nothing that it could receive now.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether all senders are gone; what they have sent can still be received.
+    pub fn is_closed(&self) -> bool {
+        self.shared.has_ended()
+    }
+
+    /// Whether both receive from the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T: Clone> Receiver<T> {
+    /// Receives the next value; waits until there is one.
+    ///
+    /// Cancelling: dropping the future loses nothing.
+    ///
+    /// The value is cloned here, unless all other receivers have seen it. If the clone panics, that goes through, and the value
+    /// counts as received.
+    ///
+    /// # Errors
+    /// `Lagged`: values were lost since this receiver was too slow; the next receive gets the oldest one that is there.
+    /// `Closed`: all senders are gone, and all was received.
+    #[track_caller]
+    pub fn recv(&mut self) -> Recv<'_, T> {
+        // SAFETY: the receiver is borrowed for as long as the future lives.
+        let branch = unsafe { Receive::new(NonNull::from(self)) };
+        Recv { operation: Operation::new(Listen(branch)), _receiver: PhantomData }
+    }
+
+    /// Receives the next value if there is one.
+    ///
+    /// # Errors
+    /// `Empty`: there is none now. Else as [`recv`](Self::recv).
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        struct Held<'a, T>(&'a mut Receiver<T>, Option<T>);
+        impl<T> Drop for Held<'_, T> {
+            fn drop(&mut self) {
+                self.0.back = self.1.take();
+            }
+        }
+        let mut by = By::plain();
+        match receive(self, &mut by) {
+            None => Err(TryRecvError::Empty),
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(value)) => {
+                // Should a sender's waker panic, the value is the next one to be received.
+                let mut held = Held(self, Some(value));
+                by.wake();
+                Ok(held.1.take().expect("just put there"))
+            }
+        }
+    }
+
+    /// Receives on a plain thread, which sleeps until there is a value: [`recv`](Self::recv) and [`Recv::wait`].
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
+        self.recv().wait()
+    }
+
+    /// As [`recv_blocking`](Self::recv_blocking), for `d` at most.
+    ///
+    /// # Errors
+    /// The time was up, and nothing was taken; or as [`recv`](Self::recv).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_timeout(d)
+    }
+
+    /// A stream of what is received. It ends when the channel is closed and all was seen.
+    ///
+    /// ```
+    /// use futures_lite::StreamExt;
+    /// use leno::channel::broadcast::{self, Lagged};
+    ///
+    /// # leno::block_on(async {
+    /// let (tx, mut rx) = broadcast::channel(2);
+    /// (1..=3).for_each(|n| assert_eq!(tx.send(n), Ok(1)));
+    /// drop(tx);
+    /// assert_eq!(rx.stream().collect::<Vec<_>>().await, [Err(Lagged(1)), Ok(2), Ok(3)]);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn stream(&mut self) -> Feed<'_, T> {
+        Feed { flow: Flow::new(NonNull::from(self)), _receiver: PhantomData }
+    }
+
+    /// As [`stream`](Self::stream), with the receiver in it.
+    #[track_caller]
+    pub fn into_stream(self) -> IntoFeed<T> {
+        IntoFeed { flow: Flow::new(NonNull::from(Box::leak(Box::new(self)))) }
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        // ORDERING: Relaxed; the caller has one, so the count is above zero.
+        self.shared.senders.fetch_add(1, Ordering::Relaxed);
+        Sender { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.drop_sender();
+    }
+}
+
+/// It sees what the original has yet to see, and goes its own way.
+impl<T: Clone> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        let back = self.back.clone();
+        let cursor = self.shared.add_receiver(Some(self.cursor));
+        Receiver { shared: Arc::clone(&self.shared), cursor, back }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.drop_receiver(self.cursor);
+    }
+}
+
+/// Waits for a value. Made by [`Receiver::recv`]; dropping it loses nothing.
+#[must_use = "futures do nothing unless polled"]
+pub struct Recv<'a, T: Clone> {
+    operation: Operation<ReceiveBranch<T>>,
+    _receiver: PhantomData<&'a mut Receiver<T>>,
+}
+
+future!(['a, T: Clone] Recv<'a, T>, "Recv", "recv", ReceiveBranch<T> => Result<T, RecvError>);
+
+/// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
+impl<T: Clone> Drop for Recv<'_, T> {
+    fn drop(&mut self) {}
+}
+
+impl<T: Clone> Recv<'_, T> {
+    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
+    ///
+    /// # Errors
+    /// The time was up, and nothing was taken; or as [`recv`](Receiver::recv).
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(self, d: Duration) -> Result<T, RecvTimeoutError> {
+        may_block("recv");
+        self.wait_until(deadline_after(d))
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`wait_timeout`](Self::wait_timeout).
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(self, t: Instant) -> Result<T, RecvTimeoutError> {
+        may_block("recv");
+        self.wait_until(Some(t))
+    }
+
+    fn wait_until(mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        match self.operation.block_on(deadline) {
+            Some(received) => received.map_err(RecvTimeoutError::from),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+}
+
+/// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.
+#[must_use = "futures do nothing unless polled"]
+pub struct SendAsync<'a, T> {
+    operation: Operation<SendingBranch<'a, T>>,
+}
+
+future!(['a, T] SendAsync<'a, T>, "SendAsync", "send_async", SendingBranch<'a, T> => Result<usize, SendError<T>>);
+
+impl<T> SendAsync<'_, T> {
+    /// Cancels the send and gives its value back. `None`: it was sent, or came back with the error that the future completed
+    /// with.
+    pub fn into_inner(mut self) -> Option<T> {
+        match self.operation.cancel(Some(&mut Tray::new())) {
+            Cancelled::Undone => self.operation.branch_mut().0.value.take(),
+            Cancelled::Done | Cancelled::Taken => None,
+        }
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
+    ///
+    /// # Errors
+    /// The time was up, or there is no receiver; the value comes back.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(self, d: Duration) -> Result<usize, SendTimeoutError<T>> {
+        may_block("send_async");
+        self.wait_until(deadline_after(d))
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`wait_timeout`](Self::wait_timeout).
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(self, t: Instant) -> Result<usize, SendTimeoutError<T>> {
+        may_block("send_async");
+        self.wait_until(Some(t))
+    }
+
+    fn wait_until(mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<T>> {
+        match self.operation.block_on(deadline) {
+            Some(sent) => sent.map_err(SendTimeoutError::from),
+            None => {
+                let value = self.operation.branch_mut().0.value.take();
+                Err(SendTimeoutError::Timeout(value.expect("it was not sent")))
+            }
+        }
+    }
+}
+
+/// Waits for the last receiver to go. Made by [`Sender::closed`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Closed<'a, T> {
+    operation: Operation<GoneBranch<'a, T>>,
+}
+
+future!(['a, T] Closed<'a, T>, "Closed", "closed", GoneBranch<'a, T> => ());
+limits!(['a, T] Closed<'a, T>, "closed" => ());
+
+/// A stream that borrows its receiver. Made by [`Receiver::stream`].
+#[must_use = "streams do nothing unless polled"]
+pub struct Feed<'a, T: Clone> {
+    flow: Flow<T>,
+    _receiver: PhantomData<&'a mut Receiver<T>>,
+}
+
+/// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
+#[must_use = "streams do nothing unless polled"]
+pub struct IntoFeed<T: Clone> {
+    flow: Flow<T>,
+}
+
+/// A receiver, and the receive that its stream is in the middle of.
+struct Flow<T: Clone> {
+    receiver: NonNull<Receiver<T>>,
+    operation: Option<Operation<ReceiveBranch<T>>>,
+    has_ended: bool,
+    place: Place,
+}
+
+// SAFETY: it is a unique borrow of a receiver, or a receiver.
+unsafe impl<T: Clone + Send + Sync> Send for Flow<T> {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl<T: Clone + Send + Sync> Sync for Flow<T> {}
+
+impl<T: Clone> Flow<T> {
+    #[track_caller]
+    fn new(receiver: NonNull<Receiver<T>>) -> Self {
+        Flow { receiver, operation: None, has_ended: false, place: Place::here() }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, Lagged>>> {
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        let (receiver, place) = (self.receiver, self.place);
+        // SAFETY: the receiver is this one's, and outlives the operation.
+        let new = || Operation::at(place, Listen(unsafe { Receive::new(receiver) }));
+        let received = std::task::ready!(self.operation.get_or_insert_with(new).poll(cx));
+        self.operation = None;
+        Poll::Ready(match received {
+            Ok(value) => Some(Ok(value)),
+            Err(RecvError::Lagged(missed)) => Some(Err(Lagged(missed))),
+            Err(RecvError::Closed) => {
+                self.has_ended = true;
+                None
+            }
+        })
+    }
+}
+
+macro_rules! stream {
+    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {$(
+        impl<T: Clone> Stream for $name<$($lifetime,)? T> {
+            type Item = Result<T, Lagged>;
+
+            fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+                self.flow.poll_next(cx)
+            }
+        }
+
+        impl<T: Clone> FusedStream for $name<$($lifetime,)? T> {
+            fn is_terminated(&self) -> bool {
+                self.flow.has_ended
+            }
+        }
+
+        impl<T: Clone> Unpin for $name<$($lifetime,)? T> {}
+
+        impl<T: Clone> fmt::Debug for $name<$($lifetime,)? T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("ended", &self.flow.has_ended).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+stream!(Feed<'_, T> IntoFeed<T>);
+
+/// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
+impl<T: Clone> Drop for Feed<'_, T> {
+    fn drop(&mut self) {}
+}
+
+impl<T: Clone> Drop for IntoFeed<T> {
+    fn drop(&mut self) {
+        self.flow.operation = None;
+        // SAFETY: from `Box::leak`, and nobody else's any more.
+        drop(unsafe { Box::from_raw(self.flow.receiver.as_ptr()) });
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

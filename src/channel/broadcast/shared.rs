@@ -1,0 +1,429 @@
+//! What the ends of a broadcast channel share: the values that somebody has yet to see, under a lock, and three bells.
+//!
+//! ```text
+//!   positions:     head                              tail
+//!   slots:          [ a, 1 ][ b, 2 ][ c, 3 ][ d, 3 ]          each with a value, and how many have yet to see it
+//!   cursors:   ↑             ↑       ↑
+//!            lags by one     │       one receiver
+//!                            another one
+//! ```
+//!
+//! A receiver has a cursor: the position of what it sees next. Each value is kept behind a count of its own, so that it is
+//! cloned, and dropped, where no lock is held; the one who sees it last gets the value itself.
+//!
+//! # Steps
+//!
+//! Each is one step under the lock, and then, if there is reason, a ring and the wakers.
+//!
+//! | operation | under the lock | rings |
+//! |---|---|---|
+//! | send | nobody receives: no. Full: `Lag::Drop`: the oldest goes; `Lag::Suspend`: no. The value at the tail, to be seen by all receivers of now | `values` |
+//! | recv | cursor before the head: that lag, cursor := head. At the tail: nothing, or closed. Else the value, seen by one more; cursor + 1; what all have seen goes | `room`, if something went |
+//! | subscribe | one more receiver, its cursor at the tail | |
+//! | clone of a receiver | one more, the same cursor; what is from there on is to be seen by one more | |
+//! | a receiver goes | the opposite; what all others have seen goes | `room`; `gone`, for the last one |
+//! | the last sender goes | closed | `values` |
+//!
+//! # Invariants
+//! 1. A slot's count is the number of receivers whose cursor is not beyond it. It is above zero.
+//! 2. Cursors move forward only, so counts grow from the head to the tail, and what all have seen is at the head.
+//! 3. Without receivers there are no slots.
+//! 4. `end` is the tail, doubled, and whether it is closed: written under the lock, before a ring, and read without.
+//! 5. No foreign code runs under the lock: no clone, no drop, no waker.
+//!
+//! # Progress, cost
+//!
+//! Whoever has the lock is through after a few steps; who subscribes by a clone, or goes, after as many as there are values
+//! that it has not seen. Those who wait are in the lines of [bells](crate::channel::bell). Locked instructions: a lock and
+//! its unlock 2, a ring 1, a value's count 2.
+//!
+//! # Orderings
+//!
+//! All is under the lock, but for `end`: its store releases and its load acquires, and nothing follows from it but a look
+//! under the lock.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::{Lag, Receiver, RecvError};
+use crate::channel::bell::{Bell, Look};
+use crate::channel::{SendError, TrySendError};
+use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
+use crate::task::watch::Thing;
+use crate::wait::By;
+
+const CLOSED: u64 = 1;
+
+pub(super) struct Shared<T> {
+    ring: Mutex<Ring<T>>,
+    end: AtomicU64,
+    pub(super) senders: AtomicUsize,
+    pub(super) capacity: usize,
+    pub(super) lag: Lag,
+    values: Bell,
+    room: Bell,
+    gone: Bell,
+}
+
+struct Ring<T> {
+    slots: VecDeque<Slot<T>>,
+    /// The position of the first slot.
+    head: u64,
+    receivers: usize,
+    is_closed: bool,
+}
+
+struct Slot<T> {
+    value: Arc<T>,
+    left: usize,
+}
+
+/// Values that nobody has yet to see, to be dropped where no lock is held.
+type Seen<T> = Vec<Arc<T>>;
+
+/// How many will see what was sent, and what had to go for it.
+type Sent<T> = (usize, Option<Arc<T>>);
+
+impl<T> Ring<T> {
+    fn tail(&self) -> u64 {
+        self.head + self.slots.len() as u64
+    }
+
+    /// The slots from a cursor on.
+    fn unseen(&mut self, cursor: u64) -> impl Iterator<Item = &mut Slot<T>> {
+        let first = cursor.saturating_sub(self.head) as usize;
+        self.slots.iter_mut().skip(first)
+    }
+
+    fn pop(&mut self) -> Option<Arc<T>> {
+        let slot = self.slots.pop_front()?;
+        self.head += 1;
+        Some(slot.value)
+    }
+
+    /// Takes out what all have seen.
+    fn take_seen(&mut self) -> Seen<T> {
+        let mut seen = Vec::new();
+        while self.slots.front().is_some_and(|slot| slot.left == 0) {
+            seen.extend(self.pop());
+        }
+        seen
+    }
+}
+
+impl<T> Shared<T> {
+    /// With one of each end.
+    pub(super) fn new(capacity: usize, lag: Lag) -> Self {
+        let ring = Ring { slots: VecDeque::new(), head: 0, receivers: 1, is_closed: false };
+        Shared {
+            ring: Mutex::new(ring),
+            end: AtomicU64::new(0),
+            senders: AtomicUsize::new(1),
+            capacity,
+            lag,
+            values: Bell::new(),
+            room: Bell::new(),
+            gone: Bell::new(),
+        }
+    }
+
+    /// To be called under the lock after each change of the tail, or of whether it is closed.
+    fn publish(&self, ring: &Ring<T>) {
+        // ORDERING: Release pairs with `is_at_end`.
+        self.end.store(ring.tail() << 1 | u64::from(ring.is_closed), Ordering::Release);
+    }
+
+    /// Whether a receiver with that cursor has nothing to see now, and may have later.
+    fn is_at_end(&self, cursor: u64) -> bool {
+        self.end.load(Ordering::Acquire) == cursor << 1
+    }
+
+    /// Sends; gives how many there are to see it, and what had to go for it, which is to be dropped when those are woken.
+    pub(super) fn try_send(&self, value: T, by: &mut By<'_>) -> Result<Sent<T>, TrySendError<T>> {
+        let mut ring = self.ring.lock();
+        let receivers = ring.receivers;
+        if receivers == 0 {
+            return Err(TrySendError::Closed(value));
+        }
+        let is_full = ring.slots.len() == self.capacity;
+        if is_full && self.lag == Lag::Suspend {
+            return Err(TrySendError::Full(value));
+        }
+        let oldest = if is_full { ring.pop() } else { None };
+        ring.slots.push_back(Slot { value: Arc::new(value), left: receivers });
+        self.publish(&ring);
+        drop(ring);
+        self.values.ring(by);
+        Ok((receivers, oldest))
+    }
+
+    /// What there is to see at the cursor. `None`: nothing yet.
+    fn try_see(&self, cursor: &mut u64, by: &mut By<'_>) -> Option<Result<Arc<T>, RecvError>> {
+        if self.is_at_end(*cursor) {
+            return None;
+        }
+        let mut ring = self.ring.lock();
+        let Some(index) = cursor.checked_sub(ring.head) else {
+            let missed = ring.head - *cursor;
+            *cursor = ring.head;
+            return Some(Err(RecvError::Lagged(missed)));
+        };
+        let Some(slot) = ring.slots.get_mut(index as usize) else {
+            return ring.is_closed.then_some(Err(RecvError::Closed));
+        };
+        *cursor += 1;
+        slot.left -= 1;
+        if slot.left > 0 {
+            return Some(Ok(Arc::clone(&slot.value)));
+        }
+        // Invariant 2: it is the first.
+        let value = ring.pop();
+        drop(ring);
+        if !cfg!(leno_bug = "broadcast_makes_room_silently") {
+            self.room_is_made(by);
+        }
+        value.map(Ok)
+    }
+
+    fn room_is_made(&self, by: &mut By<'_>) {
+        if self.lag == Lag::Suspend {
+            self.room.ring(by);
+        }
+    }
+
+    /// One more receiver; gives its cursor. `cursor`: of the one that it is a clone of.
+    pub(super) fn add_receiver(&self, cursor: Option<u64>) -> u64 {
+        let mut ring = self.ring.lock();
+        let start = cursor.unwrap_or(ring.tail());
+        if cfg!(leno_bug = "broadcast_subscribes_in_two_steps") {
+            drop(ring);
+            ring = self.ring.lock();
+        }
+        ring.receivers += 1;
+        ring.unseen(start).for_each(|slot| slot.left += 1);
+        start
+    }
+
+    pub(super) fn drop_receiver(&self, cursor: u64) {
+        let mut by = By::plain();
+        let mut ring = self.ring.lock();
+        ring.receivers -= 1;
+        let is_last = ring.receivers == 0;
+        if !cfg!(leno_bug = "broadcast_counts_the_gone") || is_last {
+            ring.unseen(cursor).for_each(|slot| slot.left -= 1);
+        }
+        let seen = ring.take_seen();
+        drop(ring);
+        if !seen.is_empty() || is_last {
+            // (Without receivers who waits to send is told as well.)
+            self.room_is_made(&mut by);
+        }
+        if is_last {
+            self.gone.ring(&mut by);
+        }
+        // Dropped after this, also if a waker panics.
+        let _seen = seen;
+        by.wake();
+    }
+
+    pub(super) fn drop_sender(&self) {
+        // ORDERING: AcqRel: the last one comes after all that the others have sent.
+        if self.senders.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let mut by = By::plain();
+        let mut ring = self.ring.lock();
+        ring.is_closed = true;
+        self.publish(&ring);
+        drop(ring);
+        self.values.ring(&mut by);
+        by.wake();
+    }
+
+    pub(super) fn receivers(&self) -> usize {
+        self.ring.lock().receivers
+    }
+
+    /// How many values somebody has yet to see.
+    pub(super) fn len(&self) -> usize {
+        self.ring.lock().slots.len()
+    }
+
+    /// How many of them one with that cursor has.
+    pub(super) fn unseen(&self, cursor: u64) -> usize {
+        self.ring.lock().unseen(cursor).count()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    fn has_room(&self) -> bool {
+        let ring = self.ring.lock();
+        ring.receivers == 0 || self.lag == Lag::Drop || ring.slots.len() < self.capacity
+    }
+
+    fn thing(&self) -> Thing {
+        Thing::new("broadcast", self)
+    }
+
+    /// How many wait, while nobody is at work here; the invariants hold.
+    pub(super) fn assert_valid(&self) -> usize {
+        let ring = self.ring.lock();
+        assert!(ring.slots.len() <= self.capacity);
+        assert!(ring.receivers > 0 || ring.slots.is_empty(), "invariant 3");
+        let counts = ring.slots.iter().map(|slot| slot.left).collect::<Vec<_>>();
+        assert!(counts.iter().all(|left| (1..=ring.receivers).contains(left)), "invariant 1");
+        assert!(counts.is_sorted(), "invariant 2");
+        drop(ring);
+        self.values.assert_valid() + self.room.assert_valid() + self.gone.assert_valid()
+    }
+}
+
+/// A receive. (By pointer: a stream keeps it beside its receiver.)
+pub struct Receive<T>(NonNull<Receiver<T>>);
+
+// SAFETY: it is a unique borrow of a receiver.
+unsafe impl<T: Send + Sync> Send for Receive<T> {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl<T: Send + Sync> Sync for Receive<T> {}
+
+impl<T> Receive<T> {
+    /// # Safety
+    /// The receiver outlives this, and is this one's until then.
+    pub(super) unsafe fn new(receiver: NonNull<Receiver<T>>) -> Self {
+        Receive(receiver)
+    }
+
+    fn receiver(&self) -> &Receiver<T> {
+        // SAFETY: the promise of `new`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// Takes what there is for a receiver.
+pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By<'_>) -> Option<Result<T, RecvError>> {
+    if let Some(back) = receiver.back.take() {
+        return Some(Ok(back));
+    }
+    let seen = receiver.shared.try_see(&mut receiver.cursor, by)?;
+    Some(seen.map(|value| Arc::try_unwrap(value).unwrap_or_else(|value| clone(&value, by))))
+}
+
+/// The clone is foreign code: no lock is held, and whoever is to be woken is woken if it panics.
+fn clone<T: Clone>(value: &T, by: &mut By<'_>) -> T {
+    struct Wake<'a, 'b>(&'a mut By<'b>);
+    impl Drop for Wake<'_, '_> {
+        fn drop(&mut self) {
+            self.0.wake();
+        }
+    }
+    let wake = Wake(by);
+    let value = value.clone();
+    std::mem::forget(wake);
+    value
+}
+
+impl<T: Clone> Look for Receive<T> {
+    type Output = Result<T, RecvError>;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("recv", self.receiver().shared.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.receiver().shared.values
+    }
+
+    fn is_ready(&self) -> bool {
+        let receiver = self.receiver();
+        receiver.back.is_some() || !receiver.shared.is_at_end(receiver.cursor)
+    }
+
+    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output> {
+        // SAFETY: the promise of `new`.
+        receive(unsafe { self.0.as_mut() }, by)
+    }
+
+    fn restore(&mut self, received: Self::Output) {
+        // SAFETY: the promise of `new`.
+        let receiver = unsafe { self.0.as_mut() };
+        match received {
+            Ok(value) => receiver.back = Some(value),
+            // To be told once more.
+            Err(RecvError::Lagged(missed)) => receiver.cursor -= missed,
+            Err(RecvError::Closed) => {}
+        }
+    }
+}
+
+/// A send that waits for room.
+pub struct SendBranch<'a, T> {
+    pub(super) shared: &'a Shared<T>,
+    /// Until it is sent.
+    pub(super) value: Option<T>,
+    /// What had to go for it.
+    pub(super) oldest: Option<Arc<T>>,
+}
+
+impl<T> Look for SendBranch<'_, T> {
+    type Output = Result<usize, SendError<T>>;
+
+    const ONCE: bool = true;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("send", self.shared.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.shared.room
+    }
+
+    fn is_ready(&self) -> bool {
+        self.shared.has_room()
+    }
+
+    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output> {
+        let value = self.value.take().expect("it was not sent yet");
+        match self.shared.try_send(value, by) {
+            Ok((receivers, oldest)) => {
+                self.oldest = oldest;
+                Some(Ok(receivers))
+            }
+            Err(TrySendError::Closed(value)) => Some(Err(SendError(value))),
+            Err(TrySendError::Full(value)) => {
+                self.value = Some(value);
+                None
+            }
+        }
+    }
+
+    /// What was sent stays sent.
+    fn restore(&mut self, _sent: Self::Output) {}
+}
+
+/// Waiting for the last receiver to go.
+pub struct Gone<'a, T>(pub(super) &'a Shared<T>);
+
+impl<T> Look for Gone<'_, T> {
+    type Output = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("closed", self.0.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.0.gone
+    }
+
+    fn is_ready(&self) -> bool {
+        self.0.receivers() == 0
+    }
+
+    fn look(&mut self, _by: &mut By<'_>) -> Option<()> {
+        self.is_ready().then_some(())
+    }
+
+    fn restore(&mut self, (): ()) {}
+}

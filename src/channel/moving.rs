@@ -1,0 +1,168 @@
+//! Moving from other channels. There is no code here.
+//!
+//! What all of them have in common here: one pair of handles, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), for
+//! fibers, tasks of other executors and plain threads. An operation is a future; `.await` it in a task, or use the form with
+//! `_blocking` on a thread (or `.wait()` on the future, which is the same). Errors give the value back.
+//!
+//! | | capacity 0 | bounded | unbounded |
+//! |---|---|---|---|
+//! | leno | [`rendezvous`](super::rendezvous) | [`bounded`](super::bounded) | [`unbounded`](super::unbounded) |
+//! | std | `sync_channel(0)` | `sync_channel(n)` | `channel()` |
+//! | crossbeam-channel, flume, kanal | `bounded(0)` | `bounded(n)` | `unbounded()` |
+//! | async-channel | – | `bounded(n)` | `unbounded()` |
+//! | tokio | – | `mpsc::channel(n)` | `mpsc::unbounded_channel()` |
+//! | Kotlin | `Channel(RENDEZVOUS)` | `Channel(n)` | `Channel(UNLIMITED)` |
+//! | Go | `make(chan T)` | `make(chan T, n)` | – |
+//!
+//! # From `std::sync::mpsc`
+//!
+//! | std | leno |
+//! |---|---|
+//! | `tx.send(v)` | `tx.send_blocking(v)` |
+//! | `tx.try_send(v)` | the same |
+//! | `rx.recv()` | `rx.recv_blocking()` |
+//! | `rx.try_recv()`, `rx.recv_timeout(d)`, `rx.iter()`, `rx.try_iter()` | the same |
+//! | `TryRecvError::Disconnected`, `TrySendError::Disconnected` | `Closed` |
+//!
+//! A receiver can be cloned, and shared by threads. A channel can be closed while both sides have handles.
+//!
+//! ```
+//! let (tx, rx) = leno::bounded(8);
+//! let worker = std::thread::spawn(move || rx.iter().sum::<u32>());
+//! for n in 1..=10 {
+//!     tx.send_blocking(n).unwrap();
+//! }
+//! drop(tx);
+//! assert_eq!(worker.join().unwrap(), 55);
+//! ```
+//!
+//! # From crossbeam-channel
+//!
+//! | crossbeam | leno |
+//! |---|---|
+//! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `tx.send_timeout(v, d)`, `rx.recv_timeout(d)` | the same |
+//! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | `tx.send(v).wait_deadline(t)`, `rx.recv().wait_deadline(t)` |
+//! | `rx.iter()`, `rx.try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
+//! | `select!`, `Select` | see [`select::moving`](crate::select::moving) |
+//!
+//! # From async-channel
+//!
+//! | async-channel | leno |
+//! |---|---|
+//! | `tx.send(v).await`, `rx.recv().await`, `try_send`, `try_recv` | the same |
+//! | `send_blocking`, `recv_blocking` | the same |
+//! | `tx.close()`, `is_closed`, `len`, `sender_count`, … | the same; `is_closed` says that sends can only fail |
+//! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`: a receiver that is none leaves no waiter behind where a `next()` is dropped |
+//!
+//! Dropping a `send` that waits takes the value back out; `into_inner` gives it to you.
+//!
+//! # From flume
+//!
+//! | flume | leno |
+//! |---|---|
+//! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `tx.send_async(v).await`, `rx.recv_async().await` | `tx.send(v).await`, `rx.recv().await` |
+//! | `rx.drain()`, `rx.iter()`, `rx.try_iter()` | the same |
+//! | `rx.stream()`, `rx.into_stream()` | the same |
+//! | `Selector` | [`select::Select`](crate::select::Select) |
+//!
+//! # From kanal
+//!
+//! | kanal | leno |
+//! |---|---|
+//! | `bounded(n)` beside `bounded_async(n)`, `to_async()`, `as_sync()` | one kind of handle |
+//! | `tx.send(v)`, `rx.recv()` of the sync handles | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `tx.send(v).await`, `rx.recv().await` of the async ones | the same |
+//! | `try_send(v)` gives `Ok(false)` where it is full | `try_send(v)` gives `Err(TrySendError::Full(v))` |
+//! | `rx.drain_into(&mut vec)` | `vec.extend(rx.drain())` |
+//!
+//! # From `tokio::sync::mpsc`
+//!
+//! | tokio | leno |
+//! |---|---|
+//! | `tx.send(v).await`, `try_send`, `tx.closed().await`, `tx.is_closed()` | the same |
+//! | `rx.recv().await` gives an `Option` | it gives a `Result`: `while let Ok(v) = rx.recv().await` |
+//! | `rx.recv()` takes `&mut self` | `&self`; a receiver can be cloned, and each value goes to one of them |
+//! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
+//! | `rx.close()`, then `recv` until `None` | the same, until `Err` |
+//!
+//! ```
+//! # leno::block_on(async {
+//! let (tx, rx) = leno::bounded(4);
+//! let numbers = leno::spawn(async move {
+//!     for n in 0..3 {
+//!         if tx.send(n).await.is_err() {
+//!             break; // nobody listens any more
+//!         }
+//!     }
+//! });
+//! while let Ok(n) = rx.recv().await {
+//!     println!("{n}");
+//! }
+//! numbers.await.unwrap();
+//! # });
+//! ```
+//!
+//! # From `tokio::sync`: `oneshot`, `watch`, `broadcast`
+//!
+//! The modules of the same names ([`oneshot`](super::oneshot), [`watch`](super::watch), [`broadcast`](super::broadcast)) have the
+//! same functions. What is different:
+//!
+//! | tokio | leno |
+//! |---|---|
+//! | `oneshot`: `tx.send(v)` gives `Err(v)` | `Err(SendError(v))` |
+//! | `rx.blocking_recv()` | `rx.recv_blocking()`; with a limit `rx.wait_timeout(d)` |
+//! | `poll_closed(cx)` | poll `tx.closed()` |
+//! | `watch`: `has_changed` is an error once it is closed | only if there is nothing unseen either |
+//! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
+//! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
+//! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
+//! | always lags | or holds the senders back: [`Lag::Suspend`](super::broadcast::Lag) |
+//! | `blocking_recv`, and nothing for threads in `select!` | `recv_blocking()`, `.wait()` of each future, [`select_blocking!`](crate::select_blocking!) |
+//!
+//! # From Kotlin
+//!
+//! | Kotlin | leno |
+//! |---|---|
+//! | `channel.send(v)`, `channel.receive()` | `tx.send(v).await`, `rx.recv().await` |
+//! | `trySend(v)`, `tryReceive()` | `try_send`, `try_recv` |
+//! | `receiveCatching()` | `recv()`: the error is a value |
+//! | `channel.close()` | `tx.close()`, or drop the senders |
+//! | `channel.cancel()` | `close_now()`, or drop the receivers: what is in the buffer is dropped |
+//! | `for (v in channel)` | `while let Ok(v) = rx.recv().await` |
+//! | `select { a.onReceive { … } b.onSend(v) { … } }` | [`select!`](crate::select!) |
+//! | `coroutineScope { launch { … } }` | [`fiber::scope`](crate::fiber::scope()) |
+//!
+//! Kotlin's receive is *prompt* about cancellation: a value that was handed to a coroutine which is cancelled before it runs goes
+//! to `onUndeliveredElement`. Here it goes to the next receiver, or is the next to be received.
+//!
+//! # From Go
+//!
+//! | Go | leno |
+//! |---|---|
+//! | `ch <- v`, `v := <-ch` | `tx.send(v).await`, `rx.recv().await` |
+//! | `v, ok := <-ch` | `rx.recv().await`: `Err` once it is closed and empty |
+//! | `close(ch)` | drop the senders, or `tx.close()`, which says whether it was the first and never panics |
+//! | a send on a closed channel panics | it gives the value back in an error |
+//! | `for v := range ch` | `while let Ok(v) = rx.recv().await` |
+//! | `select { case v := <-a: … case b <- w: … default: … }` | [`select!`](crate::select!), with the same `default` |
+//! | a nil channel in a `select` | `, if condition` after the branch |
+//! | `go f()` | [`spawn`](crate::fiber::spawn)`(f())`; its handle can be joined and cancelled |
+//! | `sync.Mutex` | [`sync::Mutex`](crate::sync::Mutex), or `std::sync::Mutex` where nothing is awaited while it is held |
+//! | `context.WithCancel` | [`CancelToken`](crate::fiber::CancelToken); children are cancelled with their parent without one |
+//!
+//! ```
+//! # leno::block_on(async {
+//! let (tx, rx) = leno::rendezvous();
+//! leno::spawn(async move {
+//!     for n in 2.. {
+//!         if tx.send(n).await.is_err() {
+//!             return;
+//!         }
+//!     }
+//! });
+//! assert_eq!((rx.recv().await, rx.recv().await), (Ok(2), Ok(3)));
+//! # });
+//! ```

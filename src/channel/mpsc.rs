@@ -1,0 +1,279 @@
+//! Channels with any number of senders and one receiver.
+//!
+//! The [`Receiver`] is not cloned, and what waits or tries has it by `&mut`: so that there is only one is checked when the
+//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol and cost.
+//!
+//! ```
+//! let (tx, mut rx) = leno::channel::mpsc::bounded(4);
+//! let weavers = (0..3).map(|weaver| {
+//!     let tx = tx.clone();
+//!     std::thread::spawn(move || tx.send_blocking(weaver))
+//! });
+//! let weavers = weavers.collect::<Vec<_>>();
+//! drop(tx);
+//! assert_eq!(rx.iter().sum::<i32>(), 3);
+//! # weavers.into_iter().for_each(|weaver| weaver.join().unwrap().unwrap());
+//! ```
+//!
+//! # Forgotten futures
+//!
+//! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in the line: it may be handed one value,
+//! which is lost with it, and the next receive waits behind it. Nothing else relies on there being one receiver.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+
+pub use super::{Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvStream, SendFuture, TryIter};
+
+/// The receiving side of an mpsc channel; there is one only.
+///
+/// When the last sender is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`].
+/// When the receiver is dropped it closes too, and what is left in it is dropped.
+pub struct Receiver<T>(super::Receiver<T>);
+
+/// The sending side of an mpsc channel; clones of it send into the same channel.
+pub struct Sender<T>(super::Sender<T>);
+
+/// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
+pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
+    of(super::rendezvous())
+}
+
+/// A channel that holds `cap` values; sends wait while it is full. See [`leno::bounded`](super::bounded).
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    of(super::bounded(cap))
+}
+
+/// A channel that holds any number of values; sends never wait. See [`leno::unbounded`](super::unbounded).
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    of(super::unbounded())
+}
+
+fn of<T>((tx, rx): (super::Sender<T>, super::Receiver<T>)) -> (Sender<T>, Receiver<T>) {
+    (Sender(tx), Receiver(rx))
+}
+
+impl<T> Sender<T> {
+    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until the receiver takes it. See
+    /// [`leno::Sender::send`](super::Sender::send).
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    #[inline(always)]
+    #[track_caller]
+    pub fn send(&self, value: T) -> SendFuture<'_, T> {
+        self.0.send(value)
+    }
+
+    /// Sends `value` if that needs no waiting. On a rendezvous channel: if the receiver waits.
+    ///
+    /// # Errors
+    /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
+    #[inline]
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.0.try_send(value)
+    }
+
+    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
+        self.0.send_blocking(value)
+    }
+
+    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and [`SendFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed, or the time was up and the value is not sent; it comes back.
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
+        self.0.send_timeout(value, d)
+    }
+
+    /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
+    #[track_caller]
+    pub fn closed(&self) -> Closed<'_, T> {
+        self.0.closed()
+    }
+
+    /// How many senders there are.
+    pub fn sender_count(&self) -> usize {
+        self.0.sender_count()
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Sender(self.0.clone())
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Receives the next value; waits while there is none.
+    ///
+    /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
+    /// receive, before all values that are still to be sent.
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    #[inline(always)]
+    #[track_caller]
+    pub fn recv(&mut self) -> RecvFuture<'_, T> {
+        self.0.recv()
+    }
+
+    /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
+    ///
+    /// # Errors
+    /// There is none now, or the channel is closed and empty.
+    #[inline]
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.0.try_recv()
+    }
+
+    /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
+        self.0.recv_blocking()
+    }
+
+    /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and [`RecvFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty, or the time was up and nothing was taken.
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
+        self.0.recv_timeout(d)
+    }
+
+    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
+    pub fn drain(&mut self) -> Drain<'_, T> {
+        self.0.drain()
+    }
+
+    /// Receives on a plain thread until the channel is closed and empty; each step blocks as
+    /// [`recv_blocking`](Self::recv_blocking) does.
+    pub fn iter(&mut self) -> Iter<'_, T> {
+        self.0.iter()
+    }
+
+    /// Receives without waiting, until there is no value.
+    pub fn try_iter(&mut self) -> TryIter<'_, T> {
+        self.0.try_iter()
+    }
+
+    /// A stream of the channel's values; it ends when the channel is closed and empty.
+    ///
+    /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
+    #[track_caller]
+    pub fn stream(&mut self) -> RecvStream<'_, T> {
+        self.0.stream()
+    }
+
+    /// As [`stream`](Self::stream), keeping the receiver.
+    #[track_caller]
+    pub fn into_stream(self) -> IntoStream<T> {
+        self.0.into_stream()
+    }
+}
+
+macro_rules! handle {
+    ($($name:ident)*) => {$(
+        impl<T> $name<T> {
+            /// Closes the channel; true the first time, then false.
+            ///
+            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
+            /// received.
+            pub fn close(&self) -> bool {
+                self.0.close()
+            }
+
+            /// Closes the channel and drops what is in it; true if it was not closed before.
+            pub fn close_now(&self) -> bool {
+                self.0.close_now()
+            }
+
+            /// Whether sends can only fail: the channel was closed, or all handles of a side are gone.
+            pub fn is_closed(&self) -> bool {
+                self.0.is_closed()
+            }
+
+            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
+            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            /// Whether [`len`](Self::len) is zero.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            /// Whether there is no room for another value; always so on a rendezvous channel.
+            pub fn is_full(&self) -> bool {
+                self.0.is_full()
+            }
+
+            /// How many values the channel holds; `None`: there is no bound.
+            pub fn capacity(&self) -> Option<usize> {
+                self.0.capacity()
+            }
+
+            /// Whether both are handles of one channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                self.0.same_channel(&other.0)
+            }
+
+            /// Panics if an invariant of the waiter queues does not hold. For tests.
+            #[doc(hidden)]
+            pub fn assert_valid(&self) {
+                self.0.assert_valid();
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+handle!(Sender Receiver);
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        self.0.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

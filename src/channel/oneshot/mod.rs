@@ -1,0 +1,268 @@
+//! One value, once: a reply to a request, the result of a job.
+//!
+//! The smallest channel: one allocation, which the value lies in. [`Sender::send`] never waits and uses up the sender; the
+//! [`Receiver`] *is* the future of the value. Prefer it to a [`bounded(1)`](crate::bounded) where there is one value and one
+//! at each end; where the other side goes on with more, keep a channel.
+//!
+//! ```
+//! use leno::channel::oneshot;
+//!
+//! # leno::block_on(async {
+//! let (reply, answer) = oneshot::channel();
+//! leno::spawn(async move { reply.send(6 * 7) });
+//! assert_eq!(answer.await, Ok(42));
+//! # });
+//! ```
+//!
+//! A sender that is dropped unused makes the receiver's end a [`RecvError`]. A receiver that is dropped, or
+//! [closed](Receiver::close), makes `send` give the value back, and wakes who waits for [`Sender::closed`]: a job that
+//! nobody waits for any more can stop.
+//!
+//! In a [`select!`](crate::select!) lend the receiver, so that it can go on should it lose:
+//!
+//! ```
+//! use leno::channel::oneshot;
+//! use std::time::Duration;
+//!
+//! # leno::block_on(async {
+//! let (tx, mut rx) = oneshot::channel();
+//! leno::select! {
+//!     received = &mut rx => unreachable!("{received:?}"),
+//!     default(Duration::from_millis(1)) => {}
+//! }
+//! tx.send("late").unwrap();
+//! assert_eq!(rx.await, Ok("late"));
+//! # });
+//! ```
+
+mod shared;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
+pub(crate) use shared::{Recv as RecvBranch, Watch as WatchBranch};
+
+use self::shared::{RX_CLOSED, Recv, SharedRef, Watch};
+use super::shape::{future, limits};
+use crate::task::context::may_block;
+use crate::task::thread::deadline_after;
+use crate::wait::Operation;
+
+/// A channel for one value.
+///
+/// ```
+/// let (tx, rx) = leno::channel::oneshot::channel();
+/// std::thread::spawn(move || tx.send("done"));
+/// assert_eq!(rx.recv_blocking(), Ok("done"));
+/// ```
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let shared = SharedRef::new();
+    (Sender { shared }, Receiver { operation: Operation::new(Recv(shared)) })
+}
+
+/// The end that sends, once. Made by [`channel`].
+pub struct Sender<T> {
+    shared: SharedRef<T>,
+}
+
+/// The end that receives: a future of the value. Made by [`channel`].
+///
+/// Dropping it closes the channel, and drops the value if it was sent and not received.
+///
+/// # Panics
+/// As all futures of leno it panics if it is polled once more after it was ready.
+#[must_use = "futures do nothing unless polled"]
+pub struct Receiver<T> {
+    operation: Operation<Recv<T>>,
+}
+
+impl<T> std::panic::UnwindSafe for Sender<T> {}
+impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+impl<T> std::panic::UnwindSafe for Receiver<T> {}
+impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
+impl<T> Sender<T> {
+    /// Sends the value, without waiting: whoever waits for it is woken, and whoever comes later finds it.
+    ///
+    /// # Errors
+    /// The receiver is gone, or has closed the channel; the value comes back.
+    #[inline]
+    pub fn send(self, value: T) -> Result<(), SendError<T>> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the sender is used up.
+        match unsafe { this.shared.send(value) } {
+            Ok(wakes) => {
+                wakes.wake();
+                Ok(())
+            }
+            Err((value, wakes)) => {
+                wakes.wake();
+                Err(SendError(value))
+            }
+        }
+    }
+
+    /// Waits until the receiver is gone, or has closed the channel: from then on a send can only fail.
+    ///
+    /// Cancelling: dropping the future has no effect on the channel.
+    ///
+    /// ```
+    /// use leno::channel::oneshot;
+    ///
+    /// # leno::block_on(async {
+    /// let (mut tx, rx) = oneshot::channel::<u64>();
+    /// let job = leno::spawn(async move {
+    ///     leno::select! {
+    ///         _ = tx.closed() => "nobody wants to know",
+    ///         _ = std::future::pending::<()>() => "the answer",
+    ///     }
+    /// });
+    /// drop(rx);
+    /// assert_eq!(job.await.unwrap(), "nobody wants to know");
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn closed(&mut self) -> Closed<'_, T> {
+        Closed { operation: Operation::new(Watch(self.shared)), _sender: PhantomData }
+    }
+
+    /// Whether a send can only fail: the receiver is gone, or has closed the channel.
+    pub fn is_closed(&self) -> bool {
+        // SAFETY: the sender is there.
+        unsafe { self.shared.get() }.has(RX_CLOSED)
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        // SAFETY: used up.
+        unsafe { self.shared.drop_sender() }.wake();
+    }
+}
+
+impl<T> Receiver<T> {
+    fn shared(&self) -> SharedRef<T> {
+        self.operation.branch().0
+    }
+
+    /// Takes the value if it is there.
+    ///
+    /// # Errors
+    /// `Empty`: it was not sent yet. `Closed`: it never will be, or it was received before.
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        // SAFETY: the receiver's.
+        match unsafe { self.shared().get().look() } {
+            None => Err(TryRecvError::Empty),
+            Some(Err(RecvError)) => Err(TryRecvError::Closed),
+            Some(Ok(value)) => {
+                // It may have waited, and been told.
+                let _told = self.operation.cancel(None);
+                self.operation.end();
+                Ok(value)
+            }
+        }
+    }
+
+    /// Closes the channel: a send gives its value back from now on. A value that was sent before can still be received.
+    /// Closing again has no effect.
+    ///
+    /// ```
+    /// let (tx, mut rx) = leno::channel::oneshot::channel();
+    /// rx.close();
+    /// assert_eq!(tx.send(1).unwrap_err().into_inner(), 1);
+    /// assert_eq!(rx.recv_blocking(), Err(leno::channel::RecvError));
+    /// ```
+    pub fn close(&mut self) {
+        // SAFETY: the receiver's.
+        unsafe { self.shared().close() }.wake();
+    }
+
+    /// Receives on a plain thread, which sleeps until the value is there.
+    ///
+    /// # Errors
+    /// The sender is gone without a send, the channel was closed, or the value was received before.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the receiver there.
+    #[track_caller]
+    pub fn recv_blocking(mut self) -> Result<T, RecvError> {
+        self.wait_until(None).map_err(|_closed| RecvError)
+    }
+
+    /// As [`recv_blocking`](Self::recv_blocking), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it
+    /// waits for ever.
+    ///
+    /// # Errors
+    /// The time was up, and nothing was taken: it can be waited for again. Or as `recv_blocking`.
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn wait_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
+        self.wait_until(deadline_after(d))
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`wait_timeout`](Self::wait_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn wait_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.wait_until(Some(t))
+    }
+
+    #[track_caller]
+    fn wait_until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        may_block("recv");
+        if self.operation.is_over() {
+            return Err(RecvTimeoutError::Closed);
+        }
+        match self.operation.block_on(deadline) {
+            Some(received) => received.map_err(RecvTimeoutError::from),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+}
+
+future!([T] Receiver<T>, "Receiver", "recv", RecvBranch<T> => Result<T, RecvError>);
+
+impl<T> Drop for Receiver<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.operation.waits() {
+            let _told = self.operation.cancel(None);
+        }
+        // SAFETY: used up; it waits no more.
+        let (value, wakes) = unsafe { self.shared().drop_receiver() };
+        let _value = value;
+        wakes.wake();
+    }
+}
+
+/// Resolves when a send can only fail. Made by [`Sender::closed`]; dropping it has no effect on the channel.
+#[must_use = "futures do nothing unless polled"]
+pub struct Closed<'a, T> {
+    operation: Operation<Watch<T>>,
+    _sender: PhantomData<&'a mut Sender<T>>,
+}
+
+future!(['a, T] Closed<'a, T>, "Closed", "closed", WatchBranch<T> => ());
+limits!(['a, T] Closed<'a, T>, "closed" => ());
+
+/// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
+impl<T> Drop for Closed<'_, T> {
+    fn drop(&mut self) {}
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,403 @@
+//! The operations of an spsc channel as branches: those of capacities 0 and 1 are the [core's](super::super::branch), those
+//! of all others are here.
+
+use std::mem::MaybeUninit;
+
+use super::super::branch as core;
+use super::super::shared::{End, SharedRef as CoreRef};
+use super::super::{RecvError, SendError};
+use super::end::SharedRef;
+use super::shared::{Quick, Shared};
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
+
+/// With so many to be sent or received at once each costs little of what the first one costs.
+const SEVERAL: usize = 4;
+
+/// Which of the two a channel is.
+pub(super) enum Channel<T> {
+    /// Both sides wait in one word.
+    Met(CoreRef<T>),
+    Own(SharedRef<T>),
+}
+
+impl<T> Clone for Channel<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Channel<T> {}
+
+/// A send.
+pub enum Send<T> {
+    Met(core::Send<T>),
+    Own(OwnSend<T>),
+}
+
+/// A receive.
+pub enum Recv<T> {
+    Met(core::Recv<T>),
+    Own(OwnRecv<T>),
+}
+
+/// Waiting for the channel to close.
+pub enum Watch<T> {
+    Met(core::Watch<T>),
+    Own(OwnWatch<T>),
+}
+
+/// The value is here until the operation is over, or in the node while it waits.
+pub struct OwnSend<T> {
+    shared: SharedRef<T>,
+    value: MaybeUninit<T>,
+    /// It is in the channel, and the receiver that came to wait meanwhile is to be told.
+    sent: bool,
+}
+
+pub struct OwnRecv<T> {
+    shared: SharedRef<T>,
+}
+
+pub struct OwnWatch<T> {
+    shared: SharedRef<T>,
+}
+
+macro_rules! own {
+    ($($name:ident)*) => {$(
+        // SAFETY: a branch is a reference to the channel, and perhaps a value.
+        unsafe impl<T: std::marker::Send> std::marker::Send for $name<T> {}
+        // SAFETY: a shared branch gives access to nothing.
+        unsafe impl<T: std::marker::Send> Sync for $name<T> {}
+
+        impl<T> $name<T> {
+            fn shared(&self) -> &Shared<T> {
+                // SAFETY: whoever makes a branch keeps the handle for as long.
+                unsafe { self.shared.as_ref() }
+            }
+        }
+    )*};
+}
+own!(OwnSend OwnRecv OwnWatch);
+
+impl<T> Send<T> {
+    /// # Safety
+    /// The handle outlives the branch, and is used for nothing else meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn new(channel: Channel<T>, value: T) -> Self {
+        match channel {
+            // SAFETY: the caller's promise.
+            Channel::Met(shared) => Send::Met(unsafe { core::Send::new(shared, value) }),
+            Channel::Own(shared) => {
+                Send::Own(OwnSend { shared, value: MaybeUninit::new(value), sent: false })
+            }
+        }
+    }
+
+    /// # Safety
+    /// The operation is not over, and does not wait; it is not used any more.
+    pub(super) unsafe fn take(&mut self) -> T {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Send::Met(send) => send.take(),
+                Send::Own(send) => send.value.assume_init_read(),
+            }
+        }
+    }
+}
+
+impl<T> Recv<T> {
+    /// # Safety
+    /// The handle outlives the branch, and is used for nothing else meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn new(channel: Channel<T>) -> Self {
+        match channel {
+            // SAFETY: the caller's promise.
+            Channel::Met(shared) => Recv::Met(unsafe { core::Recv::new(shared) }),
+            Channel::Own(shared) => Recv::Own(OwnRecv { shared }),
+        }
+    }
+}
+
+impl<T> Watch<T> {
+    /// # Safety
+    /// A handle outlives the branch.
+    pub(super) unsafe fn new(channel: Channel<T>) -> Self {
+        match channel {
+            // SAFETY: the caller's promise.
+            Channel::Met(shared) => Watch::Met(unsafe { core::Watch::new(shared) }),
+            Channel::Own(shared) => Watch::Own(OwnWatch { shared }),
+        }
+    }
+}
+
+impl<T> Branch for OwnSend<T> {
+    type Output = Result<(), SendError<T>>;
+    type Goods = ();
+
+    const ONCE: bool = true;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("send", self.shared().thing())
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
+        if self.sent {
+            return false;
+        }
+        match self.shared().quick_send(&self.value) {
+            Quick::Sent => tray.put(()),
+            Quick::ToTell => self.sent = true,
+            Quick::No => {}
+        }
+        tray.is_full()
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+        // SAFETY: as in `shared`; the value is borrowed beside it.
+        let attempt = unsafe { self.shared.as_ref() }.try_send(&mut self.value, self.sent, by);
+        attempt.map(|sent| match sent {
+            Ok(()) => tray.put(()),
+            Err(SendError(value)) => _ = self.value.write(value),
+        })
+    }
+
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
+        unsafe { node.put(Parcel::pack(&self.value)) };
+    }
+
+    fn unstow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and holds what `stow` put.
+        unsafe { node.take() }.unpack(&mut self.value);
+    }
+
+    fn comes_soon(&self) -> bool {
+        self.shared().capacity > 1
+    }
+
+    fn comes_more(&self) -> bool {
+        let shared = self.shared();
+        shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "one side is ready");
+        self.shared().register(End::Sender, node)
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().front.leave(node, End::Sender.side())
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().front.touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+        tray.put(());
+    }
+
+    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+        // SAFETY: it was not sent, and is over.
+        tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        abandon_send(node)
+    }
+
+    fn discard(&mut self) {
+        if !self.sent {
+            // SAFETY: the operation did not happen, and is over.
+            unsafe { self.value.assume_init_drop() };
+        }
+    }
+}
+
+impl<T> Branch for OwnRecv<T> {
+    type Output = Result<T, RecvError>;
+    type Goods = T;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("recv", self.shared().thing())
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
+        self.shared().quick_recv().map(|value| tray.put(value)).is_some()
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+        self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
+    }
+
+    fn comes_soon(&self) -> bool {
+        self.shared().capacity > 1
+    }
+
+    fn comes_more(&self) -> bool {
+        self.shared().len() >= SEVERAL
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "one side is ready");
+        self.shared().register(End::Receiver, node)
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().back.leave(node, End::Receiver.side())
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().back.touch(node)
+    }
+
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
+        // SAFETY: DONE: the sender has put a value there.
+        unsafe { node.take() }.serve(tray);
+    }
+
+    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+        tray.take().ok_or(RecvError)
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        self.shared().abandon_recv(node)
+    }
+
+    fn restore(&mut self, tray: &mut Tray<T>) {
+        if let Some(value) = tray.take() {
+            self.shared().put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+        }
+    }
+}
+
+impl<T> Branch for OwnWatch<T> {
+    type Output = ();
+    type Goods = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("closed", self.shared().thing())
+    }
+
+    fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
+        if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
+    }
+
+    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+        self.shared().watchers.register(node)
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().watchers.leave(node, 0)
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().watchers.touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
+        unreachable!("who watches is told to look");
+    }
+
+    fn output(&mut self, _tray: &mut Tray<()>) {}
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        abandon_send(node)
+    }
+}
+
+/// Each method is that of whichever it is.
+macro_rules! either {
+    ($($name:ident, $own:ident => $output:ty, $goods:ty, $once:literal;)+) => {$(
+        impl<T> Branch for $name<T> {
+            type Output = $output;
+            type Goods = $goods;
+
+            const ONCE: bool = $once;
+
+            either! { @methods $name
+                fn wish(&self) -> (&'static str, Thing);
+                fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<$goods>) -> Attempt<()>;
+                fn output(&mut self, tray: &mut Tray<$goods>) -> $output;
+                fn stow(&mut self, node: NodeRef) -> ();
+                fn unstow(&mut self, node: NodeRef) -> ();
+                fn is_unsure(&self) -> bool;
+                fn comes_soon(&self) -> bool;
+                fn comes_more(&self) -> bool;
+                fn meets(&self) -> bool;
+                fn register(&mut self, node: &Waiter, pair: bool) -> bool;
+                fn leave(&self, node: &Waiter) -> bool;
+                fn touch(&self, node: &Waiter) -> bool;
+                fn abandon(&mut self, node: Waiter) -> bool;
+                fn is_worth_a_look(&self) -> bool;
+                fn pass_on(&mut self) -> ();
+                fn told(&mut self) -> ();
+                fn restore(&mut self, tray: &mut Tray<$goods>) -> ();
+                fn discard(&mut self) -> ();
+            }
+
+            #[inline(always)]
+            fn quick(&mut self, tray: &mut Tray<$goods>) -> bool {
+                match self {
+                    $name::Met(branch) => branch.quick(tray),
+                    $name::Own(branch) => branch.quick(tray),
+                }
+            }
+
+            unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<$goods>) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match self {
+                        $name::Met(branch) => branch.finish(node, tray),
+                        $name::Own(branch) => branch.finish(node, tray),
+                    }
+                }
+            }
+        }
+    )+};
+    (@methods $name:ident $(fn $method:ident(& $($this:tt)+) -> $result:ty;)+) => {
+        $(either! { @method $name $method ($($this)+) $result })+
+    };
+    (@method $name:ident $method:ident (self) $result:ty) => {
+        fn $method(&self) -> $result {
+            match self {
+                $name::Met(branch) => branch.$method(),
+                $name::Own(branch) => branch.$method(),
+            }
+        }
+    };
+    (@method $name:ident $method:ident (mut self) $result:ty) => {
+        fn $method(&mut self) -> $result {
+            match self {
+                $name::Met(branch) => branch.$method(),
+                $name::Own(branch) => branch.$method(),
+            }
+        }
+    };
+    (@method $name:ident $method:ident (self, $($argument:ident: $type:ty),+) $result:ty) => {
+        fn $method(&self, $($argument: $type),+) -> $result {
+            match self {
+                $name::Met(branch) => branch.$method($($argument),+),
+                $name::Own(branch) => branch.$method($($argument),+),
+            }
+        }
+    };
+    (@method $name:ident $method:ident (mut self, $($argument:ident: $type:ty),+) $result:ty) => {
+        fn $method(&mut self, $($argument: $type),+) -> $result {
+            match self {
+                $name::Met(branch) => branch.$method($($argument),+),
+                $name::Own(branch) => branch.$method($($argument),+),
+            }
+        }
+    };
+}
+
+either! {
+    Send, OwnSend => Result<(), SendError<T>>, (), true;
+    Recv, OwnRecv => Result<T, RecvError>, T, false;
+    Watch, OwnWatch => (), (), false;
+}

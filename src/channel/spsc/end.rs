@@ -1,0 +1,183 @@
+//! How an spsc channel is made, closed and freed.
+
+use std::ptr::NonNull;
+
+use crossbeam_utils::CachePadded;
+
+use super::super::shared::{End, Told, Watchers, shut};
+use super::shared::Shared;
+use super::store::Store;
+use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance, further};
+use crate::prim::{AtomicPtr, AtomicU32, Ordering};
+use crate::task::thread;
+use crate::wait::{Primitive, Word};
+
+/// A pointer to a channel, kept alive by a handle.
+pub(super) type SharedRef<T> = NonNull<Shared<T>>;
+
+impl<T> Shared<T> {
+    /// A new channel, of a capacity above 0, with its two handles. `None`: no bound.
+    pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
+        debug_assert!(capacity != Some(0), "a rendezvous has both sides in one word");
+        let (store, begin) = Store::new(capacity);
+        let shared = Box::new(Shared {
+            handles: AtomicU32::new(2),
+            capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST)),
+            bound: capacity,
+            store,
+            stray: AtomicPtr::new(std::ptr::null_mut()),
+            watchers: Watchers::new(),
+            front: CachePadded::new(Side::new(begin)),
+            back: CachePadded::new(Side::new(begin)),
+        });
+        NonNull::from(Box::leak(shared))
+    }
+
+    /// # Safety
+    /// Consumes the handle of this end.
+    pub(super) unsafe fn drop_handle(shared: SharedRef<T>, end: End) {
+        /// Frees the channel also when the drop of a value, or a waker, panics.
+        struct Release<T>(SharedRef<T>);
+        impl<T> Drop for Release<T> {
+            fn drop(&mut self) {
+                // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
+                // SAFETY: the count keeps it alive; then nobody has it any more, and the receiver has dropped what was in it.
+                unsafe {
+                    if self.0.as_ref().handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+                        let this = Box::from_raw(self.0.as_ptr());
+                        this.store.free(&this.front);
+                    }
+                }
+            }
+        }
+        let _release = Release(shared);
+        // SAFETY: the handle keeps it alive.
+        let this = unsafe { shared.as_ref() };
+        match end {
+            End::Sender => this.close(),
+            End::Receiver => this.close_now(),
+        };
+    }
+
+    /// Whether this call closed the channel.
+    pub(super) fn close(&self) -> bool {
+        let first = shut(&*self.back);
+        self.finish_close();
+        first
+    }
+
+    /// Takes everybody out of the words, then wakes them. Whoever sees that the channel is closed calls this, so that the
+    /// closing is complete for everybody who knows of it.
+    pub(super) fn finish_close(&self) {
+        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
+        if is_done(self.back.load()) && is_done(self.front.load()) && is_done(self.watchers.line().load()) {
+            return;
+        }
+        self.finish_close_slowly();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_close_slowly(&self) {
+        let mut told = Told::<T>::new();
+        shut(&*self.back);
+        shut(&*self.front);
+        shut(&self.watchers);
+        told.tell_all(&*self.back, true);
+        told.tell_all(&*self.front, true);
+        told.tell_all(&self.watchers, false);
+        told.wake();
+    }
+
+    /// Closes the channel and drops what is in it, also when a waker panics.
+    pub(super) fn close_now(&self) -> bool {
+        struct Discard<'a, T>(&'a Shared<T>);
+        impl<T> Drop for Discard<'_, T> {
+            fn drop(&mut self) {
+                self.0.discard();
+            }
+        }
+        let _discard = Discard(self);
+        self.close()
+    }
+
+    /// Drops what is in the channel, which is closed; the rest also when a value's drop panics.
+    fn discard(&self) {
+        /// Values that are to be dropped, one after the other.
+        struct Rest<T>(std::vec::IntoIter<T>);
+        impl<T> Drop for Rest<T> {
+            fn drop(&mut self) {
+                // Nothing is left unless a value's drop has panicked.
+                self.0.by_ref().for_each(drop);
+            }
+        }
+        let mut rest = Rest(self.take_all().into_iter());
+        self.sweep_stray();
+        rest.0.by_ref().for_each(drop);
+    }
+
+    /// Takes what is in the channel, for the first one who asks; nothing is in it after this.
+    fn take_all(&self) -> Vec<T> {
+        let mut values = Vec::new();
+        let head = loop {
+            let room = self.front.load();
+            if room.has(TAKEN) {
+                return values;
+            }
+            if self.front.cas(room, room.with(TAKEN)) {
+                break room.rest();
+            }
+        };
+        let tail = loop {
+            let word = self.back.load();
+            if word.has(SEALED) {
+                // The receiver has found it empty.
+                return values;
+            }
+            if self.back.cas(word, word.with(SEALED)) {
+                break word.rest();
+            }
+        };
+        let count = distance(head, tail);
+        if count == 0 {
+            return values;
+        }
+        let last = further(head, u64::MAX);
+        let mut pauses = 0;
+        let block = self.store.settle(&self.front, last, || {
+            thread::pause(pauses);
+            pauses += 1;
+        });
+        values.reserve(count as usize);
+        // SAFETY: TAKEN: from `head` on the receiver takes nothing any more; SEALED: up to `tail` values were published, and
+        // none after that counts.
+        unsafe {
+            let positions = (0..count).map(|by| further(head, by));
+            self.store.take_each(block, last, positions, |value| values.push(value));
+        }
+        values
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        let closed = self.back.load().has(CLOSED);
+        if closed {
+            self.finish_close();
+        }
+        closed
+    }
+
+    /// The invariants of the words.
+    pub(super) fn assert_valid(&self) {
+        Primitive::assert_valid(&*self.back);
+        Primitive::assert_valid(&*self.front);
+        Primitive::assert_valid(&self.watchers);
+        let (room, word) = (self.front.load(), self.back.load());
+        if word.has(CLOSED) {
+            return;
+        }
+        let len = distance(room.rest(), word.rest());
+        assert!(len <= self.capacity, "more values than there is room for");
+        assert!(word.is_free() || len == 0, "a receiver waits beside a value");
+        assert!(room.is_free() || len == self.capacity, "a sender waits beside room");
+    }
+}

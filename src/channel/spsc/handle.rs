@@ -1,0 +1,339 @@
+//! The two handles of an spsc channel. Neither is cloned, and what waits or tries has its handle alone.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+
+use super::super::shared::{End, Shared as Core};
+use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::branch::Channel;
+use super::future::{Closed, RecvFuture, SendFuture};
+use super::iter::{Drain, IntoIter, Iter, TryIter};
+use super::shared::Shared;
+use super::stream::{IntoStream, RecvStream};
+use crate::prim;
+use crate::wait::Tray;
+
+/// The sending side of an spsc channel; there is one only.
+///
+/// When it is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`]. When the receiver is
+/// dropped the channel closes too, and what is left in it is dropped.
+pub struct Sender<T> {
+    channel: Channel<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// The receiving side of an spsc channel; there is one only.
+///
+/// See [`Sender`] for what happens when a handle is dropped.
+pub struct Receiver<T> {
+    channel: Channel<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// The least capacity that has two words: see [`shared`](super::shared) for why. (Models take one, where there is most to be seen.)
+const LEAST: usize = if prim::MODEL { 1 } else { 2 };
+
+/// The two handles of a new channel.
+pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
+    let channel = match capacity {
+        Some(capacity) if capacity < LEAST => Channel::Met(Core::new(Some(capacity))),
+        _ => Channel::Own(Shared::new(capacity)),
+    };
+    (Sender { channel, _values: PhantomData }, Receiver { channel, _values: PhantomData })
+}
+
+impl<T> Sender<T> {
+    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
+    ///
+    /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
+    /// [`SendFuture::into_inner`].
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (mut tx, mut rx) = leno::channel::spsc::bounded(1);
+    /// tx.send(7).await?;
+    /// assert_eq!(rx.recv().await, Ok(7));
+    /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn send(&mut self, value: T) -> SendFuture<'_, T> {
+        SendFuture::new(self, value)
+    }
+
+    /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
+    ///
+    /// # Errors
+    /// There is no room, or the channel is closed. The value comes back.
+    #[inline]
+    pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        let (mut sending, mut tray) = (self.send(value), Tray::new());
+        match sending.operation().try_now(&mut tray) {
+            false => Err(TrySendError::Full(sending.take())),
+            true => tray.take().ok_or_else(|| TrySendError::Closed(sending.take())),
+        }
+    }
+
+    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn send_blocking(&mut self, value: T) -> Result<(), SendError<T>> {
+        self.send(value).wait()
+    }
+
+    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and
+    /// [`SendFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed, or the time was up and the value is not sent; it comes back.
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_timeout(&mut self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_timeout(d)
+    }
+
+    /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (mut tx, rx) = leno::channel::spsc::bounded::<u8>(1);
+    /// drop(rx);
+    /// tx.closed().await;
+    /// assert!(tx.is_closed());
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn closed(&mut self) -> Closed<'_, T> {
+        Closed::new(self)
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Receives the next value; waits while there is none.
+    ///
+    /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
+    /// receive, before all values that are still to be sent.
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    #[inline(always)]
+    #[track_caller]
+    pub fn recv(&mut self) -> RecvFuture<'_, T> {
+        RecvFuture::new(self)
+    }
+
+    /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
+    ///
+    /// # Errors
+    /// There is none now, or the channel is closed and empty.
+    #[inline]
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        let mut tray = Tray::new();
+        match self.recv().operation().try_now(&mut tray) {
+            false => Err(TryRecvError::Empty),
+            true => tray.take().ok_or(TryRecvError::Closed),
+        }
+    }
+
+    /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
+        self.recv().wait()
+    }
+
+    /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and
+    /// [`RecvFuture::wait_timeout`].
+    ///
+    /// # Errors
+    /// The channel is closed and empty, or the time was up and nothing was taken.
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_timeout(d)
+    }
+
+    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
+    ///
+    /// ```
+    /// let (mut tx, mut rx) = leno::channel::spsc::bounded(4);
+    /// tx.try_send(1).unwrap();
+    /// tx.try_send(2).unwrap();
+    /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    pub fn drain(&mut self) -> Drain<'_, T> {
+        Drain::new(self)
+    }
+
+    /// Receives on a plain thread until the channel is closed and empty; each step blocks as
+    /// [`recv_blocking`](Self::recv_blocking) does.
+    pub fn iter(&mut self) -> Iter<'_, T> {
+        Iter::new(self)
+    }
+
+    /// Receives without waiting, until there is no value.
+    pub fn try_iter(&mut self) -> TryIter<'_, T> {
+        TryIter::new(self)
+    }
+
+    /// A stream of the channel's values; it ends when the channel is closed and empty.
+    ///
+    /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
+    #[track_caller]
+    pub fn stream(&mut self) -> RecvStream<'_, T> {
+        RecvStream::new(self)
+    }
+
+    /// As [`stream`](Self::stream), keeping the receiver.
+    #[track_caller]
+    pub fn into_stream(self) -> IntoStream<T> {
+        IntoStream::new(self)
+    }
+}
+
+/// Asks the channel, whichever it is.
+macro_rules! on {
+    ($channel:expr, $method:ident) => {
+        match $channel {
+            // SAFETY: the handle keeps the channel alive.
+            Channel::Met(shared) => unsafe { shared.as_ref() }.$method(),
+            // SAFETY: as above.
+            Channel::Own(shared) => unsafe { shared.as_ref() }.$method(),
+        }
+    };
+}
+
+macro_rules! handle {
+    ($name:ident, $end:ident, $side:literal) => {
+        // SAFETY: a handle gives access to values by value only, and to the channel, which is made for sharing.
+        unsafe impl<T: Send> Send for $name<T> {}
+        // SAFETY: as above.
+        unsafe impl<T: Send> Sync for $name<T> {}
+        impl<T> UnwindSafe for $name<T> {}
+        impl<T> RefUnwindSafe for $name<T> {}
+        impl<T> Unpin for $name<T> {}
+
+        impl<T> $name<T> {
+            #[inline(always)]
+            pub(super) fn channel(&self) -> Channel<T> {
+                self.channel
+            }
+
+            /// Closes the channel; true the first time, then false.
+            ///
+            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
+            /// received.
+            pub fn close(&self) -> bool {
+                on!(self.channel, close)
+            }
+
+            /// Closes the channel and drops what is in it; true if it was not closed before.
+            pub fn close_now(&self) -> bool {
+                on!(self.channel, close_now)
+            }
+
+            /// Whether sends can only fail: the channel was closed, or one of the two handles is gone.
+            pub fn is_closed(&self) -> bool {
+                on!(self.channel, is_closed)
+            }
+
+            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
+            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
+            pub fn len(&self) -> usize {
+                on!(self.channel, len)
+            }
+
+            /// Whether [`len`](Self::len) is zero.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Whether there is no room for another value; always so on a rendezvous channel.
+            pub fn is_full(&self) -> bool {
+                self.capacity().is_some_and(|capacity| self.len() >= capacity)
+            }
+
+            /// How many values the channel holds; `None`: there is no bound.
+            pub fn capacity(&self) -> Option<usize> {
+                on!(self.channel, capacity)
+            }
+
+            /// Whether both are handles of one channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                match (self.channel, other.channel) {
+                    (Channel::Met(one), Channel::Met(other)) => one == other,
+                    (Channel::Own(one), Channel::Own(other)) => one == other,
+                    _ => false,
+                }
+            }
+
+            /// Panics if an invariant of the waiter queues does not hold. For tests.
+            #[doc(hidden)]
+            pub fn assert_valid(&self) {
+                on!(self.channel, assert_valid);
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // SAFETY: this is the handle that is consumed.
+                unsafe {
+                    match self.channel {
+                        Channel::Met(shared) => Core::drop_handle(shared, End::$end),
+                        Channel::Own(shared) => Shared::drop_handle(shared, End::$end),
+                    }
+                }
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($side)
+                    .field("len", &self.len())
+                    .field("capacity", &self.capacity())
+                    .field("closed", &self.is_closed())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+handle!(Sender, Sender, "Sender");
+handle!(Receiver, Receiver, "Receiver");
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter::new(self)
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

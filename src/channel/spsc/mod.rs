@@ -1,0 +1,86 @@
+//! Channels with one sender and one receiver.
+//!
+//! Neither handle is cloned, and what waits or tries has its handle by `&mut`: so that there is one of each is checked when the
+//! program is compiled. Otherwise all is as with the [general kind](super): the same names, errors, futures, selects.
+//!
+//! ```
+//! use leno::channel::spsc;
+//!
+//! let (mut tx, mut rx) = spsc::bounded(64);
+//! std::thread::spawn(move || {
+//!     for row in 0..3 {
+//!         tx.send_blocking(row).unwrap();
+//!     }
+//! });
+//! leno::block_on(async {
+//!     let mut rows = Vec::new();
+//!     while let Ok(row) = rx.recv().await {
+//!         rows.push(row);
+//!     }
+//!     assert_eq!(rows, [0, 1, 2]);
+//! });
+//! ```
+//!
+//! # Forgotten futures
+//!
+//! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. It may keep the one value
+//! that it was handed or was to send; the operations after it neither wait behind it nor meet it.
+//!
+//! # Cost
+//!
+//! With room for two or more, the two sides run on cache lines of their own, and look at the other's once in a while: an
+//! operation is one locked instruction, which cannot fail. Capacities 0 and 1 are as in the general kind: there each value needs
+//! both sides anyhow. An empty channel takes 384 bytes, and its slots.
+
+mod branch;
+mod end;
+mod future;
+mod handle;
+mod iter;
+mod shared;
+mod store;
+mod stream;
+mod words;
+
+pub(crate) use branch::{Recv as SpscRecvBranch, Send as SpscSendBranch, Watch as SpscWatchBranch};
+pub use future::{Closed, RecvFuture, SendFuture};
+pub use handle::{Receiver, Sender};
+pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use stream::{IntoStream, RecvStream};
+
+/// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
+///
+/// ```
+/// let (mut tx, mut rx) = leno::channel::spsc::rendezvous();
+/// assert!(tx.try_send(1).is_err(), "nobody is there to take it");
+/// std::thread::spawn(move || tx.send_blocking(2));
+/// assert_eq!(rx.recv_blocking(), Ok(2));
+/// ```
+pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(0)
+}
+
+/// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
+/// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
+/// it empties.
+///
+/// ```
+/// let (mut tx, mut rx) = leno::channel::spsc::bounded(1);
+/// tx.try_send('a').unwrap();
+/// assert!(tx.try_send('b').unwrap_err().is_full());
+/// assert_eq!(rx.try_recv(), Ok('a'));
+/// ```
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    handle::channel(Some(cap))
+}
+
+/// A channel that holds any number of values; sends never wait. See [`leno::unbounded`](super::unbounded).
+///
+/// ```
+/// let (mut tx, rx) = leno::channel::spsc::unbounded();
+/// tx.try_send(1).unwrap();
+/// assert_eq!((rx.len(), rx.capacity()), (1, None));
+/// ```
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    handle::channel(None)
+}

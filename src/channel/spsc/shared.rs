@@ -1,0 +1,539 @@
+//! What the two handles of an spsc channel share, and its protocol: how a value is sent and received. How it is made, closed and
+//! freed is in [`end`](super::end), where the values lie in [`store`](super::store).
+//!
+//! Two words, each on a cache line of its own with what its side alone uses:
+//!
+//! ```text
+//!            63         28 27       6 5             0
+//!   back:    [   tail     ][receiver][ SEALED CLOSED ]     the sender's: `seen` (a head), its block
+//!   front:   [   head     ][ sender ][ TAKEN  CLOSED ]     the receiver's: `seen` (a tail), its block
+//!
+//!   values:  … [ read ][ value ][ value ][ value ][ empty ] …          by position, see `store`
+//!                          ▲ head                    ▲ tail
+//! ```
+//!
+//! Each is a word of the [core](crate::wait), with one waiter at most, and nobody behind it. A side waits in the *other* side's
+//! word, beside the position that it waits for to move: the receiver at the back, while `tail` is its `head`; the sender at the
+//! front, while `tail` is `head` and the capacity. So "it is empty, and I wait" is one exchange here as well, and whoever
+//! moves a position on finds in the very word that it changes whether somebody waits for that.
+//!
+//! | back | front | operation | does |
+//! |---|---|---|---|
+//! | CLOSED | | send | fails |
+//! | receiver waits | | send | takes it out, hands over |
+//! | | room, as far as was seen | send | writes; `tail + 1` |
+//! | … and a receiver had come | | | takes it out, tells it to look |
+//! | … and SEALED | | | takes the value back, fails |
+//! | | `head` + capacity = `tail` | send | waits: me, at the front |
+//! | a value, as far as was seen | nobody | recv | copies; `head + 1` |
+//! | | … and a sender had come | | takes it out, tells it to look |
+//! | | … and TAKEN | | forgets the copy, fails |
+//! | | sender waits | recv | takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
+//! | `tail` = `head` | | recv | waits: me, at the back |
+//! | `tail` = `head`, CLOSED | | recv | SEALED; fails |
+//!
+//! *Moving on* is an addition (`fetch_add`), which takes nobody out, whoever stands there, and gives the word before: it cannot
+//! fail. All else are exchanges of the core.
+//!
+//! *CLOSED*, by either side, at the back first. A send that had looked before is one that came before the close, as
+//! long as the receiver has not said that it is the end: that seals. *`close_now`* takes what is in the channel, from
+//! TAKEN (head) to SEALED (tail); whoever sets TAKEN has it. The receiver, which may have copied the first of those
+//! values, finds TAKEN as it moves on, and the copy was only bytes.
+//!
+//! *A receive that is dropped* in the sender's hands leaves its node as a *stray*, which the next receive takes before all
+//! else. There is one at most: a receive waits only where there is none.
+//!
+//! # Invariants
+//! 1. `head` ≤ `tail` ≤ `head` + capacity; one more while a sender is let in. Slots in between hold values, and the others are
+//!    empty.
+//! 2. The back, its block and the slot at `tail` are the sender's; the front, its block and the slot at `head` are the
+//!    receiver's. Each side has one operation at a time.
+//! 3. Who waits has seen the other's position in the word that it entered: so it waits for the next move of it, and who makes
+//!    that sees it there.
+//! 4. While a sender is served the back is the receiver's. The sender, which may have left and come again, finds the channel
+//!    full until `head` moves, and `tail` has moved before that. Who looks for room loads the front, then the back again.
+//! 5. A ring has a slot more than its capacity: what a sender's value is written to is not what is being copied.
+//! 6. What is published after SEALED does not count; what is claimed after TAKEN does not either.
+//!
+//! # Why one operation at a time, whatever is forgotten
+//!
+//! (2) rests on `&mut`: an operation that is alive borrows the handle. A future that was forgotten while it waited has left
+//! its node in a word, and no operation runs there any more, nor ever will: its lifetime has ended. So a node of
+//! its own side that an operation finds is of such a one. A new operation takes it out, and tells it to look, which
+//! nobody does; its memory stays behind, and what it was to send. If the other side comes first it serves the node, as it serves one that is dropped at that
+//! moment: a receive's value stays in the node; a send's is written by the receiver, which has the back for it (4). No state
+//! of the words says "an operation is under way", so none can be left behind.
+//!
+//! # Orderings
+//!
+//! Moves and exchanges are acquire and release; looks acquire. A value is written before `tail` moves on, which the receiver has
+//! acquired before it copies; it is copied before `head` moves on, which the sender has acquired before it writes there again.
+//! The two words need no common order: nobody decides by both, but for (4), which is by one releasing the other.
+//!
+//! # Progress, cost
+//!
+//! Wait-free while neither side waits. Locked instructions: send 1, receive 1; a receive that waits and is served, 2 for
+//! both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while only: when
+//! what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
+//! side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is for.
+//!
+//! *Capacities 0 and 1* are the core's, whose one word says all: there nothing is bought by two words (0: both sides wait for
+//! each other, and have to meet; 1: each value needs both sides anyhow, and letting a sender in costs two locked
+//! instructions more).
+//!
+//! Sources: the restricted channel is an idea of N. Koval's ("Algorithms in Kotlin coroutines", section "Restricted channels"). The
+//! positions: L. Lamport's ring; the copy of the other one's: P. Lee, T. Bu, G. Chandranmenon, "A lock-free, cache-efficient
+//! multi-core synchronization mechanism for line-rate network traffic monitoring", IPDPS 2010. That no such queue goes without a fence or a locked instruction: H. Attiya
+//! et al., "Laws of order: expensive synchronization in concurrent algorithms cannot be eliminated", POPL 2011.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use super::super::shared::{End, Watchers};
+use super::super::{RecvError, SendError};
+use super::store::Store;
+use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
+use crate::prim::{AtomicPtr, AtomicU32, Ordering};
+use crate::task::error::discard;
+use crate::task::thread;
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Waiter, Word};
+
+pub(super) struct Shared<T> {
+    pub(super) handles: AtomicU32,
+    pub(super) capacity: u64,
+    /// As it was asked for; `None`: no bound.
+    pub(super) bound: Option<usize>,
+    pub(super) store: Store<T>,
+    /// A node that a receive has left in the sender's hands, or with a value that came back: the first to be received.
+    pub(super) stray: AtomicPtr<()>,
+    pub(super) watchers: Watchers,
+    pub(super) front: CachePadded<Side<T>>,
+    pub(super) back: CachePadded<Side<T>>,
+}
+
+const _: () = assert!(crate::prim::MODEL || size_of::<Shared<u64>>() <= 384);
+
+// SAFETY: values go through it by value, each to one side; what a side keeps for itself is touched by the one operation of
+// that side, or by whoever has claimed it.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+/// What came of the quick way of a send.
+pub(super) enum Quick {
+    Sent,
+    /// It was sent, and a receiver that came to wait meanwhile is to be told.
+    ToTell,
+    /// Nothing has happened.
+    No,
+}
+
+/// What one look came to.
+enum Step<R> {
+    Ready(R),
+    Wait,
+    /// It has changed meanwhile.
+    Lost,
+}
+
+const PUBLISH: Ordering =
+    if cfg!(leno_bug = "spsc_publish_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+
+impl<T> Shared<T> {
+    /// For those who look at who waits.
+    pub(super) fn thing(&self) -> Thing {
+        Thing::new("channel", self)
+    }
+
+    /// Whether the sender finds no room at `tail`, as far as the front was seen.
+    #[inline(always)]
+    fn seems_full(&self, tail: u64) -> bool {
+        distance(self.back.seen.load(Ordering::Relaxed), tail) >= self.capacity
+    }
+
+    /// Sends if there is room, and nobody is in the way.
+    #[inline(always)]
+    pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> Quick {
+        let word = self.back.load();
+        if !word.is_free() || word.has(CLOSED) || self.seems_full(word.rest()) && !self.sees_room(word) {
+            return Quick::No;
+        }
+        self.publish(word, value)
+    }
+
+    /// Looks at the front. True: there is room behind `word`, which is still the back.
+    fn sees_room(&self, word: Word) -> bool {
+        // ORDERING: Acquire: the slots before it are read.
+        let room = self.front.load();
+        // A sender that stands there was forgotten, or left to the receiver: that has to be settled first.
+        if !room.is_free() {
+            return false;
+        }
+        self.back.seen.store(room.rest(), Ordering::Relaxed);
+        // The front first, then the back: who moves a sender's value moves the back first (4).
+        self.back.load() == word && !self.seems_full(word.rest())
+    }
+
+    /// Puts a value behind the last one. `Quick::No`: the channel was sealed meanwhile.
+    #[inline(always)]
+    fn publish(&self, word: Word, value: &MaybeUninit<T>) -> Quick {
+        // SAFETY: the back is this operation's, and there is room.
+        unsafe { self.store.put(&self.back, word.rest(), value.as_ptr()) };
+        // ORDERING: Release pairs with the receiver's look at the back: the value is there.
+        let before = self.back.advance(PUBLISH);
+        if before.has(SEALED) && !cfg!(leno_bug = "spsc_seal_unseen") {
+            return Quick::No;
+        }
+        if before.is_free() { Quick::Sent } else { Quick::ToTell }
+    }
+
+    /// Sends, if that is possible now; the value is gone if it is `Ready`. `sent`: it was sent already, and the receiver is to
+    /// be told.
+    #[inline(never)]
+    pub(super) fn try_send(
+        &self,
+        value: &mut MaybeUninit<T>,
+        sent: bool,
+        by: &mut By<'_>,
+    ) -> Attempt<Result<(), SendError<T>>> {
+        if sent {
+            self.tell(End::Receiver, by);
+            return Attempt::Ready(Ok(()));
+        }
+        attempts(|by| self.send_step(value, by), by)
+    }
+
+    fn send_step(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Result<(), SendError<T>>> {
+        let word = self.back.load();
+        if word.has(CLOSED) {
+            // Foreign code may run there: the value is where it was if that panics.
+            self.finish_close();
+            // SAFETY: a send has a value until it is done.
+            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+        }
+        if !word.is_free() {
+            let popped = self.back.pop(word, |word| word);
+            let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else { return Step::Lost };
+            // SAFETY: a receive of this channel; a send has a value until it is done.
+            unsafe { claim.put(Parcel::pack(value)) };
+            by.wakes(claim.done());
+            return Step::Ready(Ok(()));
+        }
+        if self.seems_full(word.rest()) && !self.sees_room(word) {
+            let room = self.front.load();
+            return if self.back.load() != word {
+                Step::Lost
+            } else if !room.is_free() && !room.has(CLOSED) {
+                self.evict(&self.front, room, by);
+                Step::Lost
+            } else if distance(room.rest(), word.rest()) >= self.capacity {
+                Step::Wait
+            } else {
+                Step::Lost
+            };
+        }
+        match self.publish(word, value) {
+            Quick::Sent => {}
+            Quick::ToTell => self.tell(End::Receiver, by),
+            Quick::No => return Step::Lost,
+        }
+        Step::Ready(Ok(()))
+    }
+
+    /// Takes the first value if there is one, and nobody is in the way.
+    #[inline(always)]
+    pub(super) fn quick_recv(&self) -> Option<T> {
+        let room = self.front.load();
+        let head = room.rest();
+        // (After TAKEN the head may be beyond what was seen, and beyond all blocks.)
+        let waits = !room.is_free() || room.has(TAKEN) && !cfg!(leno_bug = "spsc_taken_late");
+        if waits || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
+            return None;
+        }
+        let (value, told) = self.take(head)?;
+        if !told {
+            // A sender has come to wait meanwhile: the slow way tells it, and finds this first.
+            self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+            return None;
+        }
+        Some(value)
+    }
+
+    /// Looks at the back. True: there is a value at `head`.
+    fn sees_value(&self, head: u64) -> bool {
+        if !self.stray.load(Ordering::Relaxed).is_null() {
+            return false;
+        }
+        // ORDERING: Acquire pairs with `publish`.
+        let word = self.back.load();
+        if !word.is_free() || word.has(SEALED) {
+            return false;
+        }
+        self.front.seen.store(word.rest(), Ordering::Relaxed);
+        word.rest() != head
+    }
+
+    /// Takes the value at `head`; false: a sender is to be told that there is room. `None`: `close_now` has taken it.
+    #[inline(always)]
+    fn take(&self, head: u64) -> Option<(T, bool)> {
+        // SAFETY: the front is this operation's; `seen` is beyond `head`.
+        let (value, is_next) = unsafe { self.store.copy(&self.front, head) };
+        if is_next && cfg!(leno_bug = "spsc_front_early") {
+            self.store.leave(&self.front);
+        }
+        // ORDERING: Release pairs with the sender's look at the front: the slot was read.
+        let before = self.front.advance(Ordering::AcqRel);
+        if before.has(TAKEN) && !cfg!(leno_bug = "spsc_taken_unseen") {
+            return None;
+        }
+        if is_next && !cfg!(leno_bug = "spsc_front_early") {
+            self.store.leave(&self.front);
+        }
+        // SAFETY: published, and claimed by the advance.
+        Some((unsafe { value.assume_init() }, before.is_free() || cfg!(leno_bug = "spsc_sender_unseen")))
+    }
+
+    #[inline(never)]
+    pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
+        if !self.stray.load(Ordering::Relaxed).is_null() {
+            if let Some(attempt) = self.recv_stray(by) {
+                return attempt;
+            }
+        }
+        let attempt = attempts(|by| self.recv_step(by), by);
+        if let Attempt::Ready(Err(_)) = attempt {
+            self.finish_close();
+        }
+        attempt
+    }
+
+    fn recv_step(&self, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+        let room = self.front.load();
+        if room.has(TAKEN) {
+            return Step::Ready(Err(RecvError));
+        }
+        let word = self.back.load();
+        if word.has(SEALED) {
+            return Step::Ready(Err(RecvError));
+        }
+        if !word.is_free() && !word.has(CLOSED) {
+            self.evict(&self.back, word, by);
+            return Step::Lost;
+        }
+        let head = room.rest();
+        self.front.seen.store(word.rest(), Ordering::Relaxed);
+        if word.rest() == head {
+            if !word.has(CLOSED) {
+                return Step::Wait;
+            }
+            // Nothing that is published later counts.
+            return match self.back.cas(word, word.with(SEALED)) {
+                true => Step::Ready(Err(RecvError)),
+                false => Step::Lost,
+            };
+        }
+        if !room.is_free() && !room.has(CLOSED) {
+            return self.take_and_let_in(room, by);
+        }
+        let Some((value, told)) = self.take(head) else { return Step::Lost };
+        if !told {
+            self.tell(End::Sender, by);
+        }
+        Step::Ready(Ok(value))
+    }
+
+    /// A sender waits, as it is full: takes the first value, and puts the sender's behind the last.
+    #[cold]
+    fn take_and_let_in(&self, room: Word, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+        let popped = self.front.pop(room, |room| room);
+        let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
+        // SAFETY: the front is this operation's, and it is full; a send of this channel. While the front is not moved on, the
+        // sender finds it full and leaves the back alone (4).
+        let (value, is_next) = unsafe { self.store.copy(&self.front, room.rest()) };
+        // SAFETY: as above.
+        let moved = MaybeUninit::new(unsafe { claim.take::<T>() }.open());
+        let early = cfg!(leno_bug = "spsc_front_first").then(|| self.front.advance(Ordering::AcqRel));
+        // SAFETY: as above; there is a slot more than the capacity.
+        unsafe { self.store.put(&self.back, self.back.load().rest(), moved.as_ptr()) };
+        // ORDERING: AcqRel, as in `publish`.
+        let refused = self.back.advance(Ordering::AcqRel).has(SEALED);
+        by.wakes(claim.done());
+        let before = early.unwrap_or_else(|| self.front.advance(Ordering::AcqRel));
+        if refused {
+            // SAFETY: nobody counts it.
+            discard(unsafe { moved.assume_init() });
+        }
+        if before.has(TAKEN) {
+            return Step::Lost;
+        }
+        if is_next {
+            self.store.leave(&self.front);
+        }
+        // SAFETY: published, and claimed by the advance.
+        Step::Ready(Ok(unsafe { value.assume_init() }))
+    }
+
+    /// Tells whoever waits at an end to look: it came to wait while there was something.
+    #[cold]
+    #[inline(never)]
+    fn tell(&self, end: End, by: &mut By<'_>) {
+        if cfg!(leno_bug = "spsc_receiver_unseen") && end == End::Receiver {
+            return;
+        }
+        let side = self.waiting_at(end);
+        loop {
+            let word = side.load();
+            // If it has left it looks by itself.
+            if word.is_free() || word.has(CLOSED) || self.evict(side, word, by) {
+                return;
+            }
+        }
+    }
+
+    /// Takes out who waits in `word`, and has it look. False: the word has changed.
+    #[cold]
+    fn evict(&self, side: &Side<T>, word: Word, by: &mut By<'_>) -> bool {
+        let Some(popped) = side.pop(word, |word| word) else { return false };
+        match popped.notify() {
+            Notified::Told(waker) => by.wakes(waker),
+            Notified::Gone(claim, waker) => {
+                // SAFETY: only sends are left in a peer's hands like that; the value is the caller's.
+                let value = unsafe { claim.take::<T>() };
+                claim.bury();
+                by.wakes(waker);
+                discard(value);
+            }
+        }
+        true
+    }
+
+    /// The end in whose word that side waits.
+    pub(super) fn waiting_at(&self, end: End) -> &Side<T> {
+        match end {
+            End::Sender => &self.front,
+            End::Receiver => &self.back,
+        }
+    }
+
+    /// Enters the word where its side waits, if it has to wait.
+    pub(super) fn register(&self, end: End, node: &Waiter) -> bool {
+        let side = self.waiting_at(end);
+        loop {
+            let other = match end {
+                End::Sender => self.back.load().rest(),
+                End::Receiver => self.front.load().rest(),
+            };
+            let word = side.load();
+            let has_to_wait = match end {
+                End::Sender => distance(word.rest(), other) >= self.capacity,
+                End::Receiver => word.rest() == other,
+            };
+            if word.has(CLOSED) || !word.is_free() || !has_to_wait {
+                return false;
+            }
+            if side.enter(word, node, end.side()) {
+                return true;
+            }
+        }
+    }
+
+    /// Takes what is to be received first. `None`: that was nothing.
+    #[cold]
+    fn recv_stray(&self, by: &mut By<'_>) -> Option<Attempt<Result<T, RecvError>>> {
+        let node = self.take_stray()?;
+        match node.state() {
+            State::Open => {
+                self.put_stray(node);
+                return Some(Attempt::Again);
+            }
+            State::Done => {}
+            _ => {
+                Waiter::of(node).free();
+                return None;
+            }
+        }
+        // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+        let value = unsafe { node.take::<T>() }.open();
+        Waiter::of(node).free();
+        let room = self.front.load();
+        if !room.is_free() && distance(room.rest(), self.back.load().rest()) < self.capacity {
+            self.tell(End::Sender, by);
+        }
+        Some(Attempt::Ready(Ok(value)))
+    }
+
+    fn take_stray(&self) -> Option<NodeRef> {
+        let address = self.stray.swap(ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: `put_stray` has put it there.
+        (!address.is_null()).then(|| unsafe { NodeRef::from_address(address) })
+    }
+
+    /// Keeps a node for the next receive. (Also after `close_now`, which does not take what was handed over before.)
+    #[cold]
+    pub(super) fn put_stray(&self, node: NodeRef) {
+        // So that the quick way comes by.
+        let head = self.front.load().rest();
+        self.front.seen.store(head, Ordering::Relaxed);
+        let before = self.stray.swap(node.address().cast_mut(), Ordering::AcqRel);
+        debug_assert!(before.is_null(), "a receive takes what there is before it waits");
+    }
+
+    /// Drops what is to be received first; waits for a sender in the middle of handing it over.
+    pub(super) fn sweep_stray(&self) {
+        let Some(node) = self.take_stray() else { return };
+        let mut pauses = 0;
+        while node.state() == State::Open {
+            thread::pause(pauses);
+            pauses += 1;
+        }
+        // SAFETY: as in `recv_stray`.
+        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() });
+        Waiter::of(node).free();
+        drop(value);
+    }
+
+    /// A receive was dropped in the sender's hands.
+    #[cold]
+    pub(super) fn abandon_recv(&self, node: Waiter) -> bool {
+        if node.as_ref().state() == State::Look {
+            return true;
+        }
+        if !cfg!(leno_bug = "spsc_stray_lost") {
+            self.put_stray(node.as_ref());
+        }
+        false
+    }
+
+    pub(super) fn len(&self) -> usize {
+        // The front first: it is never beyond the back.
+        let head = self.front.load().rest();
+        let word = self.back.load();
+        let held = if word.has(SEALED) { 0 } else { distance(head, word.rest()).min(self.capacity) };
+        held as usize + usize::from(!self.stray.load(Ordering::Relaxed).is_null())
+    }
+
+    pub(super) fn capacity(&self) -> Option<usize> {
+        self.bound
+    }
+}
+
+/// Steps until one is decisive.
+#[inline(always)]
+fn attempts<R>(mut step: impl FnMut(&mut By<'_>) -> Step<R>, by: &mut By<'_>) -> Attempt<R> {
+    let mut lost = 0;
+    loop {
+        match step(by) {
+            Step::Ready(output) => return Attempt::Ready(output),
+            Step::Wait => return Attempt::Wait,
+            // A select's own node: it has to see to that first.
+            Step::Lost if by.has_own() => return Attempt::Wait,
+            Step::Lost => {
+                thread::back_off(lost);
+                lost += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Where the values of an spsc channel lie: slots by position, in blocks.
+//!
+//! ```text
+//!   a ring:    [ slot slot slot … ]                                  one block, for good
+//!   a chain:   front ─▶ [ … ] ──next──▶ [ … ] ──next──▶ [ … ] ◀─ back          cache ─▶ [ … ]
+//! ```
+//!
+//! A position is a block's number and an index in it; of a ring all positions are in block 0. Each side keeps the block
+//! that it was in last, with the *parity* of its number in the lowest bit; where that is not the position's, it goes on to
+//! the next one. Before the first value of a chain both are at the null pointer, which stands for block −1, and what follows
+//! that is `first`.
+//!
+//! 1. `back` is the sender's, or the receiver's that moves the value of a sender which waits; it links a block before it
+//!    publishes the first value there.
+//! 2. `front` is the receiver's. It goes on after it has claimed the first value of the next block: so whoever closes by
+//!    `close_now` knows by the position which block it is at, or is about to be.
+//! 3. A block that was left goes into the cache, if that is empty, and is freed otherwise. Only the receiver puts one there,
+//!    and only who is at `back` takes it out.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use super::words::{Side, tagged};
+use crate::prim::{self, AtomicPtr, BLOCK_SLOTS, Life, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
+
+/// Values of a block take no more bytes than this, unless one alone does.
+const BLOCK_BYTES: usize = 4096;
+
+pub(super) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+
+pub(super) struct Block<T> {
+    next: AtomicPtr<Block<T>>,
+    slots: Box<[Slot<T>]>,
+    life: Life,
+}
+
+impl<T> Block<T> {
+    fn new(slots: usize) -> *mut Block<T> {
+        Box::into_raw(Box::new(Block {
+            next: AtomicPtr::new(ptr::null_mut()),
+            slots: (0..slots).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
+            life: Life::new(),
+        }))
+    }
+
+    /// # Safety
+    /// The block is the caller's alone, and its life is over.
+    unsafe fn free(block: *mut Block<T>) {
+        // SAFETY: it was a box, and the caller's promise.
+        prim::free(unsafe { Box::from_raw(block) });
+    }
+
+    fn first_slot(&self) -> *mut Slot<T> {
+        self.life.touch();
+        self.slots.as_ptr().cast_mut()
+    }
+}
+
+/// The store; its ends are with the [sides](super::words).
+pub(super) struct Store<T> {
+    /// The slots of a block, less one.
+    mask: u64,
+    /// How far to shift a position for the number of its block.
+    shift: u32,
+    first: AtomicPtr<Block<T>>,
+    cache: AtomicPtr<Block<T>>,
+}
+
+impl<T> Store<T> {
+    /// One for so many values, with the block that both sides begin at.
+    pub(super) fn new(capacity: Option<usize>) -> (Store<T>, *mut Block<T>) {
+        // One slot more than the capacity: see invariant 5 of `shared`.
+        let ring =
+            capacity.filter(|capacity| *capacity <= RING_SLOTS).map(|cap| (cap + 1).next_power_of_two());
+        let ring = ring.filter(|slots| slots.saturating_mul(size_of::<T>()) <= RING_BYTES);
+        let slots = ring.unwrap_or_else(|| {
+            let most = (BLOCK_BYTES / size_of::<T>().max(1)).clamp(1, BLOCK_SLOTS);
+            1 << most.ilog2()
+        });
+        let store = Store {
+            mask: slots as u64 - 1,
+            shift: if ring.is_some() { u64::BITS - 1 } else { slots.ilog2() },
+            first: AtomicPtr::new(ptr::null_mut()),
+            cache: AtomicPtr::new(ptr::null_mut()),
+        };
+        let begin = if ring.is_some() { Block::new(slots) } else { tagged(ptr::null_mut(), 1) };
+        (store, begin)
+    }
+
+    /// The parity of a position's block.
+    #[inline(always)]
+    fn parity(&self, position: u64) -> usize {
+        (position >> self.shift) as usize & 1
+    }
+
+    #[inline(always)]
+    fn index(&self, position: u64) -> usize {
+        (position & self.mask) as usize
+    }
+
+    fn slots(&self) -> usize {
+        self.mask as usize + 1
+    }
+
+    /// What follows a block; after the null pointer, the first one.
+    ///
+    /// # Safety
+    /// The block is not freed.
+    unsafe fn next_of(&self, block: *mut Block<T>) -> &AtomicPtr<Block<T>> {
+        // SAFETY: the caller's promise.
+        if block.is_null() { &self.first } else { unsafe { &(*block).next } }
+    }
+
+    /// Puts a value at a position; the caller gives the value up if it publishes it.
+    ///
+    /// # Safety
+    /// The back is the caller's, and the slot is empty.
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, back: &Side<T>, position: u64, value: *const T) {
+        let index = self.index(position);
+        if index == 0 {
+            self.begin_block(back, position);
+        }
+        // SAFETY: the index is within the block; the caller's promise.
+        unsafe {
+            let slot = &*back.slots.load(Ordering::Relaxed).add(index);
+            slot.with_mut(|place| place.cast::<T>().copy_from_nonoverlapping(value, 1));
+        }
+    }
+
+    /// At the first slot of a block: goes on to it, if that is not done. (A ring has one block.)
+    #[cold]
+    #[inline(never)]
+    fn begin_block(&self, back: &Side<T>, position: u64) {
+        if back.parity() != self.parity(position) {
+            self.link(back);
+        }
+    }
+
+    /// Goes on to a new block.
+    fn link(&self, back: &Side<T>) {
+        // ORDERING: Acquire: whoever left it is through with it.
+        let cached = self.cache.load(Ordering::Acquire);
+        let block = if cached.is_null() {
+            Block::new(self.slots())
+        } else {
+            self.cache.store(ptr::null_mut(), Ordering::Relaxed);
+            // SAFETY: what is in the cache is whoever's the back is (3).
+            unsafe { (*cached).life = Life::new() };
+            cached
+        };
+        // SAFETY: the back's block is not left by the receiver before there is a next one.
+        let next = unsafe { self.next_of(back.block()) };
+        // ORDERING: Release: it is made.
+        next.store(block, Ordering::Release);
+        // SAFETY: just made.
+        back.go_to(block, unsafe { (*block).first_slot() });
+    }
+
+    /// Copies what is at a position. True: that is in the next block.
+    ///
+    /// # Safety
+    /// The front is the caller's, or, in a slot that nobody writes to, about to be somebody else's; a value was published
+    /// there.
+    #[inline(always)]
+    pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64) -> (MaybeUninit<T>, bool) {
+        let index = self.index(position);
+        let next = if index == 0 { self.next_slots(front, position) } else { None };
+        let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));
+        // SAFETY: the index is within the block; the caller's promise.
+        let value = unsafe { (*slots.add(index)).with(|place| place.read()) };
+        (value, next.is_some())
+    }
+
+    /// At the first slot of a block: where that begins, if the front has not gone on to it yet.
+    #[cold]
+    #[inline(never)]
+    fn next_slots(&self, front: &Side<T>, position: u64) -> Option<*mut Slot<T>> {
+        if front.parity() == self.parity(position) {
+            return None;
+        }
+        // SAFETY: the front's block is not freed; what follows it is linked before it has a value (1).
+        Some(unsafe { (*self.next_of(front.block()).load(Ordering::Acquire)).first_slot() })
+    }
+
+    /// Goes on to the next block, the first value of which was claimed, and leaves this one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn leave(&self, front: &Side<T>) {
+        let left = front.block();
+        // SAFETY: as in `next_slots`.
+        unsafe {
+            let next = self.next_of(left).load(Ordering::Acquire);
+            front.go_to(next, (*next).first_slot());
+            if left.is_null() {
+                return;
+            }
+            (*left).life.end();
+            if self.cache.load(Ordering::Relaxed).is_null() && prim::reuse() {
+                (*left).next.store(ptr::null_mut(), Ordering::Relaxed);
+                // ORDERING: Release pairs with `link`.
+                self.cache.store(left, Ordering::Release);
+            } else {
+                Block::free(left);
+            }
+        }
+    }
+
+    /// Waits until the front is at the block of `last`, the last position that was claimed; gives that block.
+    pub(super) fn settle(&self, front: &Side<T>, last: u64, mut pause: impl FnMut()) -> *mut Block<T> {
+        loop {
+            // ORDERING: Acquire pairs with `go_to`.
+            let block = front.tagged_block();
+            if block.addr() & 1 == self.parity(last) {
+                return block.map_addr(|address| address & !1);
+            }
+            pause();
+        }
+    }
+
+    /// Takes what is in the slots of these positions, which are the caller's; `block` is what `settle` has given for `last`.
+    ///
+    /// # Safety
+    /// They hold values, and nobody else takes or moves any.
+    pub(super) unsafe fn take_each(
+        &self,
+        mut block: *mut Block<T>,
+        last: u64,
+        positions: impl Iterator<Item = u64>,
+        mut take: impl FnMut(T),
+    ) {
+        let mut parity = self.parity(last);
+        for position in positions {
+            // SAFETY: the caller's promise; a block is linked before it has a value.
+            unsafe {
+                if parity != self.parity(position) {
+                    block = self.next_of(block).load(Ordering::Acquire);
+                    parity = self.parity(position);
+                }
+                let slot = (*block).first_slot().add(self.index(position));
+                take((*slot).with(|place| place.read().assume_init()));
+            }
+        }
+    }
+
+    /// Where both sides begin.
+    pub(super) fn begin(block: *mut Block<T>) -> *mut Slot<T> {
+        let block = block.map_addr(|address| address & !1);
+        // SAFETY: just made, or null.
+        if block.is_null() { ptr::null_mut() } else { unsafe { (*block).first_slot() } }
+    }
+
+    /// Frees the blocks, from the front's on; no value is left.
+    ///
+    /// # Safety
+    /// Nobody else has the channel any more.
+    pub(super) unsafe fn free(&self, front: &Side<T>) {
+        let mut block = front.block();
+        if block.is_null() {
+            block = self.first.load(Ordering::Acquire);
+        }
+        let cached = self.cache.load(Ordering::Acquire);
+        // SAFETY: the caller's promise; each block is in one place.
+        unsafe {
+            while !block.is_null() {
+                let next = (*block).next.load(Ordering::Acquire);
+                (*block).life.end();
+                Block::free(block);
+                block = next;
+            }
+            if !cached.is_null() {
+                Block::free(cached);
+            }
+        }
+    }
+}

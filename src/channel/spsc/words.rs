@@ -1,0 +1,102 @@
+//! The two words of an spsc channel, each with what its side keeps for itself.
+
+use super::store::{Block, Slot, Store};
+use crate::prim::{AtomicPtr, AtomicU64, Ordering};
+use crate::wait::{Line, OWN, Primitive, REST_BITS, REST_SHIFT, Word};
+
+/// Of both words: no value enters any more, and no sender waits.
+pub(super) use super::super::shared::CLOSED;
+/// Of the back: what is published after this does not count.
+pub(super) const SEALED: u64 = OWN[1];
+/// Of the front: what was there has been taken by `close_now`.
+pub(super) const TAKEN: u64 = OWN[1];
+
+/// One position, in terms of the word.
+pub(super) const ONE: u64 = 1 << REST_SHIFT;
+const POSITIONS: u64 = (1 << REST_BITS) - 1;
+/// A channel without a bound holds so many.
+pub(super) const MOST: u64 = POSITIONS >> 1;
+
+/// How far `to` is behind `from`.
+#[inline(always)]
+pub(super) fn distance(from: u64, to: u64) -> u64 {
+    to.wrapping_sub(from) & POSITIONS
+}
+
+/// The position after this one, or `by` further.
+pub(super) fn further(position: u64, by: u64) -> u64 {
+    position.wrapping_add(by) & POSITIONS
+}
+
+/// One end: its word, and what only its side uses.
+///
+/// Only one operation of a side runs at a time, as each has the handle by `&mut`; the atomics are plain cells for it.
+pub(super) struct Side<T> {
+    line: Line,
+    /// The position of the other end, as it was seen.
+    pub(super) seen: AtomicU64,
+    block: AtomicPtr<Block<T>>,
+    pub(super) slots: AtomicPtr<Slot<T>>,
+}
+
+pub(super) fn tagged<T>(block: *mut Block<T>, parity: usize) -> *mut Block<T> {
+    block.map_addr(|address| address | parity)
+}
+
+impl<T> Side<T> {
+    pub(super) fn new(begin: *mut Block<T>) -> Side<T> {
+        Side {
+            line: Line::new(0),
+            seen: AtomicU64::new(0),
+            block: AtomicPtr::new(begin),
+            slots: AtomicPtr::new(Store::begin(begin)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn load(&self) -> Word {
+        self.line.load()
+    }
+
+    /// Moves the position on; gives the word before.
+    #[inline(always)]
+    pub(super) fn advance(&self, order: Ordering) -> Word {
+        Word(self.line.word().fetch_add(ONE, order))
+    }
+
+    #[inline(always)]
+    pub(super) fn parity(&self) -> usize {
+        self.block.load(Ordering::Relaxed).addr() & 1
+    }
+
+    pub(super) fn tagged_block(&self) -> *mut Block<T> {
+        self.block.load(Ordering::Acquire)
+    }
+
+    pub(super) fn block(&self) -> *mut Block<T> {
+        self.tagged_block().map_addr(|address| address & !1)
+    }
+
+    /// Goes on to the block that follows.
+    pub(super) fn go_to(&self, block: *mut Block<T>, slots: *mut Slot<T>) {
+        self.slots.store(slots, Ordering::Relaxed);
+        // ORDERING: Release pairs with `tagged_block`.
+        self.block.store(tagged(block, self.parity() ^ 1), Ordering::Release);
+    }
+}
+
+/// Its version is its position, which an exchange need not change: there is nobody behind the first one.
+impl<T> Primitive for Side<T> {
+    #[inline(always)]
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        word
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}

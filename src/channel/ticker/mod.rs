@@ -1,0 +1,306 @@
+//! Receivers of instants: [`after`] a while, [`at`] an instant, [`tick`] again and again, [`never`](never()).
+//!
+//! They are ordinary [`Receiver`]s, so that they go wherever one goes: into `select!`, into a dynamic
+//! [`Select`](crate::select::Select), onto plain threads, into streams; clones share the ticks, each of which goes to one of
+//! them. A tick that is due waits until it is taken, at most one at a time; dropping a receive, or losing in a `select!`, takes
+//! none. What is received is the instant at which the tick was due. They never close by themselves: after the last tick
+//! nothing more comes. The last receiver that goes takes the timer along.
+//!
+//! ```
+//! use leno::channel::ticker;
+//! use leno::fiber::Cord;
+//! use leno::time::Clock;
+//! use std::time::Duration;
+//!
+//! let second = Duration::from_secs(1);
+//! Cord::with_clock(Clock::virtual_time()).block_on(async {
+//!     let (beat, end) = (ticker::tick(second), ticker::after(3 * second + second / 2));
+//!     let mut beats = 0;
+//!     loop {
+//!         leno::select! {
+//!             _ = beat.recv() => beats += 1,
+//!             _ = end.recv() => break,
+//!         }
+//!     }
+//!     assert_eq!(beats, 3);
+//! });
+//! ```
+//!
+//! The time is that of the executor that the caller runs on (a runtime, a cord, a virtual clock), and elsewhere that of
+//! leno's default runtime. (A receive that blocks the only worker of that runtime blocks its timers as well: on a worker, await.)
+//! In a fiber that needs no receiver, [`sleep`](crate::sleep()),
+//! [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
+
+// A ticker is a small actor between a timer and the one sender of a rendezvous channel:
+//
+//           the timer fires                      a receiver takes it
+//   Waits ───────────────────▶ Offers (a send) ─────────────────────▶ Waits for the next one, or for nothing more
+//     └──────────── the last receiver goes (a `closed`) ───────────────┴──▶ over: all of it is dropped
+//
+// It has one waker, which the timer, the send and the `closed` have, and it runs within the call of that waker, on whichever
+// thread that is: a few steps, which wake at most the receiver that gets the tick.
+//
+//   state     set by                                     means
+//   IDLE      whoever ran it, when nothing is left       nobody runs it
+//   RUNNING   who wakes it in IDLE                       that thread has the actor for itself
+//   AGAIN     who wakes it in RUNNING                    who runs it looks once more
+//
+// Invariants
+// 1. The actor is touched by the thread that has moved IDLE to RUNNING, until it moves RUNNING to IDLE.
+// 2. A wake is never lost: it runs the actor, or whoever runs it runs it once more after that.
+// 3. As long as it is not over, the channel's line of those who watch for its close has the waker; so it lives, and hears of the
+//    end. While it waits for a tick, the timer has it, too; while it offers one, the send.
+// 4. Once it is over nothing of it is left but what those keep who are about to wake it.
+//
+// ORDERING: IDLE to RUNNING acquires, RUNNING to IDLE releases: each who runs it sees what those before have done. AGAIN is
+// released and acquired in the same way: a run that was asked for sees what it was asked for.
+//
+// A wake within the actor's own run (a receiver's waker that takes the next tick at once) sets AGAIN, so that it does not
+// run within itself. Foreign wakers that panic: the actor is run to its rest, then the panic goes on.
+//
+// Why a send and not a value in a buffer: a policy needs to know when a tick is *taken*, which is when its send completes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use super::branch::{Send, Watch};
+use super::{Sender, rendezvous};
+use crate::prim::{AtomicU32, Ordering, UnsafeCell};
+use crate::task::{budget, context, thread};
+use crate::time::Alarm;
+use crate::wait::Operation;
+
+pub use super::{Receiver, RecvError, RecvTimeoutError, TryRecvError};
+pub use crate::time::Missed;
+
+/// One tick, `d` from now; then nothing more. [`Duration::MAX`], or any end that an [`Instant`] cannot tell, never comes.
+///
+/// ```
+/// use leno::channel::ticker::after;
+/// use std::time::Duration;
+///
+/// let (tx, rx) = leno::bounded::<u8>(1);
+/// let limit = after(Duration::from_millis(1));
+/// leno::select_blocking! {
+///     received = rx.recv() => unreachable!("{received:?}"),
+///     _ = limit.recv() => println!("nobody has sent anything in time"),
+/// }
+/// # drop(tx);
+/// ```
+pub fn after(d: Duration) -> Receiver<Instant> {
+    let alarm = Alarm::here();
+    let due = alarm.now().checked_add(d);
+    start(due, alarm, None)
+}
+
+/// One tick, at `t`, an instant of the clock of the executor that the caller runs on; then nothing more. One in the past is
+/// there at once.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// let end = Instant::now() + Duration::from_millis(1);
+/// assert_eq!(leno::channel::ticker::at(end).recv_blocking(), Ok(end));
+/// assert!(Instant::now() >= end);
+/// ```
+pub fn at(t: Instant) -> Receiver<Instant> {
+    start(Some(t), Alarm::here(), None)
+}
+
+/// A tick every `d`, for the first time in `d`; those that were not taken in time come in a [burst](Missed::Burst).
+///
+/// # Panics
+/// If `d` is zero.
+#[track_caller]
+pub fn tick(d: Duration) -> Receiver<Instant> {
+    tick_with(d, Missed::Burst)
+}
+
+/// As [`tick`], and `missed` says what becomes of ticks that nobody took before the next was due.
+///
+/// ```
+/// use leno::channel::ticker::{Missed, tick_with};
+/// use leno::fiber::{Cord, now};
+/// use leno::time::Clock;
+/// use std::time::Duration;
+///
+/// let second = Duration::from_secs(1);
+/// Cord::with_clock(Clock::virtual_time()).block_on(async {
+///     let start = now();
+///     let ticks = tick_with(second, Missed::Skip);
+///     leno::sleep(4 * second + second / 2).await;
+///     assert_eq!(ticks.recv().await, Ok(start + second), "the first that was missed");
+///     assert_eq!(ticks.recv().await, Ok(start + 5 * second), "as if nothing had happened");
+/// });
+/// ```
+///
+/// # Panics
+/// If `d` is zero.
+#[track_caller]
+pub fn tick_with(d: Duration, missed: Missed) -> Receiver<Instant> {
+    assert!(!d.is_zero(), "a ticker with a period of zero would tick without end; let it be 1 ns or more");
+    let alarm = Alarm::here();
+    let due = alarm.now().checked_add(d);
+    start(due, alarm, Some((d, missed)))
+}
+
+/// No tick, ever: for a branch of a `select!` that may have nothing to wait for.
+///
+/// ```
+/// use leno::channel::ticker::{after, never};
+/// use std::time::Duration;
+///
+/// let limit: Option<Duration> = None;
+/// let limit = limit.map_or_else(never, after);
+/// assert!(limit.try_recv().is_err());
+/// ```
+pub fn never() -> Receiver<Instant> {
+    start(None, Alarm::none(), None)
+}
+
+const IDLE: u32 = 0;
+const RUNNING: u32 = 1;
+const AGAIN: u32 = 2;
+
+/// The order in which the actor is let go.
+const REST: Ordering =
+    if cfg!(leno_bug = "ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+
+/// So many in a row are no waker's.
+const PANICS: u32 = 100;
+
+struct Ticker {
+    state: AtomicU32,
+    actor: UnsafeCell<Option<Actor>>,
+}
+
+// SAFETY: invariant 1.
+unsafe impl core::marker::Send for Ticker {}
+// SAFETY: as above.
+unsafe impl Sync for Ticker {}
+
+/// What runs. The fields are dropped in this order: operations before their sender.
+struct Actor {
+    offer: Option<Operation<Send<Instant>>>,
+    closed: Operation<Watch<Instant>>,
+    sender: Sender<Instant>,
+    alarm: Alarm,
+    /// When the next tick is due; `None`: never.
+    due: Option<Instant>,
+    repeat: Option<(Duration, Missed)>,
+}
+
+#[track_caller]
+fn start(due: Option<Instant>, alarm: Alarm, repeat: Option<(Duration, Missed)>) -> Receiver<Instant> {
+    let (sender, receiver) = rendezvous();
+    // SAFETY: the sender is kept beside it, and is dropped later.
+    let closed = Operation::new(unsafe { Watch::new(sender.shared()) });
+    let actor = Actor { offer: None, closed, sender, alarm, due, repeat };
+    let ticker = Ticker { state: AtomicU32::new(IDLE), actor: UnsafeCell::new(Some(actor)) };
+    Arc::new(ticker).wake();
+    receiver
+}
+
+impl Wake for Ticker {
+    fn wake(self: Arc<Self>) {
+        if self.seize() {
+            self.run();
+        }
+    }
+}
+
+impl Ticker {
+    /// The caller has the actor from now on; or whoever has it is told to run it once more.
+    fn seize(&self) -> bool {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let next = if state == IDLE { RUNNING } else { AGAIN };
+            if next == AGAIN && cfg!(leno_bug = "ticker_runs_once") {
+                return false;
+            }
+            match self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return next == RUNNING,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Runs the actor until it has nothing to do, and nobody has woken it meanwhile.
+    fn run(self: Arc<Self>) {
+        let waker = Waker::from(Arc::clone(&self));
+        let (mut panic, mut panics) = (None, 0);
+        let mut pauses = 0;
+        loop {
+            let ran = self.actor.with_mut(|actor| {
+                // SAFETY: invariant 1.
+                let actor = unsafe { &mut *actor };
+                catch_unwind(AssertUnwindSafe(|| {
+                    let over = actor.as_mut().is_some_and(|actor| actor.run(&waker).is_ready());
+                    if over { actor.take() } else { None }
+                }))
+            });
+            match ran {
+                // Its drop is foreign code as well: it may wake this.
+                Ok(over) => drop(over),
+                Err(payload) => {
+                    panic = Some(payload);
+                    panics += 1;
+                    if panics < PANICS {
+                        // Whoever panicked was told; the actor is not at its rest.
+                        continue;
+                    }
+                }
+            }
+            if self.state.compare_exchange(RUNNING, IDLE, REST, Ordering::Relaxed).is_ok() {
+                break;
+            }
+            // Woken by a peer, which may be in the middle of something.
+            // ORDERING: Acquire pairs with who has set AGAIN; nobody else changes it now.
+            self.state.swap(RUNNING, Ordering::Acquire);
+            thread::pause(pauses);
+            pauses += 1;
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl Actor {
+    /// `Ready`: it is over.
+    fn run(&mut self, waker: &Waker) -> Poll<()> {
+        // On behalf of nobody: no fiber waits for what is left pending here, and none pays for it.
+        let _nobody = context::enter_nowhere();
+        budget::without(|| self.poll(&mut Context::from_waker(waker)))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.closed.poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        loop {
+            if let Some(offer) = &mut self.offer {
+                // (It is over where a receiver's waker has panicked, which was told.)
+                let taken = if offer.is_over() { Ok(()) } else { std::task::ready!(offer.poll(cx)) };
+                self.offer = None;
+                if taken.is_err() {
+                    return Poll::Ready(());
+                }
+                let (due, repeat) = (self.due.take(), self.repeat);
+                self.due = due
+                    .zip(repeat)
+                    .and_then(|(due, (period, missed))| missed.next(due, self.alarm.now(), period));
+            }
+            let Some(due) = &mut self.due else { return Poll::Pending };
+            std::task::ready!(self.alarm.poll(due, cx.waker()));
+            // SAFETY: the sender is kept beside it, and is dropped later.
+            let send = unsafe { Send::new(self.sender.shared(), *due) };
+            self.offer = Some(Operation::new(send));
+        }
+    }
+}
+
+#[cfg(any(leno_loom, leno_shuttle))]
+pub mod model;

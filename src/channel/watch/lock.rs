@@ -1,0 +1,135 @@
+//! A value that many may read and one may change: the lock of [`watch`](super). It blocks its thread for as long as others
+//! look at the value, or change it.
+//!
+//! ```text
+//!   [ WRITING | SLEEPERS | readers: 30 bits ]
+//! ```
+//!
+//! | | set by | means |
+//! |---|---|---|
+//! | readers | who reads, and who is through | so many read |
+//! | `WRITING` | who writes | nobody else reads or writes |
+//! | `SLEEPERS` | who goes to sleep, under the mutex | whoever is through is to wake all sleepers |
+//!
+//! Readers wait for one who writes, and not for one who waits to write: so a thread that reads may read once more.
+//! (Readers without a gap keep a writer waiting. They are meant to be brief.)
+//!
+//! Nobody sleeps for ever: who goes to sleep sets SLEEPERS by an exchange that also looks, holding the mutex. If whoever is
+//! through comes before it, the look sees that; if it comes later, it sees SLEEPERS, and has to have the mutex to wake, which
+//! is free when the other one sleeps.
+//!
+//! ORDERING: taking it acquires, and giving it back releases.
+//!
+//! Locked instructions: 2 to read, 2 to write. It belongs to no thread: what reads may be given back by another one.
+
+use crate::prim::{AtomicU32, Condvar, Mutex, Ordering, UnsafeCell};
+
+const WRITING: u32 = 1 << 31;
+const SLEEPERS: u32 = 1 << 30;
+const READERS: u32 = SLEEPERS - 1;
+
+/// Giving it back.
+const RELEASE: Ordering =
+    if cfg!(leno_bug = "watch_unlock_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+
+#[derive(Debug)]
+pub(super) struct Lock<T> {
+    state: AtomicU32,
+    sleepers: Mutex<()>,
+    awake: Condvar,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: it gives `&mut T` to one thread at a time.
+unsafe impl<T: Send> Send for Lock<T> {}
+// SAFETY: as above; and `&T` to several.
+unsafe impl<T: Send + Sync> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    pub(super) fn new(value: T) -> Self {
+        Lock {
+            state: AtomicU32::new(0),
+            sleepers: Mutex::new(()),
+            awake: Condvar::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Takes it to read; [`end_read`](Self::end_read) gives it back.
+    #[inline]
+    pub(super) fn begin_read(&self) {
+        self.take(WRITING, 1);
+    }
+
+    /// # Safety
+    /// Gives back what `begin_read` took.
+    #[inline]
+    pub(super) unsafe fn end_read(&self) {
+        let before = self.state.fetch_sub(1, RELEASE);
+        if before & SLEEPERS != 0 && before & READERS == 1 {
+            self.wake();
+        }
+    }
+
+    /// # Safety
+    /// The caller has it, to read, and for as long as that.
+    #[inline]
+    pub(super) unsafe fn get(&self) -> &T {
+        // SAFETY: the caller's promise: nobody writes.
+        self.value.with(|value| unsafe { &*value })
+    }
+
+    /// Calls `f` with the value, which nobody else sees meanwhile; also if it panics it is given back.
+    pub(super) fn write<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        struct End<'a, T>(&'a Lock<T>);
+        impl<T> Drop for End<'_, T> {
+            fn drop(&mut self) {
+                if self.0.state.fetch_and(!WRITING, RELEASE) & SLEEPERS != 0 {
+                    self.0.wake();
+                }
+            }
+        }
+        self.take(WRITING | READERS, WRITING);
+        let _end = End(self);
+        // SAFETY: taken just now, to write.
+        self.value.with_mut(|value| f(unsafe { &mut *value }))
+    }
+
+    /// Adds `more` to the state once none of `busy` is set in it.
+    #[inline]
+    fn take(&self, busy: u32, more: u32) {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & busy != 0 {
+                state = self.sleep(busy);
+                continue;
+            }
+            assert!(state & READERS != READERS, "too many read, or have been forgotten");
+            match self.state.compare_exchange(state, state + more, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    #[cold]
+    fn sleep(&self, busy: u32) -> u32 {
+        let sleepers = self.sleepers.lock();
+        // ORDERING: Relaxed: the exchange that takes it acquires.
+        let state = self.state.fetch_or(SLEEPERS, Ordering::Relaxed);
+        if state & busy != 0 {
+            drop(self.awake.wait_until(&self.sleepers, sleepers, None));
+        }
+        self.state.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn wake(&self) {
+        if cfg!(leno_bug = "watch_unlock_wakes_nobody") {
+            return;
+        }
+        let _sleepers = self.sleepers.lock();
+        self.state.fetch_and(!SLEEPERS, Ordering::Relaxed);
+        self.awake.notify_all();
+    }
+}

@@ -1,0 +1,460 @@
+//! One value, the latest: a configuration, a state that others follow.
+//!
+//! Each receiver sees that the value has changed, and what it is now; values in between may pass unseen. There is always a
+//! value, from the beginning on. Prefer it to a [`broadcast`](super::broadcast) where only the last value counts: it needs
+//! room for one, nobody lags, and sending never waits for a receiver.
+//!
+//! ```
+//! use leno::channel::watch;
+//!
+//! # leno::block_on(async {
+//! let (tx, mut rx) = watch::channel("starting");
+//! let follower = leno::spawn(async move {
+//!     let mut seen = vec![*rx.borrow_and_update()];
+//!     while rx.changed().await.is_ok() {
+//!         seen.push(*rx.borrow_and_update());
+//!     }
+//!     seen
+//! });
+//! leno::yield_now().await;
+//! tx.send("running").unwrap();
+//! drop(tx);
+//! assert_eq!(follower.await.unwrap().last(), Some(&"running"), "the last value is always seen");
+//! # });
+//! ```
+//!
+//! # Looking
+//!
+//! The value stays in the channel and is looked at there: [`borrow`](Receiver::borrow) gives a [`Ref`], which keeps
+//! senders from changing it, and blocks their threads meanwhile. So be brief: copy or clone what you need, and keep no `Ref`
+//! over an `.await` (it is not `Send`, so that a fiber of a runtime cannot). A thread that has a `Ref` and sends to the same
+//! channel waits for itself, for ever; one that has a `Ref` may take another one.
+//!
+//! What was *seen* is each receiver's own affair: the value of its making is, and what
+//! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
+//! have found.
+
+mod lock;
+mod shared;
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_core::future::FusedFuture;
+
+pub use super::{RecvError, SendError};
+
+use self::shared::{Change, Gone, Held, Shared, Wanted};
+use super::bell::Listen;
+use super::shape::{future, limits};
+use crate::prim::{Arc, Ordering};
+use crate::task::context::may_block;
+use crate::task::error::Elapsed;
+use crate::task::thread::deadline_after;
+use crate::wait::Operation;
+
+pub(crate) type ChangeBranch<'a, T> = Listen<Change<'a, T>>;
+pub(crate) type WantedBranch<'a, T, F> = Listen<Wanted<'a, T, F>>;
+pub(crate) type GoneBranch<'a, T> = Listen<Gone<'a, T>>;
+
+/// A channel that holds `value`, which counts as seen.
+///
+/// ```
+/// let (tx, mut rx) = leno::channel::watch::channel(1);
+/// assert_eq!(rx.has_changed(), Ok(false));
+/// tx.send(2).unwrap();
+/// assert_eq!(rx.has_changed(), Ok(true));
+/// assert_eq!(*rx.borrow_and_update(), 2);
+/// ```
+pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(Shared::new(value));
+    let seen = shared.version();
+    (Sender { shared: Arc::clone(&shared) }, Receiver { shared, seen })
+}
+
+/// Changes the value. A clone does so as well; the last one that goes closes the channel. Made by [`channel`].
+pub struct Sender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Sees the value. A clone has seen what the original has, and goes its own way then. Made by [`channel`] and
+/// [`Sender::subscribe`].
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    /// The version that it has seen.
+    seen: u64,
+}
+
+impl<T> std::panic::UnwindSafe for Sender<T> {}
+impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+impl<T> std::panic::UnwindSafe for Receiver<T> {}
+impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
+/// A look at the value, which nobody changes meanwhile. See [the module](self#looking).
+pub struct Ref<'a, T> {
+    held: Held<'a, T>,
+    changed: bool,
+    /// Kept over an `.await` it would block whole threads.
+    _local: PhantomData<*const ()>,
+}
+
+// SAFETY: a shared one gives `&T`, and says how old it is.
+unsafe impl<T: Send + Sync> Sync for Ref<'_, T> {}
+
+impl<'a, T> Ref<'a, T> {
+    fn new(held: Held<'a, T>, seen: u64) -> Self {
+        let changed = held.version() != seen;
+        Ref { held, changed, _local: PhantomData }
+    }
+
+    /// Whether the receiver had not seen this value before. False for a sender.
+    pub fn has_changed(&self) -> bool {
+        self.changed
+    }
+}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.held.get()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T> Sender<T> {
+    /// Puts `value` in the place of the one before, and tells all receivers. Does not wait, but for those who look at the value
+    /// just now.
+    ///
+    /// # Errors
+    /// There is no receiver; the value comes back, and the one before stays. See [`send_replace`](Self::send_replace).
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        if self.is_closed() {
+            return Err(SendError(value));
+        }
+        self.send_replace(value);
+        Ok(())
+    }
+
+    /// As [`send`](Self::send), whether or not there is a receiver; gives the value before.
+    pub fn send_replace(&self, mut value: T) -> T {
+        self.send_modify(|current| std::mem::swap(current, &mut value));
+        value
+    }
+
+    /// Changes the value in its place, and tells all receivers. `modify` has the value for itself: those who want to look or
+    /// to change it wait for it, and it must not use this channel. If it panics nobody is told, and the value is as it left
+    /// it.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::channel::watch::channel(vec![1]);
+    /// tx.send_modify(|rows| rows.push(2));
+    /// assert_eq!(*rx.borrow(), [1, 2]);
+    /// ```
+    pub fn send_modify(&self, modify: impl FnOnce(&mut T)) {
+        self.shared.change(|value| {
+            modify(value);
+            true
+        });
+    }
+
+    /// As [`send_modify`](Self::send_modify); receivers are told only if `modify` says so. Gives what it has said.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::channel::watch::channel(10);
+    /// let raise = |level: u32| tx.send_if_modified(|value| {
+    ///     let higher = level > *value;
+    ///     *value = level.max(*value);
+    ///     higher
+    /// });
+    /// assert!(!raise(5));
+    /// assert_eq!(rx.has_changed(), Ok(false));
+    /// assert!(raise(15));
+    /// ```
+    pub fn send_if_modified(&self, modify: impl FnOnce(&mut T) -> bool) -> bool {
+        self.shared.change(modify)
+    }
+
+    /// Looks at the value. See [the module](self#looking).
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let held = Held::new(&self.shared);
+        let seen = held.version();
+        Ref::new(held, seen)
+    }
+
+    /// Another receiver, which has seen the value of now.
+    pub fn subscribe(&self) -> Receiver<T> {
+        self.shared.add_receiver();
+        Receiver { shared: Arc::clone(&self.shared), seen: self.shared.version() }
+    }
+
+    /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
+    ///
+    /// Cancelling: dropping the future has no effect.
+    #[track_caller]
+    pub fn closed(&self) -> Closed<'_, T> {
+        Closed { operation: Operation::new(Listen(Gone(&self.shared))) }
+    }
+
+    /// Whether there is no receiver.
+    pub fn is_closed(&self) -> bool {
+        self.shared.receivers() == 0
+    }
+
+    /// How many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        self.shared.receivers()
+    }
+
+    /// How many senders there are.
+    pub fn sender_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Relaxed)
+    }
+
+    /// Whether both send to the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Panics if an invariant of the waiter queues does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) -> usize {
+        self.shared.assert_valid()
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Looks at the value; it counts as seen no more than before. See [the module](self#looking).
+    pub fn borrow(&self) -> Ref<'_, T> {
+        Ref::new(Held::new(&self.shared), self.seen)
+    }
+
+    /// Looks at the value, which is seen then: [`changed`](Self::changed) waits for a later one.
+    pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        let held = Held::new(&self.shared);
+        let seen = std::mem::replace(&mut self.seen, held.version());
+        Ref::new(held, seen)
+    }
+
+    /// Whether there is a value that was not seen.
+    ///
+    /// # Errors
+    /// The value was seen, and the last sender is gone: there will be no other.
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        self.shared.has_changed(self.seen)
+    }
+
+    /// Waits for a value that was not seen, which is seen then; look at it with [`borrow_and_update`](Self::borrow_and_update).
+    ///
+    /// Cancelling: dropping the future sees nothing.
+    ///
+    /// # Errors
+    /// The value was seen, and the last sender is gone: there will be no other.
+    #[track_caller]
+    pub fn changed(&mut self) -> Changed<'_, T> {
+        let change = Change { shared: &self.shared, before: self.seen, seen: &mut self.seen };
+        Changed { operation: Operation::new(Listen(change)) }
+    }
+
+    /// Waits for a value of which `is_wanted` says true, beginning with the one of now, seen or not; gives a look at it. It is
+    /// seen then. `is_wanted` is called for the values that are found, once for each, while nobody can change them: it must
+    /// not use this channel. If it panics the panic goes through.
+    ///
+    /// Cancelling: dropping the future sees nothing.
+    ///
+    /// ```
+    /// let (tx, mut rx) = leno::channel::watch::channel(0);
+    /// leno::block_on(async {
+    ///     let counter = leno::spawn(async move { (1..=10).for_each(|n| tx.send(n).unwrap()) });
+    ///     assert!(*rx.wait_for(|n| *n > 3).await.unwrap() > 3);
+    ///     counter.await.unwrap();
+    ///     assert!(rx.wait_for(|n| *n > 10).await.is_err());
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// The last sender is gone, and the last value is none of these.
+    #[track_caller]
+    pub fn wait_for<F: FnMut(&T) -> bool>(&mut self, is_wanted: F) -> WaitFor<'_, T, F> {
+        let wanted = Wanted {
+            shared: &self.shared,
+            before: self.seen,
+            seen: &mut self.seen,
+            refused: None,
+            is_wanted,
+        };
+        WaitFor { operation: Operation::new(Listen(wanted)) }
+    }
+
+    /// Makes the value count as not seen.
+    pub fn mark_changed(&mut self) {
+        self.seen = self.shared.version().wrapping_sub(2);
+    }
+
+    /// Makes the value count as seen.
+    pub fn mark_unchanged(&mut self) {
+        self.seen = self.shared.version();
+    }
+
+    /// Whether both receive from the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        // ORDERING: Relaxed; the caller has one, so the count is above zero.
+        self.shared.senders.fetch_add(1, Ordering::Relaxed);
+        Sender { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.drop_sender();
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_receiver();
+        Receiver { shared: Arc::clone(&self.shared), seen: self.seen }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.drop_receiver();
+    }
+}
+
+/// Waits for a value that was not seen. Made by [`Receiver::changed`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Changed<'a, T> {
+    operation: Operation<ChangeBranch<'a, T>>,
+}
+
+future!(['a, T] Changed<'a, T>, "Changed", "changed", ChangeBranch<'a, T> => Result<(), RecvError>);
+limits!(['a, T] Changed<'a, T>, "changed" => Result<(), RecvError>);
+
+/// Waits for the last receiver to go. Made by [`Sender::closed`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Closed<'a, T> {
+    operation: Operation<GoneBranch<'a, T>>,
+}
+
+future!(['a, T] Closed<'a, T>, "Closed", "closed", GoneBranch<'a, T> => ());
+limits!(['a, T] Closed<'a, T>, "closed" => ());
+
+/// Waits for a value of which something is true. Made by [`Receiver::wait_for`].
+#[must_use = "futures do nothing unless polled"]
+pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
+    operation: Operation<WantedBranch<'a, T, F>>,
+}
+
+impl<'a, T, F: FnMut(&T) -> bool> WaitFor<'a, T, F> {
+    /// (That it had changed for the receiver says nothing here: it was wanted.)
+    fn found(held: Result<Held<'a, T>, RecvError>) -> Result<Ref<'a, T>, RecvError> {
+        held.map(|held| Ref { held, changed: true, _local: PhantomData })
+    }
+
+    #[allow(private_interfaces, reason = "for select")]
+    pub(crate) fn operation(&mut self) -> &mut Operation<WantedBranch<'a, T, F>> {
+        &mut self.operation
+    }
+
+    #[allow(private_interfaces, reason = "for select")]
+    pub(crate) fn output(&mut self, held: Result<Held<'a, T>, RecvError>) -> Result<Ref<'a, T>, RecvError> {
+        Self::found(held)
+    }
+
+    /// Waits on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Receiver::wait_for).
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+    #[track_caller]
+    pub fn wait(mut self) -> Result<Ref<'a, T>, RecvError> {
+        may_block("wait_for");
+        Self::found(self.operation.block_on(None).expect("without a deadline it waits until it is done"))
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most.
+    ///
+    /// # Errors
+    /// The time was up.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(mut self, d: Duration) -> Result<Result<Ref<'a, T>, RecvError>, Elapsed> {
+        may_block("wait_for");
+        self.operation.block_on(deadline_after(d)).map(Self::found).ok_or(Elapsed::new())
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+    ///
+    /// # Errors
+    /// The time was up.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(mut self, t: Instant) -> Result<Result<Ref<'a, T>, RecvError>, Elapsed> {
+        may_block("wait_for");
+        self.operation.block_on(Some(t)).map(Self::found).ok_or(Elapsed::new())
+    }
+}
+
+impl<'a, T, F: FnMut(&T) -> bool> Future for WaitFor<'a, T, F> {
+    type Output = Result<Ref<'a, T>, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.operation.poll(cx).map(Self::found)
+    }
+}
+
+impl<T, F: FnMut(&T) -> bool> FusedFuture for WaitFor<'_, T, F> {
+    fn is_terminated(&self) -> bool {
+        self.operation.is_over()
+    }
+}
+
+impl<T, F: FnMut(&T) -> bool> Unpin for WaitFor<'_, T, F> {}
+
+impl<T, F: FnMut(&T) -> bool> fmt::Debug for WaitFor<'_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitFor").field("waits", &self.operation.waits()).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("changed", &self.has_changed()).finish_non_exhaustive()
+    }
+}

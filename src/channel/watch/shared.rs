@@ -1,0 +1,289 @@
+//! What the ends of a watch channel share: the value with its version, and two bells.
+//!
+//! ```text
+//!   sender:    value := new, state + 2 (under the lock) ─▶ ring `changed`
+//!   receiver:  seen ≠ version of the state? ─▶ yes: seen := it.  no: wait for `changed`
+//!   the last sender goes:    CLOSED in the state ─▶ ring `changed`
+//!   the last receiver goes:  receivers := 0 ─▶ ring `gone`
+//! ```
+//!
+//! | word | written by | means |
+//! |---|---|---|
+//! | `state`, all but the lowest bit | who changes the value, under the lock | the version of the value |
+//! | `state`, `CLOSED` | the last sender | the value will not change any more |
+//! | a receiver's `seen` | that receiver | the version that it has seen |
+//!
+//! # Invariants
+//! 1. Whoever has the lock, to read or to write, sees the value and its version together.
+//! 2. A bell is rung after what it is rung for; so nobody sleeps through a change ([`bell`](crate::channel::bell)).
+//! 3. No bell is rung under the lock. Foreign code runs under it where the docs say so: what is given to `send_modify`,
+//!    `send_if_modified` and `wait_for`, and what a user does with a `Ref`. Old values are dropped after it.
+//! 4. CLOSED is set once, by the last sender, and no version comes after it.
+//!
+//! # Orderings
+//!
+//! A new version releases, and a receiver's look at the state acquires: who has seen the version reads that value, or a later
+//! one. (The value itself is under the lock.)
+//!
+//! # Progress, cost
+//!
+//! Who writes waits for those who read, and the other way round: the thread blocks. All else is lock-free. Locked
+//! instructions: send 4, borrow 2, changed 0 where something has, and to wait 1.
+
+use super::lock::Lock;
+use crate::channel::RecvError;
+use crate::channel::bell::{Bell, Look};
+use crate::prim::{AtomicU64, AtomicUsize, Ordering};
+use crate::task::watch::Thing;
+use crate::wait::By;
+
+const CLOSED: u64 = 1;
+const ONE_VERSION: u64 = 2;
+
+pub(super) struct Shared<T> {
+    pub(super) value: Lock<T>,
+    state: AtomicU64,
+    pub(super) senders: AtomicUsize,
+    receivers: AtomicUsize,
+    changed: Bell,
+    gone: Bell,
+}
+
+impl<T> Shared<T> {
+    /// With one of each end.
+    pub(super) fn new(value: T) -> Self {
+        Shared {
+            value: Lock::new(value),
+            state: AtomicU64::new(0),
+            senders: AtomicUsize::new(1),
+            receivers: AtomicUsize::new(1),
+            changed: Bell::new(),
+            gone: Bell::new(),
+        }
+    }
+
+    fn state(&self) -> u64 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.state() & !CLOSED
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state() & CLOSED != 0
+    }
+
+    pub(super) fn receivers(&self) -> usize {
+        self.receivers.load(Ordering::Acquire)
+    }
+
+    /// Whether there is something that a receiver has not seen; `Err`: no, nor will there be.
+    pub(super) fn has_changed(&self, seen: u64) -> Result<bool, RecvError> {
+        let state = self.state();
+        match state & !CLOSED != seen {
+            false if state & CLOSED != 0 => Err(RecvError),
+            changed => Ok(changed),
+        }
+    }
+
+    /// Changes the value by `f`, which says whether it did; then all are told.
+    pub(super) fn change(&self, f: impl FnOnce(&mut T) -> bool) -> bool {
+        let mut by = By::plain();
+        if cfg!(leno_bug = "watch_rings_early") {
+            self.changed.ring(&mut by);
+        }
+        let changed = self.value.write(|value| {
+            let changed = f(value);
+            if changed {
+                // ORDERING: Release pairs with `state`.
+                self.state.fetch_add(ONE_VERSION, Ordering::AcqRel);
+            }
+            changed
+        });
+        if changed && !cfg!(leno_bug = "watch_rings_early") {
+            self.changed.ring(&mut by);
+        }
+        by.wake();
+        changed
+    }
+
+    pub(super) fn add_receiver(&self) {
+        // ORDERING: Relaxed: a look at the count is as good before as after.
+        self.receivers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn drop_receiver(&self) {
+        if self.receivers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let mut by = By::plain();
+            self.gone.ring(&mut by);
+            by.wake();
+        }
+    }
+
+    pub(super) fn drop_sender(&self) {
+        if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.state.fetch_or(CLOSED, Ordering::AcqRel);
+            let mut by = By::plain();
+            if !cfg!(leno_bug = "watch_closes_silently") {
+                self.changed.ring(&mut by);
+            }
+            by.wake();
+        }
+    }
+
+    fn thing(&self) -> Thing {
+        Thing::new("watch", self)
+    }
+
+    /// How many wait, while nobody is at work here; the invariants of the lines hold.
+    pub(super) fn assert_valid(&self) -> usize {
+        self.changed.assert_valid() + self.gone.assert_valid()
+    }
+}
+
+/// Waiting for another value than the one seen.
+pub struct Change<'a, T> {
+    pub(super) shared: &'a Shared<T>,
+    pub(super) seen: &'a mut u64,
+    /// What was seen before, should nobody want to know.
+    pub(super) before: u64,
+}
+
+impl<T> Look for Change<'_, T> {
+    type Output = Result<(), RecvError>;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("changed", self.shared.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.shared.changed
+    }
+
+    fn is_ready(&self) -> bool {
+        self.shared.has_changed(*self.seen) != Ok(false)
+    }
+
+    fn look(&mut self, _by: &mut By<'_>) -> Option<Self::Output> {
+        let version = self.shared.version();
+        match self.shared.has_changed(*self.seen) {
+            Ok(false) => None,
+            Ok(true) => {
+                // (The version of before: at worst it is told of the later one once more.)
+                let version = if version == *self.seen { self.shared.version() } else { version };
+                self.before = std::mem::replace(self.seen, version);
+                Some(Ok(()))
+            }
+            Err(closed) => Some(Err(closed)),
+        }
+    }
+
+    fn restore(&mut self, changed: Self::Output) {
+        if changed.is_ok() {
+            *self.seen = self.before;
+        }
+    }
+}
+
+/// The value, kept from being changed.
+pub(crate) struct Held<'a, T>(&'a Shared<T>);
+
+impl<'a, T> Held<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>) -> Self {
+        shared.value.begin_read();
+        Held(shared)
+    }
+
+    pub(super) fn get(&self) -> &T {
+        // SAFETY: taken, until this is dropped.
+        unsafe { self.0.value.get() }
+    }
+
+    /// The version of this very value.
+    pub(super) fn version(&self) -> u64 {
+        self.0.version()
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: taken by `new`.
+        unsafe { self.0.value.end_read() };
+    }
+}
+
+/// Waiting for a value of which something is true.
+pub struct Wanted<'a, T, F> {
+    pub(super) shared: &'a Shared<T>,
+    pub(super) seen: &'a mut u64,
+    pub(super) before: u64,
+    /// The version of which it was found not to be true.
+    pub(super) refused: Option<u64>,
+    pub(super) is_wanted: F,
+}
+
+impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
+    type Output = Result<Held<'a, T>, RecvError>;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("wait_for", self.shared.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.shared.changed
+    }
+
+    fn is_ready(&self) -> bool {
+        self.refused.is_none_or(|refused| self.shared.has_changed(refused) != Ok(false))
+    }
+
+    fn look(&mut self, _by: &mut By<'_>) -> Option<Self::Output> {
+        if !self.is_ready() {
+            return None;
+        }
+        // Before: what is sent up to then is looked at.
+        let closed = self.shared.is_closed();
+        let held = Held::new(self.shared);
+        let version = held.version();
+        if self.refused != Some(version) && (self.is_wanted)(held.get()) {
+            self.before = std::mem::replace(self.seen, version);
+            return Some(Ok(held));
+        }
+        drop(held);
+        self.refused = Some(version);
+        closed.then_some(Err(RecvError))
+    }
+
+    fn restore(&mut self, held: Self::Output) {
+        if held.is_ok() {
+            *self.seen = self.before;
+            self.refused = None;
+        }
+    }
+}
+
+/// Waiting for the last receiver to go.
+pub struct Gone<'a, T>(pub(super) &'a Shared<T>);
+
+impl<T> Look for Gone<'_, T> {
+    type Output = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("closed", self.0.thing())
+    }
+
+    fn bell(&self) -> &Bell {
+        &self.0.gone
+    }
+
+    fn is_ready(&self) -> bool {
+        self.0.receivers() == 0
+    }
+
+    fn look(&mut self, _by: &mut By<'_>) -> Option<()> {
+        self.is_ready().then_some(())
+    }
+
+    fn restore(&mut self, (): ()) {}
+}

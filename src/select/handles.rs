@@ -1,0 +1,54 @@
+//! The handles whose operations a dynamic [`Select`](super::Select) takes, of all kinds of channels.
+
+use super::arm::{Arm, Claimed};
+use crate::channel::{Receiver, Sender, mpsc, spsc};
+
+/// The receiver of any kind of channel, borrowed as it has to be. Sealed.
+pub trait Receives<'a, T>: Receive<'a, T> {}
+
+/// The sender of any kind of channel, borrowed as it has to be. Sealed.
+pub trait Sends<'a, T>: Sending<'a, T> {}
+
+#[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]
+pub trait Receive<'a, T> {
+    /// A receive of a `T`.
+    fn receive(self) -> Box<dyn Arm + Send + 'a>;
+}
+
+#[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]
+pub trait Sending<'a, T> {
+    /// A send of a `T`.
+    fn sending(self, value: T) -> Box<dyn Arm + Send + 'a>;
+}
+
+macro_rules! receives {
+    ($($handle:ty)*) => {$(
+        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+        impl<'a, T: Send + 'a> Receive<'a, T> for $handle {
+            #[track_caller]
+            fn receive(self) -> Box<dyn Arm + Send + 'a> {
+                Box::new(Claimed::new(self.recv()))
+            }
+        }
+
+        impl<'a, T: Send + 'a> Receives<'a, T> for $handle {}
+    )*};
+}
+
+macro_rules! sends {
+    ($($handle:ty)*) => {$(
+        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
+        impl<'a, T: Send + 'a> Sending<'a, T> for $handle {
+            #[track_caller]
+            fn sending(self, value: T) -> Box<dyn Arm + Send + 'a> {
+                Box::new(Claimed::new(self.send(value)))
+            }
+        }
+
+        impl<'a, T: Send + 'a> Sends<'a, T> for $handle {}
+    )*};
+}
+
+// A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel.
+receives! { &'a Receiver<T> &'a mut Receiver<T> &'a mut mpsc::Receiver<T> &'a mut spsc::Receiver<T> }
+sends! { &'a Sender<T> &'a mut Sender<T> &'a mpsc::Sender<T> &'a mut mpsc::Sender<T> &'a mut spsc::Sender<T> }

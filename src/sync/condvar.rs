@@ -1,0 +1,393 @@
+//! A condition variable for [`Mutex`]. Who waits stands in a [`signal`](super::signal).
+//!
+//! ```text
+//!   has the guard ──▶ in line, and then unlocks ──told──▶ locks ──▶ has the guard
+//! ```
+//!
+//! Who is dropped after it was told alone, and before it has the lock, tells the next one.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use super::guard::MutexGuard;
+use super::mutex::{Lock, Mutex};
+use super::signal::{Hearing, Signal, Told, What};
+use crate::prim;
+use crate::task::context::may_block;
+use crate::task::place::Place;
+use crate::task::thread::{self, deadline_after};
+use crate::wait::{Operation, Tray};
+
+/// Waits for a condition that others bring about under a [`Mutex`].
+///
+/// A wait takes the guard, enters the line, unlocks, and locks again once it was told: whatever happens under the mutex
+/// from the unlocking on is not missed. It goes on when it was told, and never otherwise; but somebody else may have
+/// the mutex in between, so look at the condition again: [`wait_while`](Self::wait_while) does.
+///
+/// With several mutexes at one time, nothing goes wrong: each wait locks its own.
+///
+/// As a branch of `select!` a wait is *polled*, as it consists of two operations. Nothing is lost if it loses: it has given up
+/// the lock, and if it was told alone the next one is told.
+///
+/// ```
+/// use std::sync::Arc;
+/// use leno::sync::{Condvar, Mutex};
+///
+/// # leno::block_on(async {
+/// let basket = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+/// let filling = Arc::clone(&basket);
+/// leno::spawn(async move {
+///     filling.0.lock().await.push("wool");
+///     filling.1.notify_one();
+/// });
+/// let (balls, filled) = &*basket;
+/// let mut guard = filled.wait_while(balls.lock().await, |balls| balls.is_empty()).await;
+/// assert_eq!(guard.pop(), Some("wool"));
+/// # });
+/// ```
+pub struct Condvar {
+    signal: Signal,
+}
+
+impl std::panic::UnwindSafe for Condvar {}
+impl std::panic::RefUnwindSafe for Condvar {}
+
+/// Whether a wait with a limit ended because the time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was up, and nobody has told the wait before.
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    prim::const_fn! {
+        /// One at which nobody waits.
+        pub fn new() -> Condvar {
+            Condvar { signal: Signal::new() }
+        }
+    }
+
+    /// Unlocks and waits to be told, and locks again. The mutex stays locked until the future is polled for the first
+    /// time.
+    ///
+    /// Cancelling: a dropped future has given up the lock; if it was told by [`notify_one`](Self::notify_one), the next one is.
+    ///
+    /// [`CondvarWait::wait`] is the form for plain threads.
+    #[track_caller]
+    pub fn wait<'c, 'a, T: ?Sized>(&'c self, guard: MutexGuard<'a, T>) -> CondvarWait<'c, 'a, T> {
+        self.wait_at(Place::here(), guard)
+    }
+
+    fn wait_at<'c, 'a, T: ?Sized>(
+        &'c self,
+        place: Place,
+        guard: MutexGuard<'a, T>,
+    ) -> CondvarWait<'c, 'a, T> {
+        // SAFETY: the future borrows this.
+        let hearing = unsafe { Hearing::new(&raw const self.signal, What::Condvar) };
+        CondvarWait {
+            _condvar: self,
+            hearing: Operation::at(place, hearing),
+            mutex: guard.mutex(),
+            guard: Some(guard),
+            told: None,
+            lock: None,
+        }
+    }
+
+    /// As [`wait`](Self::wait), again and again as long as `condition` says true of the value. It does not wait if that says
+    /// false at once.
+    #[track_caller]
+    pub fn wait_while<'c, 'a, T: ?Sized, F: FnMut(&mut T) -> bool>(
+        &'c self,
+        guard: MutexGuard<'a, T>,
+        condition: F,
+    ) -> CondvarWaitWhile<'c, 'a, T, F> {
+        let place = Place::here();
+        CondvarWaitWhile { condvar: self, place, guard: Some(guard), condition, waiting: None }
+    }
+
+    /// As [`wait`](Self::wait), on a plain thread, for `d` at most, and then the time it takes to lock.
+    ///
+    /// In async code, put a limit around the wait and lock again if that was reached:
+    ///
+    /// ```
+    /// # use leno::sync::{Condvar, Mutex};
+    /// # use std::time::Duration;
+    /// # leno::block_on(async {
+    /// let (ready, filled) = (Mutex::new(false), Condvar::new());
+    /// let guard = ready.lock().await;
+    /// let guard = match leno::timeout(Duration::from_millis(1), filled.wait(guard)).await {
+    ///     Ok(guard) => guard,
+    ///     Err(_elapsed) => ready.lock().await,
+    /// };
+    /// assert!(!*guard);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn wait_timeout<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        d: Duration,
+    ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        self.wait(guard).wait_timeout(d)
+    }
+
+    /// As [`wait_while`](Self::wait_while), on a plain thread, for `d` at most, and then the time it takes to lock.
+    ///
+    /// # Panics
+    /// As [`wait_timeout`](Self::wait_timeout).
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        d: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        let deadline = deadline_after(d);
+        let mut is_late = false;
+        while condition(&mut guard) {
+            if is_late {
+                return (guard, WaitTimeoutResult(true));
+            }
+            let (again, result) = self.wait(guard).until(deadline);
+            (guard, is_late) = (again, result.timed_out());
+        }
+        (guard, WaitTimeoutResult(false))
+    }
+
+    /// Tells the one who has waited longest. If nobody waits, nothing happens.
+    pub fn notify_one(&self) {
+        self.signal.tell_one(false);
+    }
+
+    /// Tells all who wait.
+    pub fn notify_all(&self) {
+        self.signal.tell_all();
+    }
+
+    /// Panics if an invariant does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) {
+        self.signal.assert_valid();
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Condvar::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+/// Waits to be told by a [`Condvar`], and locks. Made by [`Condvar::wait`].
+#[must_use = "futures do nothing unless polled"]
+pub struct CondvarWait<'c, 'a, T: ?Sized> {
+    _condvar: &'c Condvar,
+    hearing: Operation<Hearing>,
+    mutex: &'a Mutex<T>,
+    /// Until it stands in line.
+    guard: Option<MutexGuard<'a, T>>,
+    /// How it was told, until it has the lock.
+    told: Option<Told>,
+    lock: Option<Lock<'a, T>>,
+}
+
+impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
+    /// Waits on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+    #[track_caller]
+    pub fn wait(self) -> MutexGuard<'a, T> {
+        self.until(None).0
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        let deadline = deadline_after(d);
+        self.until(deadline)
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(self, t: Instant) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        self.until(Some(t))
+    }
+
+    #[track_caller]
+    fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        may_block("wait");
+        let mut waiting = Hears(&mut self);
+        let timed_out = match thread::block_on(Pin::new(&mut waiting), deadline) {
+            Some(()) => false,
+            // It may have been told just now.
+            None => {
+                let mut tray = Tray::new();
+                _ = self.hearing.cancel(Some(&mut tray));
+                self.told = tray.take();
+                self.told.is_none()
+            }
+        };
+        let guard = match self.guard.take() {
+            Some(guard) => guard,
+            None => self.mutex.lock().wait(),
+        };
+        self.told = None;
+        (guard, WaitTimeoutResult(timed_out))
+    }
+
+    /// The first half: in line, unlocked, told.
+    fn hear(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.told.is_some() {
+            return Poll::Ready(());
+        }
+        match self.hearing.poll(cx) {
+            Poll::Ready(told) => {
+                self.told = Some(told);
+                Poll::Ready(())
+            }
+            Poll::Pending => {
+                // (If it stands in no line its turn of this poll was over: it is polled again.)
+                if self.hearing.waits() {
+                    drop(self.guard.take());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The first half of a wait, for a thread's loop.
+struct Hears<'w, 'c, 'a, T: ?Sized>(&'w mut CondvarWait<'c, 'a, T>);
+
+impl<T: ?Sized> Unpin for Hears<'_, '_, '_, T> {}
+
+impl<T: ?Sized> Future for Hears<'_, '_, '_, T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.hear(cx)
+    }
+}
+
+impl<'a, T: ?Sized> Future for CondvarWait<'_, 'a, T> {
+    type Output = MutexGuard<'a, T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if this.hear(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if let Some(guard) = this.guard.take() {
+            // Told between its making and its first poll.
+            this.told = None;
+            return Poll::Ready(guard);
+        }
+        let (mutex, place) = (this.mutex, this.hearing.place());
+        let lock = this.lock.get_or_insert_with(|| mutex.lock_at(place));
+        match Pin::new(lock).poll(cx) {
+            Poll::Ready(guard) => {
+                (this.told, this.lock) = (None, None);
+                Poll::Ready(guard)
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<T: ?Sized> Unpin for CondvarWait<'_, '_, T> {}
+
+/// Passes on what it was told and has not taken note of.
+impl<T: ?Sized> Drop for CondvarWait<'_, '_, T> {
+    fn drop(&mut self) {
+        if let Some(told) = self.told.take() {
+            self.hearing.branch().pass(told);
+        }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for CondvarWait<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CondvarWait").field("waits", &self.hearing.waits()).finish_non_exhaustive()
+    }
+}
+
+/// Waits until a condition is no more. Made by [`Condvar::wait_while`].
+#[must_use = "futures do nothing unless polled"]
+pub struct CondvarWaitWhile<'c, 'a, T: ?Sized, F> {
+    condvar: &'c Condvar,
+    place: Place,
+    guard: Option<MutexGuard<'a, T>>,
+    condition: F,
+    waiting: Option<CondvarWait<'c, 'a, T>>,
+}
+
+impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> CondvarWaitWhile<'_, 'a, T, F> {
+    /// Waits on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+    #[track_caller]
+    pub fn wait(mut self) -> MutexGuard<'a, T> {
+        let mut guard = match self.waiting.take() {
+            Some(waiting) => waiting.wait(),
+            None => self.guard.take().expect("a wait ends once"),
+        };
+        while (self.condition)(&mut guard) {
+            guard = self.condvar.wait(guard).wait();
+        }
+        guard
+    }
+}
+
+impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for CondvarWaitWhile<'_, 'a, T, F> {
+    type Output = MutexGuard<'a, T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        loop {
+            if let Some(waiting) = &mut this.waiting {
+                match Pin::new(waiting).poll(cx) {
+                    Poll::Ready(guard) => (this.guard, this.waiting) = (Some(guard), None),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+            let mut guard = this.guard.take().expect("a wait was polled after it had completed");
+            if !(this.condition)(&mut guard) {
+                return Poll::Ready(guard);
+            }
+            this.waiting = Some(this.condvar.wait_at(this.place, guard));
+        }
+    }
+}
+
+impl<T: ?Sized, F> Unpin for CondvarWaitWhile<'_, '_, T, F> {}
+
+impl<T: ?Sized, F> fmt::Debug for CondvarWaitWhile<'_, '_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CondvarWaitWhile").field("waiting", &self.waiting).finish_non_exhaustive()
+    }
+}

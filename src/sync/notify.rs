@@ -1,0 +1,159 @@
+//! Telling others that something has happened, without a value. Who waits stands in a [`signal`](super::signal).
+
+use std::fmt;
+use std::task::{Context, Poll, Waker};
+
+use super::future::future;
+use super::signal::{Hearing, Signal, Told, What};
+use crate::prim;
+use crate::task::budget;
+use crate::wait::Operation;
+
+/// Tells one, or all, of those who wait that something has happened.
+///
+/// [`notify_one`](Self::notify_one) wakes the first in line; if nobody waits, it is kept, and the next
+/// [`notified`](Self::notified) need not wait. Several of them are kept as one. [`notify_waiters`](Self::notify_waiters) wakes all
+/// whose future was made before, and nobody else.
+///
+/// The order is that in which those that wait began to. A future that was told by `notify_one` and is not polled any more
+/// keeps that to itself until it is dropped; dropped, it passes it on.
+///
+/// ```
+/// use std::sync::Arc;
+/// use leno::sync::Notify;
+///
+/// # leno::block_on(async {
+/// let woven = Arc::new(Notify::new());
+/// let telling = Arc::clone(&woven);
+/// leno::spawn(async move { telling.notify_one() });
+/// woven.notified().await;
+/// # });
+/// ```
+///
+/// # Looking before waiting
+///
+/// Make the future, [enable](Notified::enable) it, look, and then await it: whatever happens after the look is not missed.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use leno::sync::Notify;
+///
+/// struct Basket {
+///     wool: Mutex<Vec<u32>>,
+///     filled: Notify,
+/// }
+///
+/// impl Basket {
+///     fn put(&self, ball: u32) {
+///         self.wool.lock().unwrap().push(ball);
+///         self.filled.notify_one();
+///     }
+///
+///     async fn take(&self) -> u32 {
+///         loop {
+///             let mut filled = self.filled.notified();
+///             filled.enable();
+///             if let Some(ball) = self.wool.lock().unwrap().pop() {
+///                 return ball;
+///             }
+///             filled.await;
+///         }
+///     }
+/// }
+/// # let basket = Basket { wool: Mutex::new(vec![]), filled: Notify::new() };
+/// # basket.put(1);
+/// # assert_eq!(leno::block_on(basket.take()), 1);
+/// ```
+pub struct Notify {
+    signal: Signal,
+}
+
+impl std::panic::UnwindSafe for Notify {}
+impl std::panic::RefUnwindSafe for Notify {}
+
+impl Notify {
+    prim::const_fn! {
+        /// One of which nothing was told yet.
+        pub fn new() -> Notify {
+            Notify { signal: Signal::new() }
+        }
+    }
+
+    /// Waits to be told.
+    ///
+    /// It takes part in [`notify_waiters`](Self::notify_waiters) from here on, and in [`notify_one`](Self::notify_one) once it
+    /// was polled or [enabled](Notified::enable).
+    ///
+    /// Cancelling: a dropped future leaves the line; if it was told by `notify_one`, the next one is, or it is kept.
+    #[track_caller]
+    pub fn notified(&self) -> Notified<'_> {
+        // SAFETY: the future borrows this.
+        let hearing = unsafe { Hearing::new(&raw const self.signal, What::Notify) };
+        Notified { _notify: self, operation: Operation::new(hearing) }
+    }
+
+    /// Tells the first in line; if nobody waits, it is kept for the next one who would.
+    pub fn notify_one(&self) {
+        self.signal.tell_one(true);
+    }
+
+    /// Tells all whose future was made before. Nothing is kept.
+    pub fn notify_waiters(&self) {
+        self.signal.tell_all();
+    }
+
+    /// Panics if an invariant does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) {
+        self.signal.assert_valid();
+    }
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Notify::new()
+    }
+}
+
+impl fmt::Debug for Notify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notify").finish_non_exhaustive()
+    }
+}
+
+/// Waits to be told by a [`Notify`]. Made by [`Notify::notified`].
+///
+/// Dropping it leaves the line; what it was told alone goes to the next one, or is kept.
+#[must_use = "futures do nothing unless polled"]
+pub struct Notified<'a> {
+    _notify: &'a Notify,
+    operation: Operation<Hearing>,
+}
+
+impl Notified<'_> {
+    /// Enters the line without waiting; true: it was told already, and is ready.
+    pub fn enable(&mut self) -> bool {
+        let cx = &mut Context::from_waker(Waker::noop());
+        match budget::without(|| self.operation.poll(cx)) {
+            Poll::Ready(told) => {
+                self.operation.renew();
+                self.operation.branch_mut().remember(told);
+                true
+            }
+            Poll::Pending => false,
+        }
+    }
+
+    pub(crate) fn operation(&mut self) -> &mut Operation<Hearing> {
+        &mut self.operation
+    }
+
+    pub(crate) fn output(&self, _told: Told) {}
+}
+
+/// Leaves the line. The borrow has to last until then, which a drop of its own says.
+impl Drop for Notified<'_> {
+    fn drop(&mut self) {}
+}
+
+future! { plain ['a] Notified<'a> => (); "Notified", "notified" }

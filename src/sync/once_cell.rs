@@ -1,0 +1,308 @@
+//! A value that is made once, by whoever needs it first.
+//!
+//! ```text
+//!   empty: one permit, free ──taken──▶ somebody makes the value ──▶ full: the permits are closed
+//!                             ◀──────── gave up, or failed: the permit goes to the next in line
+//! ```
+//!
+//! The turn to make the value is the one [permit](super::permits). Who waits for it finds the permits closed once there is
+//! a value. So `CLOSED` in the word says that the value is there: set after the value was written, acquired by who looks.
+//!
+//! Locked instructions: none to look at a value that is there; 2 to make it.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use super::permits::{Permits, Taking, Try, What};
+use crate::prim::{self, UnsafeCell};
+use crate::task::context::may_block;
+use crate::task::place::Place;
+use crate::wait::Operation;
+
+/// A cell that is filled once, by an async function.
+///
+/// The first to ask makes the value, the others wait for that. If its future is dropped, panics, or gives an error, the next
+/// in line tries with its own function. Making a value that needs the same cell waits for ever.
+///
+/// As with a [semaphore](super::Semaphore#a-hazard), a future that has begun to make the value, or whose turn it is, and that
+/// nobody polls any more, holds up the others until it is dropped.
+///
+/// ```
+/// use leno::sync::OnceCell;
+///
+/// static PATTERN: OnceCell<String> = OnceCell::new();
+///
+/// async fn pattern() -> &'static str {
+///     PATTERN.get_or_init(async || String::from("twill")).await
+/// }
+///
+/// # leno::block_on(async {
+/// assert_eq!(pattern().await, "twill");
+/// assert_eq!(PATTERN.get().map(String::as_str), Some("twill"));
+/// # });
+/// ```
+pub struct OnceCell<T> {
+    permits: Permits,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: it owns the value.
+unsafe impl<T: Send> Send for OnceCell<T> {}
+// SAFETY: one thread writes the value, and moves it in from elsewhere perhaps; then all share it.
+unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
+
+impl<T: std::panic::UnwindSafe> std::panic::UnwindSafe for OnceCell<T> {}
+impl<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for OnceCell<T> {}
+
+impl<T> OnceCell<T> {
+    prim::const_fn! {
+        /// An empty cell.
+        pub fn new() -> OnceCell<T> {
+            OnceCell { permits: Permits::new(1), value: UnsafeCell::new(None) }
+        }
+    }
+
+    /// The value, if it is there.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        if !self.permits.is_closed() {
+            return None;
+        }
+        // SAFETY: CLOSED was acquired: the value was written before, and nobody writes it while this is shared.
+        self.value.with(|value| unsafe { (*value).as_ref() })
+    }
+
+    /// The value, if it is there.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: borrowed uniquely.
+        self.value.with_mut(|value| unsafe { (*value).as_mut() })
+    }
+
+    /// Whether the value is there.
+    pub fn is_initialized(&self) -> bool {
+        self.permits.is_closed()
+    }
+
+    /// Fills the cell.
+    ///
+    /// # Errors
+    /// It is full, or somebody makes a value just now: with the value.
+    pub fn set(&self, value: T) -> Result<(), T> {
+        if self.permits.try_take(1) != Try::Taken {
+            return Err(value);
+        }
+        self.fill(value);
+        Ok(())
+    }
+
+    /// The value; made by `make` if it is not there yet, and nobody else makes it.
+    ///
+    /// Cancelling: a dropped future gives its turn to the next in line.
+    #[track_caller]
+    pub fn get_or_init<F, Fut>(&self, make: F) -> impl Future<Output = &T>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = T>,
+    {
+        let trying = self.get_or_try_init(|| async { Ok::<T, Infallible>(make().await) });
+        async {
+            match trying.await {
+                Ok(value) => value,
+                Err(never) => match never {},
+            }
+        }
+    }
+
+    /// As [`get_or_init`](Self::get_or_init), with a function that may fail.
+    ///
+    /// # Errors
+    /// Those of `make`; the cell stays empty, and the next in line has its turn.
+    #[track_caller]
+    pub fn get_or_try_init<E, F, Fut>(&self, make: F) -> impl Future<Output = Result<&T, E>>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.made_at(Place::here(), make)
+    }
+
+    async fn made_at<E, F, Fut>(&self, place: Place, make: F) -> Result<&T, E>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        if let Some(value) = self.get() {
+            return Ok(value);
+        }
+        // SAFETY: the operation is dropped before this borrow ends.
+        let taking = unsafe { Taking::new(&raw const self.permits, 1, What::Cell) };
+        let mut turn = Operation::at(place, taking);
+        if let Ok(permit) = std::future::poll_fn(|cx| turn.poll(cx)).await {
+            if cfg!(leno_bug = "turn_is_kept") {
+                permit.keep();
+                self.fill(make().await?);
+            } else {
+                // Dropped where `make` panics, fails, or is dropped: the next one has the turn.
+                let value = make().await?;
+                permit.keep();
+                self.fill(value);
+            }
+        }
+        Ok(self.get().expect("closed once it was filled"))
+    }
+
+    /// As [`get_or_init`](Self::get_or_init), on a plain thread, which sleeps while somebody else makes the value.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn get_or_init_blocking(&self, make: impl FnOnce() -> T) -> &T {
+        if let Some(value) = self.get() {
+            return value;
+        }
+        may_block("get_or_init");
+        // SAFETY: the operation is dropped before this borrow ends.
+        let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
+        if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
+            let value = make();
+            permit.keep();
+            self.fill(value);
+        }
+        self.get().expect("closed once it was filled")
+    }
+
+    /// By who has the turn.
+    fn fill(&self, value: T) {
+        if cfg!(leno_bug = "full_before_it_is_filled") {
+            self.permits.close();
+        }
+        // SAFETY: one has the turn, and nobody looks before the permits are closed.
+        let before = self.value.with_mut(|place| unsafe { (*place).replace(value) });
+        debug_assert!(before.is_none(), "a cell is filled once");
+        // ORDERING: its exchange releases the value.
+        self.permits.close();
+    }
+
+    /// The value, and an empty cell.
+    pub fn take(&mut self) -> Option<T> {
+        std::mem::take(self).into_inner()
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> Option<T> {
+        self.value.into_inner()
+    }
+}
+
+impl<T> Default for OnceCell<T> {
+    fn default() -> Self {
+        OnceCell::new()
+    }
+}
+
+impl<T> From<T> for OnceCell<T> {
+    fn from(value: T) -> Self {
+        let cell = OnceCell::new();
+        let _ = cell.set(value);
+        cell
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_tuple("OnceCell");
+        match self.get() {
+            Some(value) => debug.field(value).finish(),
+            None => debug.field(&format_args!("<empty>")).finish(),
+        }
+    }
+}
+
+/// What a [`Lazy`] in a `static` is made by.
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A value that an async function makes when it is first needed.
+///
+/// The function is called again if the one that was making the value was dropped, or has panicked: see [`OnceCell`]. In a
+/// `static` its future is boxed, so that the type can be written.
+///
+/// ```
+/// use leno::sync::Lazy;
+///
+/// static PATTERN: Lazy<String> = Lazy::new(|| Box::pin(async { String::from("twill") }));
+///
+/// # leno::block_on(async {
+/// assert_eq!(PATTERN.try_get(), None);
+/// assert_eq!(PATTERN.get().await, "twill");
+/// let local = Lazy::new(async || 7);
+/// assert_eq!(*local.get().await, 7);
+/// # });
+/// ```
+pub struct Lazy<T, F = fn() -> Boxed<T>> {
+    cell: OnceCell<T>,
+    make: F,
+}
+
+impl<T, F> Lazy<T, F> {
+    prim::const_fn! {
+        /// A value that `make` makes.
+        pub fn new(make: F) -> Lazy<T, F> {
+            Lazy { cell: OnceCell::new(), make }
+        }
+    }
+
+    /// The value, if it is there.
+    pub fn try_get(&self) -> Option<&T> {
+        self.cell.get()
+    }
+
+    /// The value, if it was made.
+    pub fn into_value(self) -> Option<T> {
+        self.cell.into_inner()
+    }
+}
+
+impl<T, F, Fut> Lazy<T, F>
+where
+    F: Fn() -> Fut,
+    Fut: Future<Output = T>,
+{
+    /// The value; it is made if it is not there yet, and nobody else makes it.
+    ///
+    /// Cancelling: as [`OnceCell::get_or_init`].
+    #[track_caller]
+    pub fn get(&self) -> impl Future<Output = &T> {
+        self.cell.get_or_init(&self.make)
+    }
+
+    /// As [`get`](Self::get).
+    #[track_caller]
+    pub fn force(&self) -> impl Future<Output = &T> {
+        self.get()
+    }
+
+    /// As [`get`](Self::get), on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn get_blocking(&self) -> &T {
+        match self.try_get() {
+            Some(value) => value,
+            None => {
+                may_block("get");
+                let mut making = std::pin::pin!(self.get());
+                let made = crate::task::thread::block_on(making.as_mut(), None);
+                made.expect("without a deadline it waits until it is done")
+            }
+        }
+    }
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for Lazy<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lazy").field(&self.cell).finish()
+    }
+}

@@ -1,0 +1,661 @@
+//! Permits, without what they are for: the kernel of the [semaphore](super::semaphore) and of the
+//! [lock for readers and writers](super::rwlock). One word, which says how many are free or who waits for them.
+//!
+//! ```text
+//!   63                       28 27          6 5           0
+//!   [ permits that are free    ][     0      ][   flags   ]      nobody waits         flags: UPGRADING CLOSED – MANY MORE –
+//!   [ version                  ][first waiter][   flags   ]      somebody waits
+//!
+//!   [ stays | permits          ]  the pot: what is free, and too little for the first waiter
+//! ```
+//!
+//! | part | set by | means |
+//! |---|---|---|
+//! | permits | whoever takes some, or gives some back | as many are free |
+//! | `CLOSED` | `close`, for good | nobody takes any more; permits still come back |
+//! | `UPGRADING` | a reader that becomes the writer ([`rwlock`](super::rwlock)) | what comes back is that reader's |
+//! | `version` | whoever changes who waits | see [`line`](crate::wait); it begins anew with each first waiter, at another number |
+//! | the pot | whoever has some in hand that are too few for the first waiter | they belong to whoever is first |
+//!
+//! How much a waiter wants its [place](crate::wait) says, so that it is known before the waiter is popped.
+//!
+//! # Steps
+//!
+//! `next`: the next waiter comes into the word. `hand`: permits in the hands of who is at work. `want`: of the first waiter.
+//!
+//! | word | operation | exchange | then |
+//! |---|---|---|---|
+//! | nobody waits, at least `want` | take | permits − want | has them |
+//! | nobody waits, too few | take waits | me, a version | hand := what was free; *serve* |
+//! | somebody waits | take waits | joins the line behind the word | |
+//! | nobody waits | give back | permits + hand | |
+//! | somebody waits | give back | – | *serve* |
+//! | somebody waits, hand ≥ want | serve | next, version + 1; nobody comes next: permits := hand − want | grants; hand − want; goes on |
+//! | somebody waits, hand < want | serve | – | the hand goes into the pot; *looks* at who is first now |
+//! | nobody waits | serve | permits + hand | |
+//! | any | look | – | the pot has enough, or nobody waits: hand := all of it; goes on with serve |
+//! | any | close | CLOSED | pops all, tells them to look, *serves*, then wakes them |
+//! | UPGRADING | serve | – | all that is in hand and in the pot is the reader's that becomes the writer |
+//!
+//! Strictly first come, first served: who finds somebody waiting waits behind. A large wish is served before a small one that
+//! came later, however long that takes; what comes back meanwhile gathers in the pot.
+//!
+//! Who is granted permits and has left meanwhile is noticed (the grant is an exchange of the node's state), and the next one
+//! is served; who leaves after the grant gives them back. A grant to a select that has lost to another branch goes on to the
+//! next in the same way.
+//!
+//! # Invariants
+//! 1. The permits in the word, in the pot, in the hands of those at work, and held (by a [`Taken`] or a DONE operation), are
+//!    together as many as were made and added, less those forgotten.
+//! 2. Nobody is at work here: somebody waits ⇒ the pot holds less than the first waiter wants; nobody waits ⇒ it is empty.
+//! 3. Not CLOSED, or its closing is under way, if somebody waits.
+//! 4. No foreign code runs while permits are in hand.
+//!
+//! *Why 2 holds.* It can become false in two ways: permits are added to the pot, or one that wants more than one is first no
+//! more. (While only wishes for one are in line nobody has a hand that is too small, and nobody touches the pot.) Who adds
+//! looks at the word after that; who takes such a waiter out looks into the pot after that, by emptying it. Both touch
+//! the pot by read-modify-writes. If the emptying comes first, who adds acquires it, and sees a word at least as new as that
+//! one's; if the addition comes first, it is emptied out.
+//!
+//! # Progress, cost
+//!
+//! Lock-free. Locked instructions, counted: take 1 and give back 1, uncontended (52 instructions for the future, 27 for `try_`); wait 2
+//! (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), and the waking. Wishes for more than one: 1
+//! more for the pot. Nothing recurs: one loop serves all who can be.
+//!
+//! # Orderings
+//!
+//! Taking acquires and giving back releases, on the word or the pot. A grant passes through the node's state: released by who
+//! hands over, and has acquired the word or the pot; acquired by who gets it. The waiters' own: see [`line`](crate::wait).
+//!
+//! Source: one kernel of weighted permits under several primitives is tokio's (`sync/batch_semaphore.rs`), which gives what
+//! comes back to the first waiter bit by bit, under a lock.
+
+use crate::prim::{self, AtomicU64, Ordering};
+use crate::task::error::shielded;
+use crate::task::thread;
+use crate::task::watch::Thing;
+use crate::wait::{
+    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Parcel, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
+    State, Tray, Waiter, Word, abandon,
+};
+
+const CLOSED: u64 = OWN[0];
+pub(super) const UPGRADING: u64 = OWN[1];
+
+/// As many can be free at once.
+pub(super) const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
+
+/// Of the pot.
+const PERMITS: u64 = (1 << REST_BITS) - 1;
+const ONE_STAY: u64 = 1 << REST_BITS;
+/// How far the first versions of two stays are apart: the golden section of all versions, so that they are spread evenly.
+const APART: u64 = 0x9_e377_9b97;
+
+pub struct Permits {
+    line: Line,
+    pot: AtomicU64,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Try {
+    Taken,
+    TooFew,
+    Closed,
+}
+
+impl Primitive for Permits {
+    const SAYS: bool = true;
+
+    fn says(&self, node: &Waiter) -> u32 {
+        // SAFETY: all that waits here is a `Taking`, which stows this; the node is its owner's still.
+        unsafe { node.as_ref().take::<usize>() }.open() as u32
+    }
+
+    fn has_few(&self) -> bool {
+        true
+    }
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        if word.is_free() { word } else { word.plus(1) }
+    }
+
+    fn stamp(&self, word: Word) -> u32 {
+        word.rest() as u32 & STAMP_MASK
+    }
+
+    /// It comes with a version that nobody has seen lately.
+    fn arrive(&self, word: Word) -> Word {
+        let stay = self.pot.fetch_add(ONE_STAY, Ordering::Relaxed) >> REST_BITS;
+        word.with_rest(stay.wrapping_mul(APART) & PERMITS)
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        word.with_rest(0)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+impl Permits {
+    prim::const_fn! {
+        pub(super) fn new(permits: u64) -> Permits {
+            Permits { line: Line::new(permits << REST_SHIFT), pot: AtomicU64::new(0) }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn glance(&self) -> Word {
+        // ORDERING: Relaxed: the exchange that follows acquires.
+        Word(self.line.word().load(Ordering::Relaxed))
+    }
+
+    /// One exchange, if so many are free.
+    #[inline(always)]
+    pub(super) fn quick(&self, permits: u64) -> bool {
+        let word = self.glance();
+        word.is_free()
+            && word.rest() >= permits
+            && !word.has(CLOSED)
+            // ORDERING: Acquire pairs with the Release of `release`: what was done by those who had them is seen.
+            && self.cas(word, word.with_rest(word.rest() - permits))
+    }
+
+    #[inline]
+    pub(super) fn try_take(&self, permits: u64) -> Try {
+        loop {
+            let word = self.line.load();
+            if word.has(CLOSED) {
+                return Try::Closed;
+            }
+            if !word.is_free() && permits > 0 || word.is_free() && word.rest() < permits {
+                return Try::TooFew;
+            }
+            if permits == 0 || self.cas(word, word.with_rest(word.rest() - permits)) {
+                return Try::Taken;
+            }
+        }
+    }
+
+    /// Gives permits back, or adds new ones.
+    #[inline]
+    pub(super) fn release(&self, permits: u64) {
+        if !self.release_quickly(permits) {
+            self.serve(permits, false);
+        }
+    }
+
+    /// One exchange, if nobody waits for them.
+    #[inline]
+    pub(super) fn release_quickly(&self, permits: u64) -> bool {
+        let word = self.glance();
+        // ORDERING: Release pairs with `quick`; Acquire: they may be handed on.
+        word.is_free()
+            && !word.has(UPGRADING)
+            && word.rest() + permits <= MOST
+            && self.cas(word, word.plus(permits))
+    }
+
+    /// Gives what is in hand to those who wait, and wakes them. `look`: also what is in the pot.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn serve(&self, hand: u64, look: bool) {
+        let mut served = Served::new();
+        let left = self.hand_out(hand, look, &mut served);
+        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
+        served.wake();
+    }
+
+    /// The same in the middle of something: a waker that panics does so for itself.
+    #[cold]
+    pub(super) fn serve_shielded(&self, hand: u64) {
+        let mut served = Served::new();
+        let left = self.hand_out(hand, true, &mut served);
+        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
+        served.wake_shielded();
+    }
+
+    /// The step *serve* of the header. What is left in hand, and no more in the pot, is the reader's that becomes the writer.
+    #[must_use]
+    pub(super) fn hand_out(&self, mut hand: u64, mut look: bool, served: &mut Served) -> u64 {
+        loop {
+            if hand == 0 {
+                if !std::mem::take(&mut look) {
+                    return 0;
+                }
+                hand = self.empty_pot();
+                continue;
+            }
+            let word = self.line.load();
+            if word.has(UPGRADING) {
+                return hand + if look { self.empty_pot() } else { 0 };
+            }
+            if word.is_free() {
+                // (More than can be free: `add_permits` refuses before it comes to that.)
+                if self.cas(word, word.plus(hand.min(MOST - word.rest()))) {
+                    hand = 0;
+                }
+                continue;
+            }
+            let want = u64::from(self.said(word));
+            if hand < want {
+                if self.line.load() != word {
+                    // It may be what somebody else wants.
+                    continue;
+                }
+                // ORDERING: AcqRel: see the header.
+                self.pot.fetch_add(hand, Ordering::AcqRel);
+                hand = 0;
+                look = self.is_worth_a_look();
+                continue;
+            }
+            let rest = hand - want;
+            let mut is_last = false;
+            let popped = self.pop(word, |word| {
+                is_last = word.is_free();
+                if is_last { word.with_rest(rest) } else { self.bump(word) }
+            });
+            let Some(popped) = popped else { continue };
+            look |= want > 1 && !cfg!(leno_bug = "large_leaves_the_pot");
+            if is_last {
+                // What is left went into the word.
+                hand = want;
+            }
+            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            if cfg!(leno_bug = "permits_granted_unchecked") {
+                served.wakes(claim.done());
+                hand -= want;
+                continue;
+            }
+            match claim.grant() {
+                Ok(waker) => {
+                    served.wakes(waker);
+                    hand -= want;
+                }
+                Err((claim, waker)) => {
+                    claim.free();
+                    served.gone.extend(waker);
+                }
+            }
+        }
+    }
+
+    /// Whether the pot has enough for who is first now, or something where nobody waits.
+    fn is_worth_a_look(&self) -> bool {
+        if cfg!(leno_bug = "pot_is_not_looked_at") {
+            return false;
+        }
+        loop {
+            let word = self.line.load();
+            let want = if word.is_free() || word.has(UPGRADING) { 1 } else { u64::from(self.said(word)) };
+            let there = self.pot.load(Ordering::Acquire) & PERMITS;
+            if self.line.load() == word {
+                return there >= want;
+            }
+        }
+    }
+
+    fn empty_pot(&self) -> u64 {
+        // ORDERING: AcqRel: see the header.
+        self.pot.fetch_and(!PERMITS, Ordering::AcqRel) & PERMITS
+    }
+
+    /// Takes all that is free, or in the pot: both by a read-modify-write, so that who comes to either later sees what was
+    /// done before this.
+    pub(super) fn take_all(&self) -> u64 {
+        loop {
+            let word = self.line.load();
+            if !word.is_free() {
+                return self.empty_pot();
+            }
+            if self.cas(word, word.with_rest(0)) {
+                return word.rest() + self.empty_pot();
+            }
+        }
+    }
+
+    /// How many are free.
+    pub(super) fn available(&self) -> u64 {
+        let word = self.line.load();
+        if word.is_free() { word.rest() } else { self.pot.load(Ordering::Acquire) & PERMITS }
+    }
+
+    /// Takes away as many as are free, `permits` at most; gives how many.
+    pub(super) fn forget(&self, permits: u64) -> u64 {
+        loop {
+            let word = self.line.load();
+            if word.is_free() {
+                let fewer = word.rest().min(permits);
+                if self.cas(word, word.with_rest(word.rest() - fewer)) {
+                    return fewer;
+                }
+                continue;
+            }
+            let pot = self.pot.load(Ordering::Acquire);
+            let fewer = (pot & PERMITS).min(permits);
+            // ORDERING: AcqRel: see the header.
+            if self.pot.compare_exchange(pot, pot - fewer, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return fewer;
+            }
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.line.load().has(CLOSED)
+    }
+
+    /// Closes; true the first time. All who wait are told, after the last of them was taken out of the line.
+    pub(super) fn close(&self) -> bool {
+        loop {
+            let word = self.line.load();
+            if word.has(CLOSED) {
+                return false;
+            }
+            if self.cas(word, word.with(CLOSED)) {
+                break;
+            }
+        }
+        let mut served = Served::new();
+        loop {
+            let word = self.line.load();
+            if word.is_free() {
+                break;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
+            match popped.notify() {
+                Notified::Told(waker) => served.wakes(waker),
+                Notified::Gone(claim, waker) => {
+                    claim.free();
+                    served.gone.extend(waker);
+                }
+            }
+        }
+        let left = self.hand_out(0, true, &mut served);
+        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
+        served.wake();
+        true
+    }
+
+    /// Sets UPGRADING, and takes what is free or in the pot.
+    pub(super) fn begin_upgrade(&self) -> u64 {
+        loop {
+            let word = self.line.load();
+            debug_assert!(!word.has(UPGRADING), "there is one upgradable reader");
+            let (to, free) = if word.is_free() { (word.with_rest(0), word.rest()) } else { (word, 0) };
+            if self.cas(word, to.with(UPGRADING)) {
+                return free + self.empty_pot();
+            }
+        }
+    }
+
+    pub(super) fn end_upgrade(&self) {
+        loop {
+            let word = self.line.load();
+            if self.cas(word, word.without(UPGRADING)) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn is_upgrading(&self) -> bool {
+        self.line.load().has(UPGRADING)
+    }
+
+    /// Panics if an invariant does not hold, while nobody is at work here.
+    pub(super) fn assert_valid(&self) {
+        Primitive::assert_valid(self);
+        let word = self.line.load();
+        let there = self.pot.load(Ordering::Acquire) & PERMITS;
+        let want = if word.is_free() { 1 } else { u64::from(self.said(word)) };
+        assert!(there < want, "invariant 2: {there} in the pot, and the first wants {want}");
+        assert!(word.is_free() || !word.has(CLOSED), "invariant 3");
+    }
+}
+
+/// Those who were served: to be woken when nothing is in hand.
+pub(super) struct Served {
+    by: By<'static>,
+    /// Wakers of those who have left: their drop is foreign code, too.
+    gone: Vec<std::task::Waker>,
+}
+
+impl Served {
+    pub(super) fn new() -> Served {
+        Served { by: By::plain(), gone: Vec::new() }
+    }
+
+    fn wakes(&mut self, waker: Option<std::task::Waker>) {
+        self.by.wakes(waker);
+    }
+
+    pub(super) fn wake(mut self) {
+        self.by.wake();
+    }
+
+    pub(super) fn wake_shielded(self) {
+        if self.by.has_wakes() || !self.gone.is_empty() {
+            shielded(|| self.wake());
+        }
+    }
+}
+
+/// What is waited for, as it is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Semaphore,
+    Read,
+    Write,
+    UpgradableRead,
+    Upgrade,
+    Cell,
+}
+
+impl What {
+    pub(super) fn wish<T>(self, at: *const T) -> (&'static str, Thing) {
+        let (operation, kind) = match self {
+            What::Semaphore => ("acquire", "semaphore"),
+            What::Read => ("read", "rwlock"),
+            What::Write => ("write", "rwlock"),
+            What::UpgradableRead => ("upgradable_read", "rwlock"),
+            What::Upgrade => ("upgrade", "rwlock"),
+            What::Cell => ("get_or_init", "once cell"),
+        };
+        (operation, Thing::new(kind, at))
+    }
+}
+
+/// To whom permits go back: there may be more to see to than the permits themselves.
+pub trait Source {
+    fn permits(&self) -> &Permits;
+
+    /// Gives permits back.
+    fn give_back(&self, permits: u64) {
+        self.permits().release(permits);
+    }
+
+    /// One that wanted more than one has left the line, in the middle of something.
+    fn look_into_pot(&self) {
+        self.permits().serve_shielded(0);
+    }
+
+    /// Permits came from the word as a waiter entered it, in the middle of something.
+    fn serve_shielded(&self, hand: u64) {
+        self.permits().serve_shielded(hand);
+    }
+}
+
+impl Source for Permits {
+    fn permits(&self) -> &Permits {
+        self
+    }
+}
+
+/// Taking permits, as a branch.
+pub struct Taking<S: Source = Permits> {
+    source: *const S,
+    permits: u32,
+    what: What,
+}
+
+// SAFETY: it is a reference to permits, which are Sync.
+unsafe impl<S: Source + Sync> Send for Taking<S> {}
+// SAFETY: as above.
+unsafe impl<S: Source + Sync> Sync for Taking<S> {}
+
+/// Permits that were taken, before they become something: dropped, they go back.
+pub(crate) struct Taken<S: Source = Permits> {
+    source: *const S,
+    permits: u32,
+}
+
+// SAFETY: it is a reference to permits, which are Sync, and may be given back from anywhere.
+unsafe impl<S: Source + Sync> Send for Taken<S> {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl<S: Source + Sync> Sync for Taken<S> {}
+
+/// The permits are closed.
+#[derive(Debug)]
+pub(crate) struct Shut;
+
+impl<S: Source> Taking<S> {
+    /// # Safety
+    /// The source outlives this.
+    #[inline]
+    pub(super) unsafe fn new(source: *const S, permits: u32, what: What) -> Self {
+        Taking { source, permits, what }
+    }
+
+    #[inline(always)]
+    pub(super) fn source(&self) -> &S {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.source }
+    }
+
+    #[inline(always)]
+    pub(super) fn permits(&self) -> u32 {
+        self.permits
+    }
+
+    #[inline(always)]
+    fn taken(&self) -> Taken<S> {
+        Taken { source: self.source, permits: self.permits }
+    }
+}
+
+impl<S: Source> Branch for Taking<S> {
+    type Output = Result<Taken<S>, Shut>;
+    type Goods = Self::Output;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        self.what.wish(self.source)
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<Self::Output>) -> bool {
+        let is_taken = self.source().permits().quick(self.permits.into());
+        if is_taken {
+            tray.put(Ok(self.taken()));
+        }
+        is_taken
+    }
+
+    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Self::Output>) -> Attempt<()> {
+        let outcome = match self.source().permits().try_take(self.permits.into()) {
+            Try::Taken => Ok(self.taken()),
+            Try::Closed => Err(Shut),
+            Try::TooFew => return Attempt::Wait,
+        };
+        tray.put(outcome);
+        Attempt::Ready(())
+    }
+
+    /// The payload says how many it wants.
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty.
+        unsafe { node.put(Parcel::new(self.permits as usize)) };
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "permits have one side");
+        let want = u64::from(self.permits);
+        let permits = self.source().permits();
+        let mut lost = 0;
+        loop {
+            let word = permits.line.load();
+            if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close")
+                || word.is_free() && word.rest() >= want
+            {
+                return false;
+            }
+            if word.is_free() {
+                if permits.enter(word, node, 0) {
+                    if word.rest() > 0 {
+                        // Too few, but a later wish may be smaller, and this one gone by then.
+                        self.source().serve_shielded(word.rest());
+                    }
+                    return true;
+                }
+            } else if permits.join(word, node, 0) {
+                return true;
+            } else if want > 1 {
+                // It may have been first for a moment.
+                self.source().look_into_pot();
+            }
+            thread::back_off(lost);
+            lost += 1;
+        }
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        let left = self.source().permits().leave(node, 0);
+        if left && self.permits > 1 && !cfg!(leno_bug = "large_leaves_silently") {
+            self.source().look_into_pot();
+        }
+        left
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.source().permits().touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Self::Output>) {
+        tray.put(Ok(self.taken()));
+    }
+
+    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
+        tray.take().expect("what is through has its outcome")
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        match abandon(node) {
+            State::Look => return true,
+            // They were granted.
+            State::Done => self.source().give_back(self.permits.into()),
+            // Whoever grants finds that it has left, and frees the node.
+            _ => {}
+        }
+        false
+    }
+}
+
+impl<S: Source> Taken<S> {
+    /// They become something, or are no more.
+    #[inline]
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl<S: Source> Drop for Taken<S> {
+    fn drop(&mut self) {
+        // SAFETY: whoever holds permits keeps their source.
+        unsafe { &*self.source }.give_back(self.permits.into());
+    }
+}

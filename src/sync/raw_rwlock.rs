@@ -1,0 +1,320 @@
+//! The lock for readers and writers, without what it guards: permits of different weight, and a place for the one
+//! reader that becomes the writer.
+//!
+//! ```text
+//!   all permits:  2·B − 1          read: 1        upgradable read: B        write: all        B = 2^29
+//!
+//!   permits  [ free, or who waits, in order                ]     what comes back goes to the first in line …
+//!   upgrade  [ free, or the one reader that waits to write ]     … but to this one while UPGRADING is set
+//! ```
+//!
+//! Two upgradable reads do not fit beside each other, B − 1 readers fit beside one, and nothing fits beside a writer. All
+//! three kinds stand in one line, strictly first come, first served ([`permits`](super::permits)): a writer that waits holds up
+//! the readers that come later, and readers that wait hold up the writer that comes later. So neither side starves.
+//!
+//! # Upgrading
+//!
+//! The upgradable reader has B, and wants the B − 1 of the readers. It cannot stand in the line: a writer that waits there would
+//! wait for it, and it for that. So it has permits of its own to wait for, and takes precedence.
+//!
+//! | UPGRADING | who | does | then |
+//! |---|---|---|---|
+//! | no | upgrade, nobody waits, B − 1 are free | takes them | is the writer |
+//! | no | upgrade waits | one exchange: UPGRADING; what is free, or in the pot, goes to `upgrade` | takes B − 1 there, or waits |
+//! | yes | who gives back, or has some in hand | they go to `upgrade` | if UPGRADING is set no more: takes all that is there, and begins again |
+//! | yes | it has got B − 1 there | not UPGRADING | is the writer |
+//! | yes | it leaves | not UPGRADING; takes all that is there | serves the line with it |
+//!
+//! # Invariants
+//! 1. At most one has B, and only that one sets UPGRADING, and clears it.
+//! 2. Not UPGRADING and nobody at work: `upgrade` has no permits. UPGRADING and nobody at work: neither the word nor the pot of
+//!    `permits` has any.
+//!
+//! *Why 2 holds.* Who brings permits to `upgrade` looks at UPGRADING after that; who clears UPGRADING takes all of `upgrade`
+//! after that. Both touch the permits by read-modify-writes: either these are found, or who brings them acquires that one,
+//! and sees that UPGRADING is clear. The same with the pot, where UPGRADING is set.
+//!
+//! # Progress, cost
+//!
+//! Lock-free. Locked instructions, counted, uncontended: 1 to take and 1 to give back, for all kinds (43 and 44 instructions for a
+//! read and a write by their futures); 1 for an upgrade or a downgrade.
+
+use std::cell::Cell;
+
+use super::permits::{Permits, Served, Source, Taking, Try, What};
+use crate::prim;
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon};
+
+pub(super) const READ: u32 = 1;
+pub(super) const UPGRADABLE: u32 = 1 << 29;
+pub(super) const WRITE: u32 = 2 * UPGRADABLE - 1;
+/// What an upgradable reader lacks.
+const OTHERS: u32 = WRITE - UPGRADABLE;
+
+pub struct RawRwLock {
+    permits: Permits,
+    upgrade: Permits,
+}
+
+impl Source for RawRwLock {
+    #[inline(always)]
+    fn permits(&self) -> &Permits {
+        &self.permits
+    }
+
+    #[inline]
+    fn give_back(&self, permits: u64) {
+        if !self.permits.release_quickly(permits) {
+            self.give_back_slowly(permits);
+        }
+    }
+
+    fn look_into_pot(&self) {
+        self.serve_shielded(0);
+    }
+
+    fn serve_shielded(&self, hand: u64) {
+        let mut served = Served::new();
+        self.hand_out(hand, true, &mut served);
+        served.wake_shielded();
+    }
+}
+
+impl RawRwLock {
+    prim::const_fn! {
+        pub(super) fn new() -> RawRwLock {
+            RawRwLock { permits: Permits::new(WRITE as u64), upgrade: Permits::new(0) }
+        }
+    }
+
+    #[inline]
+    pub(super) fn try_take(&self, permits: u32) -> bool {
+        self.permits.try_take(permits.into()) == Try::Taken
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back_slowly(&self, permits: u64) {
+        let mut served = Served::new();
+        self.hand_out(permits, false, &mut served);
+        served.wake();
+    }
+
+    /// Gives what is in hand to whoever is to have it.
+    fn hand_out(&self, hand: u64, look: bool, served: &mut Served) {
+        let mut hand = self.permits.hand_out(hand, look, served);
+        while hand > 0 {
+            let left = self.upgrade.hand_out(hand, false, served);
+            debug_assert_eq!(left, 0, "an upgrade is not upgraded");
+            if self.permits.is_upgrading() || cfg!(leno_bug = "upgrade_is_not_looked_at") {
+                return;
+            }
+            let all = self.upgrade.take_all();
+            hand = self.permits.hand_out(all, true, served);
+        }
+    }
+
+    /// Takes what an upgradable reader lacks, if nobody else reads.
+    pub(super) fn try_upgrade(&self) -> bool {
+        loop {
+            let word = self.permits.glance();
+            if self.permits.quick(OTHERS.into()) {
+                return true;
+            }
+            if !word.is_free() {
+                break;
+            }
+            if word.rest() < OTHERS.into() {
+                return false;
+            }
+        }
+        // Somebody waits: what is free is in the pot, if anything is.
+        self.begin_upgrade();
+        if self.upgrade.try_take(OTHERS.into()) == Try::Taken {
+            self.permits.end_upgrade();
+            return true;
+        }
+        self.cancel_upgrade(0);
+        false
+    }
+
+    fn begin_upgrade(&self) {
+        let free = self.permits.begin_upgrade();
+        if free > 0 {
+            self.upgrade.release(free);
+        }
+    }
+
+    /// It leaves, with so many that it was granted.
+    #[cold]
+    fn cancel_upgrade(&self, granted: u32) {
+        if cfg!(leno_bug = "upgrade_ends_late") {
+            let all = self.upgrade.take_all();
+            self.permits.end_upgrade();
+            return self.serve_shielded(u64::from(granted) + all);
+        }
+        self.permits.end_upgrade();
+        self.serve_shielded(u64::from(granted) + self.upgrade.take_all());
+    }
+
+    /// Panics if an invariant does not hold, while nobody is at work here.
+    pub(super) fn assert_valid(&self) {
+        self.upgrade.assert_valid();
+        if self.permits.is_upgrading() {
+            assert_eq!(self.permits.available(), 0, "invariant 2");
+        } else {
+            self.permits.assert_valid();
+            assert_eq!(self.upgrade.available(), 0, "invariant 2");
+        }
+    }
+
+    /// How many permits are free.
+    pub(super) fn available(&self) -> u64 {
+        self.permits.available()
+    }
+}
+
+/// Becoming the writer, for who has B, as a branch.
+pub struct Upgrading {
+    raw: *const RawRwLock,
+    /// Of `upgrade`.
+    taking: Taking,
+    /// It has set UPGRADING. (Changed by the owner alone.)
+    began: Cell<bool>,
+}
+
+// SAFETY: it is a reference to a lock, which is Sync.
+unsafe impl Send for Upgrading {}
+// SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `began`.
+unsafe impl Sync for Upgrading {}
+
+/// What the upgradable reader lacked, before it becomes the writer: dropped, it goes back.
+pub(crate) struct Upgraded(*const RawRwLock);
+
+// SAFETY: it is a reference to a lock, which is Sync.
+unsafe impl Send for Upgraded {}
+// SAFETY: a shared one gives access to nothing.
+unsafe impl Sync for Upgraded {}
+
+impl Upgrading {
+    /// # Safety
+    /// The lock outlives this, and the caller has B of it, for as long.
+    pub(super) unsafe fn new(raw: *const RawRwLock) -> Self {
+        // SAFETY: the caller's promise.
+        let taking = unsafe { Taking::new(&raw const (*raw).upgrade, OTHERS, What::Upgrade) };
+        Upgrading { raw, taking, began: Cell::new(false) }
+    }
+
+    #[inline(always)]
+    fn raw(&self) -> &RawRwLock {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.raw }
+    }
+
+    /// It has what it wants.
+    fn upgraded(&self) -> Upgraded {
+        if self.began.replace(false) {
+            self.raw().permits.end_upgrade();
+        }
+        Upgraded(self.raw)
+    }
+
+    fn cancel(&self, granted: u32) {
+        if self.began.replace(false) {
+            self.raw().cancel_upgrade(granted);
+        }
+    }
+}
+
+impl Branch for Upgrading {
+    type Output = Upgraded;
+    type Goods = Upgraded;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        What::Upgrade.wish(self.raw)
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, tray: &mut Tray<Upgraded>) -> bool {
+        let is_upgraded = !self.began.get() && self.raw().permits.quick(OTHERS.into());
+        if is_upgraded {
+            tray.put(Upgraded(self.raw));
+        }
+        is_upgraded
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<Upgraded>) -> Attempt<()> {
+        if !self.began.get() {
+            if !self.raw().try_upgrade() {
+                return Attempt::Wait;
+            }
+            tray.put(Upgraded(self.raw));
+            return Attempt::Ready(());
+        }
+        let mut taken = Tray::new();
+        let attempt = self.taking.attempt(by, &mut taken);
+        attempt.map(|()| {
+            if let Some(Ok(taken)) = taken.take() {
+                taken.keep();
+            }
+            tray.put(self.upgraded());
+        })
+    }
+
+    fn stow(&mut self, node: NodeRef) {
+        self.taking.stow(node);
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        if !self.began.replace(true) {
+            self.raw().begin_upgrade();
+        }
+        self.taking.register(node, pair)
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        let left = self.taking.leave(node);
+        if left {
+            self.cancel(0);
+        }
+        left
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.taking.touch(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Upgraded>) {
+        tray.put(self.upgraded());
+    }
+
+    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
+        tray.take().expect("what is through has its outcome")
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        let state = abandon(node);
+        debug_assert_ne!(state, State::Look, "nobody closes a lock");
+        // Otherwise whoever grants finds that it has left, and sees to what it has in hand.
+        self.cancel(if state == State::Done { OTHERS } else { 0 });
+        false
+    }
+
+    fn discard(&mut self) {
+        self.cancel(0);
+    }
+}
+
+impl Upgraded {
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Upgraded {
+    fn drop(&mut self) {
+        // SAFETY: whoever has these keeps the lock.
+        unsafe { &*self.0 }.give_back(OTHERS.into());
+    }
+}

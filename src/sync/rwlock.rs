@@ -1,0 +1,360 @@
+//! A lock for many readers or one writer. The lock itself is in [`raw_rwlock`](super::raw_rwlock), its guards in
+//! [`rwlock_guard`](super::rwlock_guard).
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::future::future;
+use super::permits::{Shut, Taken, Taking, What};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgraded, Upgrading, WRITE};
+use super::rwlock_guard::{
+    OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
+use crate::prim::{self, UnsafeCell};
+use crate::wait::Operation;
+
+/// A lock that many may read, or one may write.
+///
+/// [`read`](Self::read), [`write`](Self::write) and [`upgradable_read`](Self::upgradable_read) wait without blocking the
+/// thread. There is no poisoning: a guard that is dropped by a panic unlocks like any other.
+///
+/// # Order
+///
+/// The lock is handed over, strictly in the order in which those that wait began to. A writer that waits holds up the readers
+/// that come after it, so it is not starved by them; and so are they not by writers. One thing follows from that: who holds
+/// a read guard and asks for another one waits for ever if a writer has come in between.
+///
+/// An *upgradable* read goes together with other reads, and not with another upgradable one; it can become a write
+/// without letting a writer in between. It need not stand in line for that: it waits for the readers of that moment, and nobody else.
+///
+/// # A hazard
+///
+/// A future that was granted the lock and is not polled again holds it until it is polled or dropped; one that is
+/// first in line holds up all behind it. See [`Semaphore`](super::Semaphore#a-hazard).
+///
+/// ```
+/// use leno::sync::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+///
+/// static PATTERN: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+///
+/// # leno::block_on(async {
+/// PATTERN.write().await.push("twill");
+/// let (one, two) = (PATTERN.read().await, PATTERN.read().await);
+/// assert_eq!(one.len() + two.len(), 2);
+/// drop((one, two));
+/// let seen = PATTERN.upgradable_read().await;
+/// if !seen.contains(&"satin") {
+///     let mut pattern = RwLockUpgradableReadGuard::upgrade(seen).await;
+///     pattern.push("satin");
+///     let seen = RwLockWriteGuard::downgrade(pattern);
+///     assert_eq!(*seen, ["twill", "satin"]);
+/// }
+/// # });
+/// ```
+pub struct RwLock<T: ?Sized> {
+    raw: RawRwLock,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: whoever has the lock has the value.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: it gives shared access to several threads, and unique access to one at a time.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+impl<T: ?Sized> std::panic::UnwindSafe for RwLock<T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for RwLock<T> {}
+
+impl<T> RwLock<T> {
+    prim::const_fn! {
+        /// A lock around `value`.
+        pub fn new(value: T) -> RwLock<T> {
+            RwLock { raw: RawRwLock::new(), value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    #[track_caller]
+    fn taking(&self, permits: u32, what: What) -> Operation<Taking<RawRwLock>> {
+        // SAFETY: the caller's future keeps or borrows the lock.
+        Operation::new(unsafe { Taking::new(&raw const self.raw, permits, what) })
+    }
+
+    /// Locks for reading; waits while somebody writes, or somebody else waits.
+    ///
+    /// Cancelling: a dropped future leaves the line; if it was granted the lock already, that goes to the next.
+    #[inline]
+    #[track_caller]
+    pub fn read(&self) -> Read<'_, T> {
+        Read { lock: self, operation: self.taking(READ, What::Read) }
+    }
+
+    /// Locks for writing; waits while somebody reads or writes, or somebody else waits.
+    ///
+    /// Cancelling: as [`read`](Self::read).
+    #[inline]
+    #[track_caller]
+    pub fn write(&self) -> Write<'_, T> {
+        Write { lock: self, operation: self.taking(WRITE, What::Write) }
+    }
+
+    /// Locks for reading, with a guard that can [become](RwLockUpgradableReadGuard::upgrade) a writer's; waits while
+    /// somebody writes, or has such a guard, or somebody else waits.
+    ///
+    /// Cancelling: as [`read`](Self::read).
+    #[track_caller]
+    pub fn upgradable_read(&self) -> UpgradableRead<'_, T> {
+        UpgradableRead { lock: self, operation: self.taking(UPGRADABLE, What::UpgradableRead) }
+    }
+
+    /// Locks for reading if that needs no waiting.
+    #[inline]
+    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        // SAFETY: the lock was just taken.
+        self.raw.try_take(READ).then(|| unsafe { RwLockReadGuard::new(self) })
+    }
+
+    /// Locks for writing if that needs no waiting.
+    #[inline]
+    pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        // SAFETY: the lock was just taken.
+        self.raw.try_take(WRITE).then(|| unsafe { RwLockWriteGuard::new(self) })
+    }
+
+    /// Locks for upgradable reading if that needs no waiting.
+    pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
+        // SAFETY: the lock was just taken.
+        self.raw.try_take(UPGRADABLE).then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
+    }
+
+    /// Locks for reading from a plain thread, which sleeps meanwhile: [`read`](Self::read) and [`Read::wait`].
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn read_blocking(&self) -> RwLockReadGuard<'_, T> {
+        self.read().wait()
+    }
+
+    /// Locks for writing from a plain thread, which sleeps meanwhile: [`write`](Self::write) and [`Write::wait`].
+    ///
+    /// # Panics
+    /// As [`read_blocking`](Self::read_blocking).
+    #[track_caller]
+    pub fn write_blocking(&self) -> RwLockWriteGuard<'_, T> {
+        self.write().wait()
+    }
+
+    /// As [`read`](Self::read), with a guard that keeps the lock alive and can be moved anywhere.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use leno::sync::RwLock;
+    ///
+    /// # leno::block_on(async {
+    /// let pattern = Arc::new(RwLock::new("twill"));
+    /// let seen = pattern.read_arc().await;
+    /// let weaver = leno::spawn(async move { seen.len() });
+    /// assert_eq!(weaver.await.unwrap(), 5);
+    /// *pattern.write_arc().await = "satin";
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn read_arc(self: &Arc<Self>) -> ReadArc<T> {
+        ReadArc { operation: self.taking(READ, What::Read), lock: Arc::clone(self) }
+    }
+
+    /// As [`write`](Self::write), with a guard that keeps the lock alive and can be moved anywhere.
+    #[track_caller]
+    pub fn write_arc(self: &Arc<Self>) -> WriteArc<T> {
+        WriteArc { operation: self.taking(WRITE, What::Write), lock: Arc::clone(self) }
+    }
+
+    /// As [`try_read`](Self::try_read), with the guard of [`read_arc`](Self::read_arc).
+    pub fn try_read_arc(self: &Arc<Self>) -> Option<OwnedRwLockReadGuard<T>> {
+        // SAFETY: the lock was just taken.
+        self.raw.try_take(READ).then(|| unsafe { OwnedRwLockReadGuard::new(Arc::clone(self)) })
+    }
+
+    /// As [`try_write`](Self::try_write), with the guard of [`write_arc`](Self::write_arc).
+    pub fn try_write_arc(self: &Arc<Self>) -> Option<OwnedRwLockWriteGuard<T>> {
+        // SAFETY: the lock was just taken.
+        self.raw.try_take(WRITE).then(|| unsafe { OwnedRwLockWriteGuard::new(Arc::clone(self)) })
+    }
+
+    /// The value; no lock is needed, since nobody else can have this.
+    pub fn get_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is borrowed uniquely.
+        self.value.with_mut(|value| unsafe { &mut *value })
+    }
+
+    pub(super) fn raw(&self) -> &RawRwLock {
+        &self.raw
+    }
+
+    /// For who has the lock for writing.
+    pub(super) fn value(&self) -> *mut T {
+        self.value.with_mut(|value| value)
+    }
+
+    /// For who has the lock. (A model tells the two accesses apart.)
+    pub(super) fn shared(&self) -> *const T {
+        self.value.with(|value| value)
+    }
+
+    /// Panics if an invariant does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) {
+        self.raw.assert_valid();
+    }
+
+    /// Panics unless nobody has the lock. For tests.
+    #[doc(hidden)]
+    pub fn assert_free(&self) {
+        self.raw.assert_valid();
+        assert_eq!(self.raw.available(), u64::from(WRITE), "somebody has the lock, or permits are lost");
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> Self {
+        RwLock::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        RwLock::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("RwLock");
+        match self.try_read() {
+            Some(guard) => debug.field("value", &&*guard),
+            None => debug.field("value", &format_args!("<locked>")),
+        };
+        debug.finish_non_exhaustive()
+    }
+}
+
+macro_rules! borrowed {
+    ($(#[$doc:meta] $Future:ident => $Guard:ident, $name:literal, $call:literal;)+) => {$(
+        #[$doc]
+        ///
+        /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<'a, T: ?Sized> {
+            lock: &'a RwLock<T>,
+            operation: Operation<Taking<RawRwLock>>,
+        }
+
+        impl<'a, T: ?Sized> $Future<'a, T> {
+            pub(crate) fn operation(&mut self) -> &mut Operation<Taking<RawRwLock>> {
+                &mut self.operation
+            }
+
+            #[inline]
+            pub(crate) fn output(&self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<'a, T> {
+                outcome.expect("nobody closes a lock").keep();
+                // SAFETY: the lock is held, and now the guard's.
+                unsafe { $Guard::new(self.lock) }
+            }
+        }
+
+        /// Leaves the line. The borrow of the lock has to last until then, which a drop of its own says.
+        impl<T: ?Sized> Drop for $Future<'_, T> {
+            fn drop(&mut self) {}
+        }
+
+        future! { plain ['a, T: ?Sized] $Future<'a, T> => $Guard<'a, T>; $name, $call }
+    )+};
+}
+
+borrowed! {
+    /// Waits to read. Made by [`RwLock::read`].
+    Read => RwLockReadGuard, "Read", "read";
+    /// Waits to write. Made by [`RwLock::write`].
+    Write => RwLockWriteGuard, "Write", "write";
+    /// Waits to read, with a guard that can become a writer's. Made by [`RwLock::upgradable_read`].
+    UpgradableRead => RwLockUpgradableReadGuard, "UpgradableRead", "upgradable_read";
+}
+
+macro_rules! owned {
+    ($(#[$doc:meta] $Future:ident => $Guard:ident, $name:literal, $call:literal;)+) => {$(
+        #[$doc]
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<T: ?Sized> {
+            // Before the lock: it must be dropped first.
+            operation: Operation<Taking<RawRwLock>>,
+            lock: Arc<RwLock<T>>,
+        }
+
+        impl<T: ?Sized> $Future<T> {
+            pub(crate) fn operation(&mut self) -> &mut Operation<Taking<RawRwLock>> {
+                &mut self.operation
+            }
+
+            pub(crate) fn output(&self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<T> {
+                outcome.expect("nobody closes a lock").keep();
+                // SAFETY: the lock is held, and now the guard's.
+                unsafe { $Guard::new(Arc::clone(&self.lock)) }
+            }
+        }
+
+        future! { plain [T: ?Sized] $Future<T> => $Guard<T>; $name, $call }
+    )+};
+}
+
+owned! {
+    /// As [`Read`], keeping the lock. Made by [`RwLock::read_arc`].
+    ReadArc => OwnedRwLockReadGuard, "ReadArc", "read_arc";
+    /// As [`Write`], keeping the lock. Made by [`RwLock::write_arc`].
+    WriteArc => OwnedRwLockWriteGuard, "WriteArc", "write_arc";
+}
+
+/// Waits to write, for one that reads already. Made by [`RwLockUpgradableReadGuard::upgrade`].
+///
+/// Dropping it gives the lock up altogether; [`into_guard`](Self::into_guard) goes on reading.
+#[must_use = "futures do nothing unless polled"]
+pub struct Upgrade<'a, T: ?Sized> {
+    // Before the guard: it must be dropped first.
+    operation: Operation<Upgrading>,
+    /// Until it has become a writer's.
+    guard: Option<RwLockUpgradableReadGuard<'a, T>>,
+}
+
+impl<'a, T: ?Sized> Upgrade<'a, T> {
+    #[track_caller]
+    pub(super) fn new(guard: RwLockUpgradableReadGuard<'a, T>) -> Self {
+        // SAFETY: the guard keeps the lock, and has what an upgradable reader has.
+        let upgrading = unsafe { Upgrading::new(guard.raw()) };
+        Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
+    }
+
+    /// Gives up the wish to write. `None`: it has completed already.
+    pub fn into_guard(self) -> Option<RwLockUpgradableReadGuard<'a, T>> {
+        let Upgrade { operation, guard } = self;
+        drop(operation);
+        guard
+    }
+
+    pub(crate) fn operation(&mut self) -> &mut Operation<Upgrading> {
+        &mut self.operation
+    }
+
+    pub(crate) fn output(&mut self, upgraded: Upgraded) -> RwLockWriteGuard<'a, T> {
+        upgraded.keep();
+        let guard = self.guard.take().expect("an upgrade completes once");
+        // SAFETY: it has all now.
+        unsafe { guard.into_writer() }
+    }
+}
+
+future! { plain ['a, T: ?Sized] Upgrade<'a, T> => RwLockWriteGuard<'a, T>; "Upgrade", "upgrade" }

@@ -1,0 +1,334 @@
+//! The guards of a [`RwLock`]: while one lives, its share of the lock is held.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::permits::Source;
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
+use super::rwlock::{RwLock, Upgrade};
+
+/// Shared access to what a [`RwLock`] guards; dropping it unlocks.
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+}
+
+/// Unique access to what a [`RwLock`] guards; dropping it unlocks.
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct RwLockWriteGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+}
+
+/// Shared access to what a [`RwLock`] guards, which can become unique; dropping it unlocks.
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+}
+
+/// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct OwnedRwLockReadGuard<T: ?Sized> {
+    lock: Arc<RwLock<T>>,
+}
+
+/// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct OwnedRwLockWriteGuard<T: ?Sized> {
+    lock: Arc<RwLock<T>>,
+}
+
+/// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct MappedRwLockReadGuard<'a, T: ?Sized> {
+    raw: Release<'a>,
+    value: NonNull<T>,
+    _value: PhantomData<&'a T>,
+}
+
+/// Unique access to a part of what a [`RwLock`] guards. Made by [`RwLockWriteGuard::map`].
+#[must_use = "the lock is released at once if the guard is not held"]
+pub struct MappedRwLockWriteGuard<'a, T: ?Sized> {
+    raw: Release<'a>,
+    value: NonNull<T>,
+    _value: PhantomData<&'a mut T>,
+}
+
+/// Gives its share back when it is dropped.
+struct Release<'a>(&'a RawRwLock, u32);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.0.give_back(self.1.into());
+    }
+}
+
+// (The others are Send and Sync where the lock is Sync: where the value is both.)
+
+// SAFETY: as a shared borrow of the part; it unlocks from anywhere.
+unsafe impl<T: ?Sized + Sync> Send for MappedRwLockReadGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockReadGuard<'_, T> {}
+// SAFETY: as a unique borrow of the part; nobody can make it a shared one of the whole again.
+unsafe impl<T: ?Sized + Send> Send for MappedRwLockWriteGuard<'_, T> {}
+// SAFETY: a shared guard gives shared access.
+unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockWriteGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    ///
+    /// ```
+    /// use leno::sync::{RwLock, RwLockReadGuard};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// let number = RwLockReadGuard::map(pair.read().wait(), |pair| &pair.0);
+    /// assert_eq!(*number, 1);
+    /// ```
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
+        // SAFETY: read-locked, for `'a`, by `raw`, which the new guard keeps.
+        let value = NonNull::from(f(unsafe { &*guard.lock.shared() }));
+        MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData }
+    }
+
+    /// As [`map`](Self::map), if there is such a part.
+    ///
+    /// # Errors
+    /// `f` gave `None`: with the guard.
+    pub fn try_map<U: ?Sized>(
+        guard: Self,
+        f: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedRwLockReadGuard<'a, U>, Self> {
+        // SAFETY: as in `map`.
+        match f(unsafe { &*guard.lock.shared() }).map(NonNull::from) {
+            Some(value) => {
+                Ok(MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData })
+            }
+            None => Err(guard),
+        }
+    }
+}
+
+impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
+    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
+        let MappedRwLockReadGuard { raw, value, .. } = guard;
+        // SAFETY: read-locked by `raw`.
+        let value = NonNull::from(f(unsafe { value.as_ref() }));
+        MappedRwLockReadGuard { raw, value, _value: PhantomData }
+    }
+}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    ///
+    /// ```
+    /// use leno::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// let mut number = RwLockWriteGuard::map(pair.write().wait(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// drop(number);
+    /// assert_eq!(pair.into_inner().0, 2);
+    /// ```
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedRwLockWriteGuard<'a, U> {
+        // SAFETY: write-locked, for `'a`, by `raw`, which the new guard keeps.
+        let value = NonNull::from(f(unsafe { &mut *guard.lock.value() }));
+        MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData }
+    }
+
+    /// As [`map`](Self::map), if there is such a part.
+    ///
+    /// # Errors
+    /// `f` gave `None`: with the guard.
+    pub fn try_map<U: ?Sized>(
+        guard: Self,
+        f: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedRwLockWriteGuard<'a, U>, Self> {
+        // SAFETY: as in `map`.
+        match f(unsafe { &mut *guard.lock.value() }).map(NonNull::from) {
+            Some(value) => {
+                Ok(MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData })
+            }
+            None => Err(guard),
+        }
+    }
+
+    /// Goes on reading; no writer comes in between. Readers that wait in front of the first writer are let in.
+    pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
+        let lock = ManuallyDrop::new(guard).lock;
+        let reader = RwLockReadGuard { lock };
+        lock.raw().give_back((WRITE - READ).into());
+        reader
+    }
+
+    /// As [`downgrade`](Self::downgrade), with a guard that can become a writer's again.
+    pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T> {
+        let lock = ManuallyDrop::new(guard).lock;
+        let reader = RwLockUpgradableReadGuard { lock };
+        lock.raw().give_back((WRITE - UPGRADABLE).into());
+        reader
+    }
+}
+
+impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
+    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedRwLockWriteGuard<'a, U> {
+        let MappedRwLockWriteGuard { raw, mut value, .. } = guard;
+        // SAFETY: write-locked by `raw`.
+        let value = NonNull::from(f(unsafe { value.as_mut() }));
+        MappedRwLockWriteGuard { raw, value, _value: PhantomData }
+    }
+}
+
+impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
+    /// Becomes the writer; waits for those who read now. Others come in neither before it nor while it waits.
+    ///
+    /// Cancelling: a dropped future gives the lock up; [`Upgrade::into_guard`] goes on reading.
+    #[track_caller]
+    pub fn upgrade(guard: Self) -> Upgrade<'a, T> {
+        Upgrade::new(guard)
+    }
+
+    /// Becomes the writer, if nobody else reads.
+    ///
+    /// # Errors
+    /// Somebody does: with the guard.
+    pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
+        if guard.lock.raw().try_upgrade() {
+            // SAFETY: it has all now.
+            Ok(unsafe { guard.into_writer() })
+        } else {
+            Err(guard)
+        }
+    }
+
+    /// Goes on reading, and lets another upgradable reader in.
+    pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
+        let lock = ManuallyDrop::new(guard).lock;
+        let reader = RwLockReadGuard { lock };
+        lock.raw().give_back((UPGRADABLE - READ).into());
+        reader
+    }
+
+    pub(super) fn raw(&self) -> *const RawRwLock {
+        self.lock.raw()
+    }
+
+    /// # Safety
+    /// What it lacked is its own.
+    pub(super) unsafe fn into_writer(self) -> RwLockWriteGuard<'a, T> {
+        RwLockWriteGuard { lock: ManuallyDrop::new(self).lock }
+    }
+}
+
+macro_rules! guards {
+    ($([$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $share:expr, $into:ident;)+) => {$(
+        impl<$($lifetime,)? T: ?Sized> $guard {
+            /// # Safety
+            /// Its share of the lock is held, and from here on the guard's.
+            #[inline]
+            pub(super) unsafe fn new(lock: $lock) -> Self {
+                $Guard { lock }
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized> Drop for $guard {
+            #[inline]
+            fn drop(&mut self) {
+                self.lock.raw().give_back($share.into());
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized> Deref for $guard {
+            type Target = T;
+
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: the lock is held, and the guard borrowed.
+                unsafe { &*self.lock.shared() }
+            }
+        }
+
+        guards! { $into [$($lifetime)?] $guard, $share }
+        show! { [$($lifetime)?] $guard }
+    )+};
+    (reads [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
+        guards! { maps [$($lifetime)?] $guard, $share }
+    };
+    (writes [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
+        guards! { maps [$($lifetime)?] $guard, $share }
+        guards! { writes_owned [$($lifetime)?] $guard, $share }
+    };
+    (maps [$lifetime:lifetime] $guard:ty, $share:expr) => {
+        impl<$lifetime, T: ?Sized> $guard {
+            fn into_release(self) -> Release<$lifetime> {
+                Release(ManuallyDrop::new(self).lock.raw(), $share)
+            }
+        }
+    };
+    (plain [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {};
+    (writes_owned [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
+        impl<$($lifetime,)? T: ?Sized> DerefMut for $guard {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                // SAFETY: the lock is held for writing, and the guard borrowed uniquely.
+                unsafe { &mut *self.lock.value() }
+            }
+        }
+    };
+}
+
+macro_rules! show {
+    ([$($lifetime:lifetime)?] $guard:ty) => {
+        impl<$($lifetime,)? T: ?Sized + fmt::Debug> fmt::Debug for $guard {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&**self, f)
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized + fmt::Display> fmt::Display for $guard {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&**self, f)
+            }
+        }
+    };
+}
+
+guards! {
+    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, READ, reads;
+    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, WRITE, writes;
+    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UPGRADABLE, plain;
+    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, READ, plain;
+    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, WRITE, writes_owned;
+}
+
+impl<T: ?Sized> Deref for MappedRwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held, and the guard borrowed.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: ?Sized> Deref for MappedRwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held, and the guard borrowed.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MappedRwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held for writing, and the guard borrowed uniquely.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+show! { ['a] MappedRwLockReadGuard<'a, T> }
+show! { ['a] MappedRwLockWriteGuard<'a, T> }

@@ -1,0 +1,430 @@
+//! A semaphore: at most so many at once. The permits themselves are counted in [`permits`](super::permits).
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use super::future::future;
+use super::permits::{MOST, Permits, Shut, Taken, Taking, Try, What};
+use crate::prim;
+use crate::wait::Operation;
+
+/// A number of permits, of which fibers, tasks and threads take some for a while.
+///
+/// # Order
+///
+/// Permits are handed over, strictly in the order in which those that wait began to. Who asks for many is not starved by those
+/// who ask for one: while it is first in line everybody waits behind it, and what comes back is kept for it. So
+/// [`try_acquire`](Self::try_acquire) fails while somebody waits, also if permits are free.
+///
+/// # A hazard
+///
+/// A future that was granted its permits and is not polled again (kept in a variable, or beside another future in a
+/// `select!` of another library that has moved on) holds them until it is polled or dropped. If it is first in line,
+/// everybody waits behind it, too. The same is true of each semaphore and lock that hands over, tokio's among them; it is
+/// known as *futurelock*. Drop futures that you do not poll any more; leno's own `select!` takes those that lose out of the
+/// line, also the ones that were lent to it.
+///
+/// ```
+/// use leno::sync::Semaphore;
+///
+/// static LOOMS: Semaphore = Semaphore::new(2);
+///
+/// # leno::block_on(async {
+/// let first = LOOMS.acquire().await.unwrap();
+/// let _second = LOOMS.acquire().await.unwrap();
+/// assert!(LOOMS.try_acquire().is_err());
+/// drop(first);
+/// assert_eq!(LOOMS.available_permits(), 1);
+/// # });
+/// ```
+pub struct Semaphore {
+    permits: Permits,
+}
+
+impl std::panic::UnwindSafe for Semaphore {}
+impl std::panic::RefUnwindSafe for Semaphore {}
+
+/// Some permits of a [`Semaphore`]; dropping it gives them back.
+#[must_use = "the permits go back at once if this is not held"]
+pub struct Permit<'a> {
+    semaphore: &'a Semaphore,
+    permits: u32,
+}
+
+/// As [`Permit`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+#[must_use = "the permits go back at once if this is not held"]
+pub struct OwnedPermit {
+    semaphore: Arc<Semaphore>,
+    permits: u32,
+}
+
+/// The semaphore is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcquireError(());
+
+/// Why permits were not to be had now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// Too few are free, or somebody waits.
+    NoPermits,
+}
+
+/// Why permits were not to be had in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcquireTimeoutError {
+    /// The time was up, and no permits were taken.
+    Timeout,
+    /// The semaphore is closed.
+    Closed,
+}
+
+impl Semaphore {
+    /// As many permits can be free at once.
+    pub const MAX_PERMITS: usize = if usize::BITS < 64 { usize::MAX >> 3 } else { MOST as usize };
+
+    prim::const_fn! {
+        /// A semaphore with so many permits.
+        ///
+        /// # Panics
+        /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+        pub fn new(permits: usize) -> Semaphore {
+            assert!(permits <= Semaphore::MAX_PERMITS, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
+            Semaphore { permits: Permits::new(permits as u64) }
+        }
+    }
+
+    /// Takes a permit; waits while none is free, or somebody else waits.
+    ///
+    /// Cancelling: a dropped future has taken nothing; if it was granted a permit already, the next one gets it.
+    ///
+    /// # Errors
+    /// [`AcquireError`]: the semaphore is closed, or is closed while this waits.
+    #[inline]
+    #[track_caller]
+    pub fn acquire(&self) -> Acquire<'_> {
+        self.acquire_many(1)
+    }
+
+    /// As [`acquire`](Self::acquire), `n` permits at once. What is free, and too little, is kept for it once it is first
+    /// in line. With `n` zero it is ready at once.
+    ///
+    /// If `n` permits never are free at once, it waits for ever, and those behind it.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let bytes = leno::sync::Semaphore::new(1 << 20);
+    /// let frame = bytes.acquire_many(64 << 10).await.unwrap();
+    /// assert_eq!(bytes.available_permits(), (1 << 20) - frame.num_permits());
+    /// # });
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn acquire_many(&self, n: u32) -> Acquire<'_> {
+        // SAFETY: the future borrows the semaphore.
+        let taking = unsafe { Taking::new(&raw const self.permits, n, What::Semaphore) };
+        Acquire { semaphore: self, operation: Operation::new(taking) }
+    }
+
+    /// Takes a permit if that needs no waiting.
+    ///
+    /// # Errors
+    /// [`TryAcquireError::NoPermits`]: none is free, or somebody waits. [`TryAcquireError::Closed`].
+    #[inline]
+    pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// As [`try_acquire`](Self::try_acquire), `n` permits at once.
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    #[inline]
+    pub fn try_acquire_many(&self, n: u32) -> Result<Permit<'_>, TryAcquireError> {
+        self.try_take(n).map(|()| Permit { semaphore: self, permits: n })
+    }
+
+    #[inline]
+    fn try_take(&self, n: u32) -> Result<(), TryAcquireError> {
+        match self.permits.try_take(n.into()) {
+            Try::Taken => Ok(()),
+            Try::TooFew => Err(TryAcquireError::NoPermits),
+            Try::Closed => Err(TryAcquireError::Closed),
+        }
+    }
+
+    /// As [`acquire`](Self::acquire), with a permit that keeps the semaphore alive and can be moved anywhere.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use leno::sync::Semaphore;
+    ///
+    /// # leno::block_on(async {
+    /// let looms = Arc::new(Semaphore::new(2));
+    /// let mut weavers = Vec::new();
+    /// for row in 0..10 {
+    ///     let loom = looms.acquire_arc().await.unwrap();
+    ///     weavers.push(leno::spawn(async move {
+    ///         let _loom = loom;
+    ///         row
+    ///     }));
+    /// }
+    /// for weaver in weavers {
+    ///     weaver.await.unwrap();
+    /// }
+    /// assert_eq!(looms.available_permits(), 2);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn acquire_arc(self: &Arc<Self>) -> AcquireArc {
+        self.acquire_many_arc(1)
+    }
+
+    /// As [`acquire_many`](Self::acquire_many), with the permit of [`acquire_arc`](Self::acquire_arc).
+    #[track_caller]
+    pub fn acquire_many_arc(self: &Arc<Self>, n: u32) -> AcquireArc {
+        // SAFETY: the future keeps the semaphore.
+        let taking = unsafe { Taking::new(&raw const self.permits, n, What::Semaphore) };
+        AcquireArc { operation: Operation::new(taking), semaphore: Arc::clone(self) }
+    }
+
+    /// As [`acquire_many_arc`](Self::acquire_many_arc).
+    #[track_caller]
+    pub fn acquire_arc_many(self: &Arc<Self>, n: u32) -> AcquireArc {
+        self.acquire_many_arc(n)
+    }
+
+    /// As [`try_acquire`](Self::try_acquire), with the permit of [`acquire_arc`](Self::acquire_arc).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn try_acquire_arc(self: &Arc<Self>) -> Result<OwnedPermit, TryAcquireError> {
+        self.try_acquire_many_arc(1)
+    }
+
+    /// As [`try_acquire_many`](Self::try_acquire_many), with the permit of [`acquire_arc`](Self::acquire_arc).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn try_acquire_many_arc(self: &Arc<Self>, n: u32) -> Result<OwnedPermit, TryAcquireError> {
+        self.try_take(n).map(|()| OwnedPermit { semaphore: Arc::clone(self), permits: n })
+    }
+
+    /// As [`acquire`](Self::acquire), on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[track_caller]
+    pub fn acquire_blocking(&self) -> Result<Permit<'_>, AcquireError> {
+        self.acquire().wait()
+    }
+
+    /// Adds new permits, which those who wait get first.
+    ///
+    /// # Panics
+    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free.
+    pub fn add_permits(&self, n: usize) {
+        let most = Self::MAX_PERMITS - self.available_permits().min(Self::MAX_PERMITS);
+        assert!(n <= most, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
+        self.permits.release(n as u64);
+    }
+
+    /// Takes away permits that are free, `n` at most, for good; gives how many these were.
+    pub fn forget_permits(&self, n: usize) -> usize {
+        self.permits.forget(n as u64) as usize
+    }
+
+    /// How many are free; also those that are kept for the first one in line.
+    pub fn available_permits(&self) -> usize {
+        self.permits.available() as usize
+    }
+
+    /// Closes: nobody gets permits any more. Those who wait are woken with an error, in order, after the last of them was
+    /// taken out of the line. Permits that are held stay valid. True the first time.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let looms = leno::sync::Semaphore::new(0);
+    /// let waiting = looms.acquire();
+    /// assert!(looms.close());
+    /// assert!(waiting.await.is_err());
+    /// # });
+    /// ```
+    pub fn close(&self) -> bool {
+        self.permits.close()
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.permits.is_closed()
+    }
+
+    /// Panics if an invariant does not hold. For tests.
+    #[doc(hidden)]
+    pub fn assert_valid(&self) {
+        self.permits.assert_valid();
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("available_permits", &self.available_permits())
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waits for permits of a [`Semaphore`]. Made by [`Semaphore::acquire`] and [`Semaphore::acquire_many`].
+///
+/// Dropping it leaves the line; permits that it was granted already go to the next one.
+#[must_use = "futures do nothing unless polled"]
+pub struct Acquire<'a> {
+    semaphore: &'a Semaphore,
+    operation: Operation<Taking>,
+}
+
+/// As [`Acquire`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+#[must_use = "futures do nothing unless polled"]
+pub struct AcquireArc {
+    // Before the semaphore: it must be dropped first.
+    operation: Operation<Taking>,
+    semaphore: Arc<Semaphore>,
+}
+
+impl<'a> Acquire<'a> {
+    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
+        &mut self.operation
+    }
+
+    #[inline]
+    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
+        outcome.map_err(|Shut| AcquireError(()))?.keep();
+        Ok(Permit { semaphore: self.semaphore, permits: self.operation.branch().permits() })
+    }
+}
+
+impl AcquireArc {
+    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
+        &mut self.operation
+    }
+
+    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
+        outcome.map_err(|Shut| AcquireError(()))?.keep();
+        let permits = self.operation.branch().permits();
+        Ok(OwnedPermit { semaphore: Arc::clone(&self.semaphore), permits })
+    }
+}
+
+/// Leaves the line. The borrow of the semaphore has to last until then, which a drop of its own says.
+impl Drop for Acquire<'_> {
+    fn drop(&mut self) {}
+}
+
+future! {
+    fallible ['a] Acquire<'a> => Result<Permit<'a>, AcquireError>; Permit<'a>, AcquireTimeoutError; "Acquire", "acquire"
+}
+future! {
+    fallible [] AcquireArc => Result<OwnedPermit, AcquireError>; OwnedPermit, AcquireTimeoutError; "AcquireArc", "acquire_arc"
+}
+
+macro_rules! permit {
+    ($([$($lifetime:lifetime)?] $permit:ty, $name:literal, $self:ident => $like:expr;)+) => {$(
+        impl<$($lifetime)?> $permit {
+            /// Gives the permits up without giving them back: the semaphore has fewer from now on.
+            pub fn forget(mut self) {
+                self.permits = 0;
+            }
+
+            /// How many they are.
+            pub fn num_permits(&self) -> usize {
+                self.permits as usize
+            }
+
+            /// Takes `n` of them out. `None`: they are fewer.
+            pub fn split(&mut self, n: usize) -> Option<Self> {
+                let n = u32::try_from(n).ok().filter(|n| *n <= self.permits)?;
+                self.permits -= n;
+                let $self = &*self;
+                Some($like(n))
+            }
+
+            /// Joins those of the same semaphore into one.
+            ///
+            /// # Panics
+            /// If they are another semaphore's.
+            #[track_caller]
+            pub fn merge(&mut self, mut other: Self) {
+                let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
+                assert!(same, "permits of another semaphore");
+                self.permits += std::mem::take(&mut other.permits);
+            }
+        }
+
+        impl<$($lifetime)?> Drop for $permit {
+            #[inline]
+            fn drop(&mut self) {
+                if self.permits > 0 {
+                    self.semaphore.permits.release(self.permits.into());
+                }
+            }
+        }
+
+        impl<$($lifetime)?> fmt::Debug for $permit {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($name).field("permits", &self.permits).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
+permit! {
+    ['a] Permit<'a>, "Permit", permit => |permits| Permit { semaphore: permit.semaphore, permits };
+    [] OwnedPermit, "OwnedPermit", permit => |permits| OwnedPermit { semaphore: Arc::clone(&permit.semaphore), permits };
+}
+
+impl OwnedPermit {
+    /// Of which semaphore they are.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+}
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the semaphore is closed")
+    }
+}
+
+impl fmt::Display for TryAcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TryAcquireError::Closed => "the semaphore is closed",
+            TryAcquireError::NoPermits => "too few permits are free",
+        })
+    }
+}
+
+impl fmt::Display for AcquireTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AcquireTimeoutError::Timeout => "the time was up",
+            AcquireTimeoutError::Closed => "the semaphore is closed",
+        })
+    }
+}
+
+impl Error for AcquireError {}
+impl Error for TryAcquireError {}
+impl Error for AcquireTimeoutError {}
+
+impl From<AcquireError> for AcquireTimeoutError {
+    fn from(_: AcquireError) -> Self {
+        AcquireTimeoutError::Closed
+    }
+}

@@ -1,0 +1,401 @@
+//! A line of those who wait to be told, without what it is about: the kernel of [`Notify`](super::notify), the
+//! [condition variable](super::condvar), the [group](super::wait_group) and the [barrier](super::barrier).
+//!
+//! ```text
+//!   63       28 27           6 5          0
+//!   [ version  ][first waiter][   flags   ]      flags: – STORED – MANY MORE –
+//!
+//!   rounds: how often all were told
+//! ```
+//!
+//! | part | set by | means |
+//! |---|---|---|
+//! | `STORED` | `tell_one`, if nobody waits | the next one who would wait need not |
+//! | `version` | whoever changes who waits, and `tell_all` in any case | see [`line`](crate::wait) |
+//! | rounds | `tell_all`, before the version | one that began in an earlier round was told |
+//!
+//! # Steps
+//!
+//! `next`: the next waiter comes into the word. `V`: version + 1.
+//!
+//! | word | operation | exchange | then |
+//! |---|---|---|---|
+//! | its round is over | wait | – | was told |
+//! | STORED | wait | not STORED | was told |
+//! | nobody waits, not STORED | wait | me | |
+//! | somebody waits | wait | joins the line behind the word | |
+//! | somebody waits | tell one | next, V | grants; one that has left: goes on |
+//! | nobody waits | tell one | STORED | where these are kept |
+//! | any | tell all | rounds + 1, and V | goes on with those in line |
+//! | the first one's round is over | tell those in line | next, V | grants |
+//! | the first one's round is not over | tell those in line | – | all others came later: wakes those told |
+//!
+//! Each waiter's place says in which round it began, so that `tell_all` tells exactly those that began before it. (That is
+//! when the future was made, and not when it was first polled: between these two nothing is missed.)
+//!
+//! One that was told alone and leaves without having taken note passes it on; one that was told with all others does not.
+//!
+//! # Invariants
+//! 1. STORED implies that nobody waits.
+//! 2. Nobody whose round is over waits, unless a `tell_all` is at work.
+//! 3. No foreign code runs before all who are to be told have been.
+//!
+//! *Why 2 holds.* Who enters has loaded the word first, then the rounds. If it has loaded the word after the exchange of
+//! `tell_all` it acquires that, and sees the round; otherwise its own exchange fails. Who joins confirms by an exchange, and
+//! looks at the rounds once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round
+//! may stand in front of it; otherwise `tell_all` finds it.
+//!
+//! # Progress, cost
+//!
+//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and the
+//! waking. Nothing recurs.
+//!
+//! # Orderings
+//!
+//! Telling releases and being told acquires, on the word, the rounds, or the node's state.
+
+use std::ptr;
+
+use crate::prim::{self, AtomicU64, AtomicUsize, Ordering};
+use crate::task::thread;
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, Branch, By, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word};
+
+const STORED: u64 = OWN[0];
+
+pub(crate) struct Signal {
+    line: Line,
+    rounds: AtomicU64,
+}
+
+/// How one was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Alone,
+    WithAll,
+}
+
+impl Primitive for Signal {
+    const SAYS: bool = true;
+
+    fn says(&self, node: &Waiter) -> u32 {
+        // SAFETY: all that waits here is a `Hearing`, which stows this; the node is its owner's still.
+        unsafe { node.as_ref().take::<usize>() }.open() as u32
+    }
+
+    fn has_few(&self) -> bool {
+        true
+    }
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(STORED)
+    }
+}
+
+impl Signal {
+    prim::const_fn! {
+        pub(super) fn new() -> Signal {
+            Signal { line: Line::new(0), rounds: AtomicU64::new(0) }
+        }
+    }
+
+    /// The round that is now.
+    #[inline]
+    pub(super) fn round(&self) -> u32 {
+        // ORDERING: Acquire pairs with `tell_all`: what was done before it is seen by who sees the round.
+        self.rounds.load(Ordering::Acquire) as u32
+    }
+
+    /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
+    pub(super) fn tell_one(&self, store: bool) -> bool {
+        let mut gone = Vec::new();
+        let waker = loop {
+            let word = self.line.load();
+            if word.is_free() {
+                // (Also where it is stored already: who takes it sees what was done before this.)
+                if !store || self.cas(word, word.with(STORED).plus(1)) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
+            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            if cfg!(leno_bug = "told_unchecked") {
+                break claim.done();
+            }
+            // SAFETY: a `Hearing` hears how it was told.
+            unsafe { claim.put(Parcel::new(Told::Alone)) };
+            match claim.grant() {
+                Ok(waker) => break waker,
+                Err((claim, waker)) => {
+                    claim.free();
+                    gone.extend(waker);
+                }
+            }
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+
+    /// Tells all who began before this.
+    pub(super) fn tell_all(&self) {
+        self.next_round();
+        let mut by = By::plain();
+        self.tell_those_in_line(&mut by);
+        by.wake();
+    }
+
+    /// Begins the next round; those of the one before are to be told.
+    pub(super) fn next_round(&self) {
+        // ORDERING: Release pairs with `round`.
+        self.rounds.fetch_add(1, Ordering::AcqRel);
+        loop {
+            let word = self.line.load();
+            if cfg!(leno_bug = "round_is_silent") || self.cas(word, self.bump(word)) {
+                break;
+            }
+        }
+    }
+
+    /// Tells those in line whose round is over; `by` is to wake them.
+    pub(super) fn tell_those_in_line(&self, by: &mut By<'_>) {
+        let mut gone = Vec::new();
+        loop {
+            let word = self.line.load();
+            if word.is_free() {
+                break;
+            }
+            let said = self.said(word);
+            if said == self.round() && !cfg!(leno_bug = "tells_newcomers") {
+                if self.line.load() == word {
+                    break;
+                }
+                continue;
+            }
+            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
+            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            // SAFETY: as in `tell_one`.
+            unsafe { claim.put(Parcel::new(Told::WithAll)) };
+            match claim.grant() {
+                Ok(waker) => by.wakes(waker),
+                Err((claim, waker)) => {
+                    claim.free();
+                    gone.extend(waker);
+                }
+            }
+        }
+    }
+
+    /// Takes what is stored.
+    #[inline]
+    fn take_stored(&self) -> bool {
+        loop {
+            let word = self.line.load();
+            if !word.has(STORED) {
+                return false;
+            }
+            if self.cas(word, word.without(STORED)) {
+                return true;
+            }
+        }
+    }
+
+    /// Panics if an invariant does not hold, while nobody is at work here.
+    pub(super) fn assert_valid(&self) {
+        let word = self.line.load();
+        let count = Primitive::assert_valid(self);
+        assert!(count == 0 || !word.has(STORED), "invariant 1");
+        assert!(word.is_free() || self.said(word) == self.round(), "invariant 2");
+    }
+}
+
+/// Waiting to be told, as a branch.
+pub struct Hearing {
+    signal: *const Signal,
+    /// In which it began.
+    round: u32,
+    /// Whether what was told alone goes to the next, or is stored for him, if this one leaves without having taken note.
+    keeps: bool,
+    what: What,
+    /// It was told, and asked before it was awaited.
+    heard: Option<Told>,
+    /// If there is one: it need not wait while that is zero.
+    count: *const AtomicUsize,
+}
+
+/// For whom it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Notify,
+    Condvar,
+    Group,
+    Barrier,
+}
+
+// SAFETY: it is a reference to a signal, which is Sync.
+unsafe impl Send for Hearing {}
+// SAFETY: as above.
+unsafe impl Sync for Hearing {}
+
+impl Hearing {
+    /// # Safety
+    /// The signal outlives this.
+    pub(super) unsafe fn new(signal: *const Signal, what: What) -> Self {
+        // SAFETY: the caller's promise.
+        let round = unsafe { &*signal }.round();
+        let keeps = matches!(what, What::Notify);
+        Hearing { signal, round, keeps, what, heard: None, count: ptr::null() }
+    }
+
+    /// One that need not wait while `count` is zero; who makes it zero tells all.
+    ///
+    /// # Safety
+    /// The signal and the count outlive this.
+    pub(super) unsafe fn of_count(signal: *const Signal, count: *const AtomicUsize) -> Self {
+        // SAFETY: the caller's promise.
+        Hearing { count, ..unsafe { Hearing::new(signal, What::Group) } }
+    }
+
+    /// It was told, and is to say so when it is asked the next time.
+    pub(super) fn remember(&mut self, told: Told) {
+        self.heard = Some(told);
+    }
+
+    /// It begins now.
+    pub(super) fn begin_anew(&mut self) {
+        self.round = self.signal().round();
+    }
+
+    #[inline(always)]
+    fn signal(&self) -> &Signal {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.signal }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        self.signal().round() != self.round
+    }
+
+    /// Whether there is a count, and it is zero.
+    fn is_at_zero(&self) -> bool {
+        // SAFETY: the promise of `of_count`.
+        let count = unsafe { self.count.as_ref() };
+        // ORDERING: Acquire pairs with the Release of who made it zero.
+        count.is_some_and(|count| count.load(Ordering::Acquire) == 0)
+    }
+
+    /// Told, and not taken note of.
+    pub(super) fn pass(&self, told: Told) {
+        if told == Told::Alone && !cfg!(leno_bug = "told_alone_is_lost") {
+            self.signal().tell_one(self.keeps);
+        }
+    }
+}
+
+impl Branch for Hearing {
+    type Output = Told;
+    type Goods = Told;
+
+    fn wish(&self) -> (&'static str, Thing) {
+        let (operation, kind) = match self.what {
+            What::Notify => ("notified", "notify"),
+            What::Condvar => ("wait", "condvar"),
+            What::Group => ("wait_all", "wait group"),
+            What::Barrier => ("wait_for_all", "barrier"),
+        };
+        (operation, Thing::new(kind, self.signal))
+    }
+
+    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Told>) -> Attempt<()> {
+        tray.put(if let Some(told) = self.heard.take() {
+            told
+        } else if self.is_over() || self.is_at_zero() {
+            Told::WithAll
+        } else if self.keeps && self.signal().take_stored() {
+            Told::Alone
+        } else {
+            return Attempt::Wait;
+        });
+        Attempt::Ready(())
+    }
+
+    /// The payload says in which round it began.
+    fn stow(&mut self, node: NodeRef) {
+        // SAFETY: the node is the owner's, and empty.
+        unsafe { node.put(Parcel::new(self.round as usize)) };
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "a signal has one side");
+        // SAFETY: as in `signal`; it borrows nothing from this.
+        let signal = unsafe { &*self.signal };
+        let mut lost = 0;
+        loop {
+            // The word first: see invariant 2.
+            let word = signal.line.load();
+            if word.has(STORED) || self.heard.is_some() || self.is_over() {
+                return false;
+            }
+            if word.is_free() {
+                if signal.enter(word, node, 0) {
+                    return true;
+                }
+            } else if signal.join(word, node, 0) {
+                // It may have come behind one of the next round: see invariant 2.
+                return !self.is_over() || cfg!(leno_bug = "joins_late") || !signal.leave(node, 0);
+            }
+            thread::back_off(lost);
+            lost += 1;
+        }
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.signal().leave(node, 0)
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.signal().touch(node)
+    }
+
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Told>) {
+        // SAFETY: DONE: whoever told it has put this.
+        unsafe { node.take::<Told>() }.serve(tray);
+    }
+
+    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
+        tray.take().expect("what is through has its outcome")
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        match node.as_ref().leave() {
+            State::Done => {
+                // SAFETY: as in `finish`.
+                let told = unsafe { node.as_ref().take::<Told>() }.open();
+                node.free();
+                self.pass(told);
+            }
+            // Whoever tells it finds that it has left, and frees the node.
+            state => debug_assert_eq!(state, State::Open),
+        }
+        false
+    }
+
+    fn restore(&mut self, tray: &mut Tray<Told>) {
+        if let Some(told) = tray.take() {
+            self.pass(told);
+        }
+    }
+
+    fn discard(&mut self) {
+        if let Some(told) = self.heard.take() {
+            self.pass(told);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Who runs on this thread, as bare addresses. [`context`](super::context) says the same with types; here it is known to those
+//! that these types are made of.
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+use crate::prim;
+
+/// Who polls or drops what.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// The header of a fiber. Null: none.
+    pub(super) fiber: *const (),
+    /// Somebody's count of an executor's home. Null: none.
+    pub(super) home: *const (),
+}
+
+/// The executor that this thread is a worker of, and which worker. Null: none.
+#[derive(Clone, Copy)]
+pub(super) struct Seat {
+    /// A home.
+    pub(super) home: *const (),
+    pub(super) worker: *const (),
+    pub(super) number: usize,
+}
+
+struct Here {
+    frame: Cell<Frame>,
+    seat: Cell<Seat>,
+    /// Counts of the home in the seat, for its fibers.
+    stock: Cell<usize>,
+    /// The fiber of the frame has woken itself.
+    woken: Cell<bool>,
+    /// What is woken goes behind what is ready.
+    behind: Cell<bool>,
+}
+
+const OUTSIDE: Frame = Frame { fiber: ptr::null(), home: ptr::null() };
+pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
+
+prim::thread_local! {
+    static HERE: Here = Here {
+        frame: Cell::new(OUTSIDE),
+        seat: Cell::new(NOWHERE),
+        stock: Cell::new(0),
+        woken: Cell::new(false),
+        behind: Cell::new(false),
+    };
+}
+
+pub(super) fn frame() -> Frame {
+    HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
+}
+
+/// Enters a frame; gives what [`leave`] needs.
+#[inline]
+pub(super) fn enter(frame: Frame) -> (Frame, bool) {
+    HERE.try_with(|here| (here.frame.replace(frame), here.woken.replace(false))).unwrap_or((OUTSIDE, false))
+}
+
+/// The frame before is this thread's again.
+#[inline]
+pub(super) fn leave((frame, woken): (Frame, bool)) {
+    let _ = HERE.try_with(|here| {
+        here.frame.set(frame);
+        here.woken.set(woken);
+    });
+}
+
+/// Whether the frame's fiber has woken itself since it was entered.
+#[inline]
+pub(super) fn has_woken_itself() -> bool {
+    HERE.try_with(|here| here.woken.get()).unwrap_or(false)
+}
+
+/// Whether `fiber` runs here, and so wakes itself; then that is noted.
+#[inline]
+pub(super) fn wakes_itself(fiber: *const ()) -> bool {
+    HERE.try_with(|here| {
+        let own = ptr::eq(here.frame.get().fiber, fiber);
+        if own {
+            here.woken.set(true);
+        }
+        own
+    })
+    .unwrap_or(false)
+}
+
+#[inline]
+pub(super) fn seat() -> Seat {
+    HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE)
+}
+
+/// Takes a seat; the stock stays.
+pub(super) fn sit(seat: Seat) -> Seat {
+    HERE.try_with(|here| here.seat.replace(seat)).unwrap_or(NOWHERE)
+}
+
+/// The worker of `home` that this thread is.
+#[inline]
+pub(super) fn worker_of(home: *const ()) -> Option<NonNull<()>> {
+    let seat = seat();
+    if ptr::eq(seat.home, home) { NonNull::new(seat.worker.cast_mut()) } else { None }
+}
+
+/// The number of the worker of `home` that this thread is.
+#[inline]
+pub(super) fn worker_number(home: *const ()) -> Option<usize> {
+    let seat = seat();
+    ptr::eq(seat.home, home).then_some(seat.number)
+}
+
+/// Replaces the stock of whatever home is in the seat.
+pub(super) fn replace_stock(stock: usize) -> usize {
+    HERE.try_with(|here| here.stock.replace(stock)).unwrap_or(0)
+}
+
+/// Changes the stock, if this thread drives `home`; otherwise false.
+#[inline]
+pub(super) fn with_stock(home: *const (), change: impl FnOnce(usize) -> usize) -> bool {
+    HERE.try_with(|here| {
+        let driven = ptr::eq(here.seat.get().home, home);
+        if driven {
+            here.stock.set(change(here.stock.get()));
+        }
+        driven
+    })
+    .unwrap_or(false)
+}
+
+/// Calls `f`, and puts the fibers that it wakes behind those that are ready.
+pub(crate) fn behind<R>(f: impl FnOnce() -> R) -> R {
+    let before = HERE.try_with(|here| here.behind.replace(true)).unwrap_or(false);
+    let result = f();
+    let _ = HERE.try_with(|here| here.behind.set(before));
+    result
+}
+
+/// Whether what is woken goes behind what is ready.
+#[inline]
+pub(crate) fn is_behind() -> bool {
+    HERE.try_with(|here| here.behind.get()).unwrap_or(false)
+}

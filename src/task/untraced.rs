@@ -1,0 +1,69 @@
+//! Without the feature `tracing`, and in models: nothing is shown. See `trace.rs`.
+
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use crate::task::extras::Extras;
+use crate::task::header::{FiberId, Task};
+
+#[derive(Debug, Default)]
+pub(crate) struct Trace(());
+
+#[inline(always)]
+pub(crate) fn born(
+    extras: Option<Box<Extras>>,
+    _id: FiberId,
+    _at: &'static Location<'static>,
+    _kind: &'static str,
+) -> Option<Box<Extras>> {
+    extras
+}
+
+pub(crate) enum Waking {
+    Clone,
+    Wake,
+    WakeByRef,
+    Drop,
+}
+
+#[inline(always)]
+pub(crate) fn waker(_task: &Task, _what: Waking) {}
+
+#[must_use]
+pub(crate) struct Inside<'a>(PhantomData<&'a Task>);
+
+impl Inside<'_> {
+    #[inline(always)]
+    pub(crate) fn nothing() -> Self {
+        Inside(PhantomData)
+    }
+
+    #[inline(always)]
+    pub(crate) fn end_poll(&mut self, _pending: bool) {}
+}
+
+#[inline(always)]
+pub(crate) fn enter(_task: &Task) -> Inside<'_> {
+    Inside(PhantomData)
+}
+
+#[inline(always)]
+pub(crate) fn end(_task: &Task) {}
+
+#[derive(Debug)]
+pub(crate) struct Sign(());
+
+impl Sign {
+    #[inline(always)]
+    pub(crate) const fn new() -> Sign {
+        Sign(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn label(&self, _kind: &'static str, _address: usize) -> Label {
+        Label(())
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Label(());

@@ -1,0 +1,463 @@
+//! `channel::oneshot`: what it promises, wherever its ends are. Contracts C as far as they apply to one value.
+
+#[path = "contract/support/mod.rs"]
+mod support;
+
+use std::cell::Cell;
+use std::marker::PhantomPinned;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::future::FusedFuture;
+use leno::channel::oneshot::{self, Closed, Receiver, Sender, channel};
+use leno::channel::{RecvError, RecvTimeoutError, TryRecvError};
+use leno::fiber::Cord;
+
+use support::{Crew, Event, Place, PollExt, Tracker, hooked_waker, unequal_waker, within};
+
+/// C15, C26.
+#[test]
+fn types() {
+    const {
+        assert!(impls!(Sender<Cell<u8>>: Send) && impls!(Sender<Cell<u8>>: Sync));
+        assert!(impls!(Receiver<Cell<u8>>: Send) && impls!(Receiver<Cell<u8>>: Sync));
+        assert!(impls!(Closed<'static, Cell<u8>>: Send) && impls!(Closed<'static, Cell<u8>>: Sync));
+        assert!(!impls!(Sender<Rc<u8>>: Send) && !impls!(Sender<Rc<u8>>: Sync));
+        assert!(!impls!(Receiver<Rc<u8>>: Send) && !impls!(Receiver<Rc<u8>>: Sync));
+        assert!(!impls!(Closed<'static, Rc<u8>>: Send));
+        assert!(impls!(Receiver<PhantomPinned>: Unpin) && impls!(Closed<'static, PhantomPinned>: Unpin));
+        assert!(impls!(Sender<u8>: UnwindSafe) && impls!(Receiver<u8>: RefUnwindSafe));
+        assert!(!impls!(Sender<u8>: Clone) && !impls!(Receiver<u8>: Clone));
+        if !cfg!(debug_assertions) {
+            assert!(size_of::<Sender<[u64; 9]>>() == 8 && size_of::<Receiver<[u64; 9]>>() == 16);
+        }
+    }
+}
+
+/// C1: sent before and after the receiver waits.
+#[test]
+fn one_value_goes_through() {
+    let tracker = Tracker::new();
+    let (tx, mut rx) = channel();
+    assert!(tx.send(tracker.value()).is_ok());
+    assert!(!rx.is_terminated());
+    let value = rx.must_be_ready("it was sent").unwrap();
+    assert!(rx.is_terminated());
+    drop((rx, value));
+    let (tx, mut rx) = channel();
+    let woken = rx.must_wait("not yet");
+    assert!(tx.send(tracker.value()).is_ok());
+    assert_eq!(woken.count(), 1);
+    drop(rx.must_be_ready("it was sent").unwrap());
+    drop(rx);
+    tracker.assert_done();
+}
+
+/// C1: whoever has it last drops it, once.
+#[test]
+fn what_nobody_receives_is_dropped_once() {
+    let tracker = Tracker::new();
+    let (tx, rx) = channel();
+    tx.send(tracker.value()).unwrap();
+    drop(rx);
+    tracker.assert_live(0, "with its receiver");
+    let (tx, mut rx) = channel();
+    rx.must_wait("not yet");
+    tx.send(tracker.value()).unwrap();
+    drop(rx);
+    tracker.assert_live(0, "handed over, and not looked at");
+    let (tx, rx) = channel();
+    drop(rx);
+    let back = tx.send(tracker.value()).unwrap_err();
+    tracker.assert_live(1, "it comes back");
+    drop(back.into_inner());
+    tracker.assert_done();
+}
+
+/// C7, C18.
+#[test]
+fn a_sender_that_is_dropped_says_so() {
+    let (tx, mut rx) = channel::<u8>();
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+    let woken = rx.must_wait("not yet");
+    drop(tx);
+    assert_eq!(woken.count(), 1);
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    assert_eq!(rx.must_be_ready("it is gone"), Err(RecvError));
+    let (tx, mut rx) = channel();
+    tx.send(1).unwrap();
+    assert_eq!(rx.try_recv(), Ok(1), "C18: never closed with its value still there");
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+}
+
+/// C5: the value of before is received, the later one comes back.
+#[test]
+fn close() {
+    let (tx, mut rx) = channel();
+    tx.send(1).unwrap();
+    rx.close();
+    assert_eq!(rx.recv_blocking(), Ok(1));
+    let (tx, mut rx) = channel();
+    let woken = rx.must_wait("not yet");
+    assert!(!tx.is_closed());
+    rx.close();
+    rx.close();
+    assert!(tx.is_closed());
+    assert_eq!(woken.count(), 1, "its own wait ends");
+    assert_eq!(tx.send(1).unwrap_err().into_inner(), 1);
+    assert_eq!(rx.must_be_ready("it is closed"), Err(RecvError));
+}
+
+/// `closed` resolves at the close, and at the drop, also while the receiver waits; dropped, it leaves nothing behind.
+#[test]
+fn closed() {
+    let (mut tx, mut rx) = channel::<u8>();
+    tx.closed().must_wait("open");
+    rx.must_wait("not yet");
+    let mut closed = tx.closed();
+    let woken = closed.must_wait("open");
+    rx.close();
+    assert_eq!(woken.count(), 1);
+    closed.must_be_ready("closed");
+    drop(closed);
+    tx.closed().must_be_ready("and stays so");
+    let (mut tx, rx) = channel::<u8>();
+    let mut closed = tx.closed();
+    let woken = closed.must_wait("open");
+    drop(rx);
+    assert!(woken.was_woken());
+    closed.wait();
+}
+
+/// C26: a forgotten `closed` strands itself only.
+#[test]
+fn forgotten_closed() {
+    let (mut tx, mut rx) = channel();
+    let mut closed = tx.closed();
+    closed.must_wait("open");
+    std::mem::forget(closed);
+    let woken = rx.must_wait("not yet");
+    tx.closed().must_wait("open, beside a forgotten one");
+    tx.send(5).unwrap();
+    assert!(woken.was_woken());
+    assert_eq!(rx.must_be_ready("sent"), Ok(5));
+}
+
+/// C12.
+#[test]
+fn the_last_waker_counts() {
+    let (tx, mut rx) = channel();
+    let first = rx.must_wait("not yet");
+    let second = rx.must_wait("not yet");
+    assert_eq!(Arc::strong_count(&first), 1, "the first is let go");
+    tx.send(1).unwrap();
+    assert_eq!((first.count(), second.count()), (0, 1));
+    assert_eq!(rx.must_be_ready("sent"), Ok(1));
+    let (tx, mut rx) = channel();
+    let (unequal, wakes) = unequal_waker();
+    (0..3).for_each(|_| assert!(rx.poll_with(&unequal).is_pending()));
+    tx.send(1).unwrap();
+    assert_eq!(wakes.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+/// C16, C28: a timeout takes nothing, and it can be waited for again.
+#[test]
+fn timeouts() {
+    let (tx, mut rx) = channel();
+    assert_eq!(rx.wait_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+    assert_eq!(rx.wait_timeout(Duration::from_millis(1)), Err(RecvTimeoutError::Timeout));
+    let past = Instant::now().checked_sub(Duration::from_secs(1)).unwrap_or_else(Instant::now);
+    assert_eq!(rx.wait_deadline(past), Err(RecvTimeoutError::Timeout));
+    tx.send(1).unwrap();
+    assert_eq!(rx.wait_timeout(Duration::ZERO), Ok(1));
+    let (tx, mut rx) = channel::<u8>();
+    drop(tx);
+    assert_eq!(rx.wait_timeout(Duration::MAX), Err(RecvTimeoutError::Closed));
+    let (mut tx, rx) = channel::<u8>();
+    assert!(tx.closed().wait_timeout(Duration::from_millis(1)).is_err());
+    drop(rx);
+    assert!(tx.closed().wait_deadline(past).is_ok());
+}
+
+/// C19: each place at each end.
+#[test]
+fn from_anywhere_to_anywhere() {
+    for from in Place::ALL {
+        for to in Place::ALL {
+            let mut crew = Crew::new("oneshots between places", &[from, to]);
+            for _ in 0..20 {
+                let (tx, rx) = channel();
+                let (mut back, owner) = channel::<u8>();
+                crew.add(move |place| async move {
+                    tx.send(7).unwrap();
+                    match place {
+                        Place::Thread => back.closed().wait(),
+                        _ => back.closed().await,
+                    }
+                });
+                crew.add(move |place| async move {
+                    let got = match place {
+                        Place::Thread => rx.recv_blocking(),
+                        _ => rx.await,
+                    };
+                    assert_eq!(got, Ok(7));
+                    drop(owner);
+                });
+            }
+            crew.run();
+        }
+    }
+}
+
+/// S1, S9: a branch that loses has taken nothing, and can go on.
+#[test]
+fn branches_of_select() {
+    leno::block_on(async {
+        let (tx, mut rx) = channel();
+        let (other_tx, mut other) = channel();
+        tx.send(1).unwrap();
+        other_tx.send(2).unwrap();
+        let first = leno::select_biased! {
+            got = &mut rx => got,
+            got = &mut other => got,
+        };
+        assert_eq!(first, Ok(1));
+        assert!(rx.is_terminated() && !other.is_terminated());
+        assert_eq!(other.await, Ok(2));
+        // By value, a closed one, and `closed` itself.
+        let (tx, rx) = channel::<u8>();
+        drop(tx);
+        let (mut job, owner) = channel::<u8>();
+        drop(owner);
+        let mut seen = Vec::new();
+        for _ in 0..20 {
+            let (_tx, idle) = channel::<u8>();
+            seen.push(leno::select! {
+                () = job.closed() => "closed",
+                _ = idle => unreachable!("nobody sends"),
+            });
+        }
+        assert!(seen.iter().all(|branch| *branch == "closed"));
+        leno::select! {
+            Ok(_) = rx => unreachable!("it is closed"),
+            else => {}
+        }
+    });
+}
+
+/// A select waits over several; a thread's, too.
+#[test]
+fn selects_that_wait() {
+    within("selects over oneshots", || {
+        for round in 0..200 {
+            let (tx, mut rx) = channel();
+            let (idle, mut other) = channel::<usize>();
+            let sender = thread::spawn(move || tx.send(round).unwrap());
+            let got = if round % 2 == 0 {
+                leno::select_blocking! { got = &mut rx => got, got = &mut other => got }
+            } else {
+                leno::block_on(async {
+                    leno::select! { got = &mut other => got, got = &mut rx => got }
+                })
+            };
+            assert_eq!(got, Ok(round));
+            sender.join().unwrap();
+            assert!(!idle.is_closed());
+            drop(idle);
+            assert_eq!(other.recv_blocking(), Err(RecvError));
+        }
+    });
+}
+
+/// S10: a select that is dropped after the value was handed to it gives it back.
+#[test]
+fn a_dropped_select_loses_nothing() {
+    let tracker = Tracker::new();
+    let (tx, mut rx) = channel();
+    let (_idle, mut other) = channel::<u8>();
+    {
+        let mut select = Box::pin(async {
+            leno::select! { got = &mut rx => drop(got), _ = &mut other => {} }
+        });
+        select.must_wait("nothing is there");
+        tx.send(tracker.value()).unwrap();
+    }
+    tracker.assert_live(1, "it is still there");
+    drop(rx.try_recv().expect("C9: not lost"));
+    tracker.assert_done();
+}
+
+/// Wherever a receiver stands when it is dropped: fresh, waiting, handed to; and a sender beside it.
+#[test]
+fn cancelled_anywhere() {
+    let tracker = Tracker::new();
+    for polls in 0..3 {
+        for sends in [false, true] {
+            let (mut tx, mut rx) = channel();
+            for _ in 0..polls {
+                rx.must_wait("not yet");
+            }
+            tx.closed().must_wait("open");
+            if sends {
+                tx.send(tracker.value()).unwrap();
+                drop(rx);
+            } else {
+                drop(rx);
+                tx.closed().must_be_ready("closed");
+            }
+        }
+    }
+    tracker.assert_done();
+}
+
+/// C13: a waker that uses the channel it was woken for.
+#[test]
+fn wakers_may_use_the_channel() {
+    let (tx, rx) = channel();
+    let rx = Arc::new(Mutex::new(Some(rx)));
+    let got = Arc::new(Mutex::new(None));
+    let (of_waker, into) = (Arc::clone(&rx), Arc::clone(&got));
+    let waker = hooked_waker(move |event| {
+        if event == Event::Wake {
+            let mut rx = of_waker.lock().unwrap().take().expect("woken once");
+            *into.lock().unwrap() = Some(rx.try_recv());
+        }
+    });
+    let mut lent = rx.lock().unwrap();
+    assert!(lent.as_mut().unwrap().poll_with(&waker).is_pending());
+    drop(lent);
+    tx.send(3).unwrap();
+    assert_eq!(*got.lock().unwrap(), Some(Ok(3)));
+}
+
+/// C13, C29: a waker that panics; the value is there all the same.
+#[test]
+fn wakers_may_panic() {
+    let tracker = Tracker::new();
+    let (tx, mut rx) = channel();
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    assert!(rx.poll_with(&panics).is_pending());
+    let value = tracker.value();
+    catch_unwind(AssertUnwindSafe(|| tx.send(value))).expect_err("the panic goes through");
+    drop(rx.must_be_ready("C29: sent").unwrap());
+    let (mut tx, rx) = channel::<u8>();
+    let mut closed = tx.closed();
+    assert!(closed.poll_with(&panics).is_pending());
+    catch_unwind(AssertUnwindSafe(|| drop(rx))).expect_err("the panic goes through");
+    closed.must_be_ready("closed");
+    drop(closed);
+    assert!(tx.is_closed());
+    tracker.assert_done();
+}
+
+/// C13: a value whose drop panics.
+#[test]
+fn values_may_panic() {
+    struct Panics(#[allow(dead_code, reason = "kept to be dropped")] support::Tracked);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("planted: a drop panics");
+        }
+    }
+    let tracker = Tracker::new();
+    let (tx, rx) = channel();
+    assert!(tx.send(Panics(tracker.value())).is_ok());
+    catch_unwind(AssertUnwindSafe(|| drop(rx))).expect_err("the panic goes through");
+    tracker.assert_done();
+}
+
+/// C15: sizes and alignments of all kinds.
+#[test]
+fn values_of_all_sizes() {
+    #[repr(align(256))]
+    #[derive(PartialEq, Debug)]
+    struct Aligned(u8);
+    let (tx, rx) = channel();
+    tx.send(()).unwrap();
+    assert_eq!(rx.recv_blocking(), Ok(()));
+    let (tx, mut rx) = channel();
+    rx.must_wait("not yet");
+    tx.send(Aligned(7)).unwrap();
+    assert_eq!(rx.recv_blocking(), Ok(Aligned(7)));
+    let (tx, rx) = channel();
+    tx.send(vec![1_u8; 1 << 20]).unwrap();
+    assert_eq!(rx.recv_blocking().unwrap().len(), 1 << 20);
+}
+
+/// C25: on a cord a blocking receive would wait for itself.
+#[test]
+fn blocking_on_a_cord_panics() {
+    let cord = Cord::new();
+    cord.block_on(async {
+        let (tx, rx) = channel();
+        tx.send(1).unwrap();
+        catch_unwind(AssertUnwindSafe(|| rx.recv_blocking())).expect_err("C25");
+        let (mut tx, rx) = channel::<u8>();
+        drop(rx);
+        catch_unwind(AssertUnwindSafe(|| tx.closed().wait())).expect_err("C25");
+    });
+}
+
+/// No `'static` bound; a value that borrows.
+#[test]
+fn values_that_borrow() {
+    let text = String::from("warp");
+    thread::scope(|scope| {
+        let (tx, rx) = oneshot::channel();
+        let text = &text;
+        scope.spawn(move || tx.send(text.as_str()));
+        assert_eq!(rx.recv_blocking(), Ok("warp"));
+    });
+}
+
+/// C1 with real threads: each of many is received or comes back, and each is dropped once.
+#[test]
+fn many_race() {
+    within("oneshots that race", || {
+        let tracker = Tracker::new();
+        let (pairs, receivers) = leno::bounded::<(usize, Receiver<_>)>(64);
+        let of_thread = thread::spawn(move || {
+            let mut received = 0;
+            for (round, mut rx) in receivers {
+                match round % 5 {
+                    0 => received += usize::from(rx.recv_blocking().is_ok()),
+                    1 => drop(rx),
+                    2 => received += usize::from(leno::block_on(rx).is_ok()),
+                    3 => {
+                        rx.close();
+                        received += usize::from(rx.try_recv().is_ok());
+                    }
+                    _ => {
+                        let early = rx.wait_timeout(Duration::from_micros(round as u64 % 50));
+                        received += usize::from(early.is_ok());
+                        received += usize::from(rx.recv_blocking().is_ok());
+                    }
+                }
+            }
+            received
+        });
+        let (mut sent, mut back) = (0, 0);
+        for round in 0..20_000 {
+            let (mut tx, rx) = channel();
+            pairs.send_blocking((round, rx)).unwrap();
+            if round % 7 == 0 {
+                let _ = tx.closed().poll_with(std::task::Waker::noop());
+            }
+            if round % 11 == 3 && round % 5 != 4 {
+                drop(tx);
+                continue;
+            }
+            match tx.send(tracker.value()) {
+                Ok(()) => sent += 1,
+                Err(_) => back += 1,
+            }
+        }
+        drop(pairs);
+        let received = of_thread.join().unwrap();
+        assert!(received <= sent && sent + back <= 20_000);
+        tracker.assert_done();
+    });
+}

@@ -1,0 +1,93 @@
+//! What the smaller kinds of channel cost in memory: their own size, and that waits that were broken off leave nothing (S1).
+
+#[path = "contract/support/mod.rs"]
+mod support;
+
+use std::time::Duration;
+
+use leno::channel::{broadcast, oneshot, ticker, watch};
+
+use support::PollExt;
+use support::memory::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Slack for caches that fill up once.
+const CACHES: isize = 64 << 10;
+
+/// One allocation, of two words more than the value.
+#[test]
+fn a_oneshot_is_one_allocation() {
+    let ((tx, mut rx), change) = Counting::measure(oneshot::channel::<[u64; 4]>);
+    assert_eq!((change.calls, change.bytes), (1, 8 * (2 + 4)));
+    let (received, change) = Counting::measure(|| {
+        tx.send([1; 4]).unwrap();
+        let received = rx.try_recv();
+        drop(rx);
+        received
+    });
+    assert_eq!(received, Ok([1; 4]));
+    assert_eq!((change.calls, change.live), (0, -8 * 6), "and it is given back");
+}
+
+/// A wait costs no memory of its own.
+#[test]
+fn waits_on_oneshots_are_free() {
+    let round = || {
+        let (mut tx, mut rx) = oneshot::channel::<u64>();
+        rx.must_wait("nothing was sent");
+        tx.closed().must_wait("it is there");
+        drop(rx);
+    };
+    (0..100).for_each(|_| round());
+    let ((), change) = Counting::measure(|| (0..10_000).for_each(|_| round()));
+    assert!(change.live <= CACHES, "{} bytes stayed allocated", change.live);
+}
+
+/// S1: selects over all kinds that lose leave nothing behind, timers included.
+#[test]
+fn losing_selects_leave_nothing() {
+    let (_watched, mut watching) = watch::channel(0);
+    let (_feed, mut listening) = broadcast::channel::<u8>(1);
+    let (full, mut reading) = broadcast::with_lag(1, broadcast::Lag::Suspend);
+    full.send(0).unwrap();
+    let (_reply, mut answer) = oneshot::channel::<u8>();
+    let never = ticker::never();
+    let mut round = || {
+        let hour = ticker::after(Duration::from_secs(3600));
+        let mut select = Box::pin(async {
+            leno::select! {
+                _ = &mut answer => {}
+                _ = watching.changed() => {}
+                _ = listening.recv() => {}
+                _ = full.send_async(1) => {}
+                _ = never.recv() => {}
+                _ = hour.recv() => {}
+            }
+        });
+        select.must_wait("nothing happens");
+    };
+    (0..100).for_each(|_| round());
+    let before = Counting::live();
+    (0..20_000).for_each(|_| round());
+    // (All threads': timers are the default runtime's.)
+    let after = Counting::live();
+    assert!(after - before <= 4 * CACHES, "{} bytes stayed allocated", after - before);
+    assert_eq!(reading.try_recv(), Ok(0));
+    assert_eq!(full.assert_valid(), 0);
+}
+
+/// A broadcast gives its values' memory back as they are seen.
+#[test]
+fn values_that_were_seen_are_gone() {
+    let (tx, mut rx) = broadcast::channel::<Vec<u8>>(64);
+    let mut late = tx.subscribe();
+    let round = |rx: &mut broadcast::Receiver<Vec<u8>>, late: &mut broadcast::Receiver<Vec<u8>>| {
+        (0..64).for_each(|_| assert_eq!(tx.send(vec![0; 4096]), Ok(2)));
+        (0..64).for_each(|_| assert!(rx.try_recv().is_ok() && late.try_recv().is_ok()));
+    };
+    round(&mut rx, &mut late);
+    let ((), change) = Counting::measure(|| (0..100).for_each(|_| round(&mut rx, &mut late)));
+    assert!(change.live <= 4096, "{} bytes stayed allocated", change.live);
+}

@@ -1,0 +1,222 @@
+//! `Condvar`: M2, M7, M8.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use leno::sync::{Condvar, CondvarWait, Mutex};
+
+use crate::support::{Crew, Place, PollExt, within};
+use crate::{each_place, impls};
+
+/// A wait unlocks once it stands in line, and has the lock again when it is told; nobody else is told.
+#[test]
+fn a_wait_unlocks_and_locks() {
+    for mutex in [Mutex::new(0), Mutex::fair(0)] {
+        let condvar = Condvar::new();
+        let mut first = condvar.wait(mutex.try_lock().expect("free"));
+        assert!(mutex.try_lock().is_none(), "locked until it is polled");
+        let woken = first.must_wait("not told");
+        let mut second = condvar.wait(mutex.try_lock().expect("unlocked"));
+        let second_woken = second.must_wait("not told");
+        *mutex.try_lock().expect("unlocked") += 1;
+        condvar.notify_one();
+        assert!(woken.was_woken() && !second_woken.was_woken(), "the first, alone");
+        let guard = mutex.try_lock().expect("it has not run yet");
+        let woken = first.must_wait("told, and somebody has the lock");
+        drop(guard);
+        assert!(woken.was_woken());
+        let guard = first.must_be_ready("told, and unlocked");
+        assert_eq!(*guard, 1);
+        second.must_wait("not told");
+        drop(guard);
+        condvar.notify_all();
+        drop(second.must_be_ready("told"));
+        condvar.notify_one();
+        let mut third = condvar.wait(mutex.try_lock().expect("free"));
+        third.must_wait("nothing is kept");
+        drop(third);
+        condvar.assert_valid();
+        mutex.assert_valid();
+        assert!(mutex.try_lock().is_some());
+    }
+}
+
+/// M2: told and dropped, before or while it locks: the next one is told.
+#[test]
+fn a_wait_that_is_dropped_passes_it_on() {
+    for locks in [false, true] {
+        let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+        let mut first = condvar.wait(mutex.try_lock().expect("free"));
+        first.must_wait("not told");
+        let mut second = condvar.wait(mutex.try_lock().expect("free"));
+        let woken = second.must_wait("not told");
+        condvar.notify_one();
+        if locks {
+            let guard = mutex.try_lock().expect("free");
+            first.must_wait("told, and somebody has the lock");
+            drop(guard);
+        }
+        drop(first);
+        assert!(woken.was_woken(), "M2");
+        drop(second.must_be_ready("M2"));
+        condvar.assert_valid();
+        assert!(mutex.try_lock().is_some(), "M1");
+    }
+    // Never polled: it has the lock, and gives that up.
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    drop(condvar.wait(mutex.try_lock().expect("free")));
+    assert!(mutex.try_lock().is_some());
+}
+
+/// `wait_while` waits as long as the condition holds.
+#[test]
+fn waits_while() {
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    drop(condvar.wait_while(mutex.try_lock().expect("free"), |n| *n > 0).must_be_ready("it is 0"));
+    let mut waiting = condvar.wait_while(mutex.try_lock().expect("free"), |n| *n < 2);
+    waiting.must_wait("it is 0");
+    for expected in 1..=2 {
+        *mutex.try_lock().expect("unlocked") += 1;
+        condvar.notify_one();
+        if expected < 2 {
+            waiting.must_wait("it is 1");
+        }
+    }
+    assert_eq!(*waiting.must_be_ready("it is 2"), 2);
+}
+
+/// Limits for threads: the lock is had again, told or not.
+#[test]
+fn limits() {
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    let (guard, result) = condvar.wait_timeout(mutex.lock_blocking(), Duration::ZERO);
+    assert!(result.timed_out());
+    let (guard, result) = condvar.wait(guard).wait_deadline(Instant::now());
+    assert!(result.timed_out());
+    let (guard, result) = condvar.wait_timeout_while(guard, Duration::from_millis(1), |n| *n == 0);
+    assert!(result.timed_out() && mutex.try_lock().is_none());
+    let (guard, result) = condvar.wait_timeout_while(guard, Duration::ZERO, |n| *n == 1);
+    assert!(!result.timed_out(), "it need not wait");
+    drop(guard);
+    condvar.notify_one();
+    condvar.assert_valid();
+}
+
+/// In a select it is polled; if it loses nothing is lost.
+#[test]
+fn a_branch_that_loses() {
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    let (tx, rx) = leno::bounded(1);
+    tx.try_send(1).expect("room");
+    let mut behind;
+    {
+        let mut first = condvar.wait(mutex.try_lock().expect("free"));
+        first.must_wait("not told");
+        behind = condvar.wait(mutex.try_lock().expect("free"));
+        behind.must_wait("not told");
+        condvar.notify_one();
+        leno::block_on(async {
+            leno::select! {
+                biased;
+                got = rx.recv() => assert_eq!(got, Ok(1)),
+                _ = first => unreachable!("the other one is first"),
+            }
+        });
+    }
+    drop(behind.must_be_ready("M2: passed on"));
+}
+
+/// M7: ten thousand are told by one call.
+#[test]
+fn ten_thousand_waiters() {
+    let small = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
+        let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+        let waits = (0..10_000).map(|_| {
+            let mut wait = condvar.wait(mutex.try_lock().expect("free"));
+            assert!(wait.poll_with(Waker::noop()).is_pending());
+            wait
+        });
+        let mut waits = waits.collect::<Vec<_>>();
+        condvar.notify_all();
+        waits.iter_mut().for_each(|wait| *wait.must_be_ready("M7") += 1);
+        assert_eq!(*mutex.lock_blocking(), 10_000);
+    });
+    small.expect("a thread starts").join().expect("M7: no deep recursion");
+}
+
+/// M8: a bounded queue out of a mutex and two condition variables, in all places.
+fn a_queue(places: &[Place]) {
+    let queue = Arc::new((Mutex::new(VecDeque::new()), Condvar::new(), Condvar::new()));
+    let mut crew = Crew::new("M8: a queue", places);
+    for member in 0..8 {
+        let queue = Arc::clone(&queue);
+        crew.add(move |at| async move {
+            let (values, filled, emptied) = &*queue;
+            for i in 0..100 {
+                let guard = at.lock(values).await;
+                if member % 2 == 0 {
+                    let full = |values: &mut VecDeque<_>| values.len() == 2;
+                    let mut guard = match at {
+                        Place::Thread => emptied.wait_while(guard, full).wait(),
+                        _ => emptied.wait_while(guard, full).await,
+                    };
+                    assert!(guard.len() < 2);
+                    guard.push_back(i);
+                    filled.notify_one();
+                } else {
+                    let empty = |values: &mut VecDeque<_>| values.is_empty();
+                    let mut guard = match at {
+                        Place::Thread => filled.wait_while(guard, empty).wait(),
+                        _ => filled.wait_while(guard, empty).await,
+                    };
+                    guard.pop_front().expect("not empty");
+                    emptied.notify_one();
+                }
+            }
+        });
+    }
+    crew.run();
+    assert!(queue.0.try_lock().expect("free").is_empty());
+    queue.1.assert_valid();
+    queue.2.assert_valid();
+}
+
+each_place!(a_queue);
+
+/// A thread that is told just as its time is up is told, or passes nothing on: each telling reaches one.
+#[test]
+fn limits_against_telling() {
+    within("told at the limit", || {
+        let shared = Arc::new((Mutex::new(0_u32), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let telling = std::thread::spawn(move || {
+            for _ in 0..300 {
+                *other.0.lock_blocking() += 1;
+                other.1.notify_one();
+                std::thread::yield_now();
+            }
+        });
+        let mut seen = 0;
+        while seen < 300 {
+            let guard = shared.0.lock_blocking();
+            let d = Duration::from_micros(u64::from(seen % 50));
+            let (guard, result) = shared.1.wait_timeout_while(guard, d, |n| *n == seen);
+            assert!(result.timed_out() || *guard > seen);
+            seen = *guard;
+        }
+        telling.join().expect("no panic");
+    });
+}
+
+#[test]
+fn auto_traits() {
+    const {
+        assert!(impls!(Condvar: Send + Sync));
+        assert!(impls!(CondvarWait<'static, 'static, u8>: Send + Unpin));
+        assert!(!impls!(CondvarWait<'static, 'static, std::rc::Rc<u8>>: Send));
+    }
+    static STATIC: Condvar = Condvar::new();
+    STATIC.notify_all();
+}

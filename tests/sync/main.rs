@@ -1,0 +1,14 @@
+//! The contracts of what `leno::sync` has beside the mutex: M1–M8, one file per primitive.
+
+#[path = "../contract/support/mod.rs"]
+mod support;
+
+mod barrier;
+mod condvar;
+mod notify;
+mod once_cell;
+mod rwlock;
+mod rwlock_script;
+mod semaphore;
+mod semaphore_script;
+mod wait_group;

@@ -1,0 +1,227 @@
+//! `Notify`: M2, M7, M8.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use leno::select::{Selected2, select, select_biased};
+use leno::sync::{Notified, Notify};
+
+use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
+use crate::{each_place, impls};
+
+/// One is told, in order; if nobody waits it is kept, once.
+#[test]
+fn one_is_told_or_it_is_kept() {
+    let notify = Notify::new();
+    let mut waiting = (0..14).map(|_| notify.notified()).collect::<Vec<_>>();
+    let woken = waiting.iter_mut().map(|notified| notified.must_wait("not told")).collect::<Vec<_>>();
+    notify.assert_valid();
+    for (i, notified) in waiting.iter_mut().enumerate() {
+        notify.notify_one();
+        assert!(woken[i].was_woken() && !woken[i + 1..].iter().any(|w| w.was_woken()), "{i} is next, alone");
+        notified.must_be_ready("told");
+    }
+    notify.notify_one();
+    notify.notify_one();
+    notify.notified().must_be_ready("kept");
+    notify.notified().must_wait("kept once");
+    assert!(notify.notified().wait_timeout(Duration::ZERO).is_err());
+    assert!(notify.notified().wait_deadline(Instant::now()).is_err());
+    notify.notify_one();
+    notify.notified().wait();
+    notify.notify_one();
+    assert!(notify.notified().wait_timeout(Duration::ZERO).is_ok(), "a zero timeout tries once");
+    notify.assert_valid();
+}
+
+/// All whose future was made before are told, polled or not, and nobody else; nothing is kept.
+#[test]
+fn all_that_waited_are_told() {
+    let notify = Arc::new(Notify::new());
+    let mut waiting = (0..14).map(|_| notify.notified()).collect::<Vec<_>>();
+    let later = Arc::clone(&notify);
+    let hook = hooked_waker(move |event| {
+        if event == Event::Wake {
+            later.notified().must_wait("begun within the telling, and not told by it");
+        }
+    });
+    for notified in waiting.iter_mut().skip(1) {
+        assert!(notified.poll_with(&hook).is_pending());
+    }
+    notify.notify_waiters();
+    for notified in &mut waiting {
+        notified.must_be_ready("told");
+    }
+    notify.notified().must_wait("nothing is kept");
+    notify.notify_one();
+    notify.notify_waiters();
+    notify.notified().must_be_ready("what was kept stays");
+    notify.assert_valid();
+}
+
+/// M2: told alone and dropped: the next one is told, or it is kept. Told with all others: nothing is passed on.
+#[test]
+fn dropped_ones_pass_it_on() {
+    let notify = Notify::new();
+    let (mut first, mut second, mut third) = (notify.notified(), notify.notified(), notify.notified());
+    first.must_wait("not told");
+    let woken = [second.must_wait("not told"), third.must_wait("not told")];
+    notify.notify_one();
+    drop(first);
+    assert!(woken[0].was_woken() && !woken[1].was_woken(), "M2");
+    drop(third);
+    drop(second);
+    notify.notified().must_be_ready("M2: kept, as nobody waits");
+    let (mut first, mut second) = (notify.notified(), notify.notified());
+    first.must_wait("not told");
+    second.must_wait("not told");
+    notify.notify_waiters();
+    drop((first, second));
+    notify.notified().must_wait("told with all others: nothing is passed on");
+    notify.assert_valid();
+}
+
+/// Enabled, it stands in line without having been polled; what it was told is passed on if it is dropped.
+#[test]
+fn enabled_before_a_look() {
+    let notify = Notify::new();
+    let mut enabled = notify.notified();
+    assert!(!enabled.enable() && !enabled.enable());
+    let mut other = notify.notified();
+    other.must_wait("behind it");
+    notify.notify_one();
+    assert!(enabled.enable() && enabled.enable(), "told");
+    enabled.must_be_ready("told");
+    other.must_wait("still");
+    drop(other);
+    let mut enabled = notify.notified();
+    notify.notify_one();
+    assert!(enabled.enable(), "it was kept for this one");
+    notify.notified().must_wait("taken");
+    drop(enabled);
+    notify.notified().must_be_ready("M2: passed on");
+    let mut enabled = notify.notified();
+    enabled.enable();
+    let woken = enabled.must_wait("its own waker now");
+    notify.notify_one();
+    assert!(woken.was_woken(), "C12");
+    let (_tx, rx) = leno::rendezvous::<()>();
+    assert!(matches!(select((&mut enabled, rx.recv())).must_be_ready("told"), Selected2::First(())));
+}
+
+/// M8, S1: a branch that loses takes nothing.
+#[test]
+fn a_branch_of_a_select() {
+    let (a, b) = (Notify::new(), Notify::new());
+    a.notify_one();
+    b.notify_one();
+    assert!(matches!(select_biased((a.notified(), b.notified())).must_be_ready("S2"), Selected2::First(())));
+    a.notified().must_wait("taken");
+    b.notified().must_be_ready("S1: not taken");
+    let mut selecting = select((a.notified(), b.notified()));
+    let woken = selecting.must_wait("not told");
+    let mut next = a.notified();
+    let next_woken = next.must_wait("not told");
+    b.notify_one();
+    assert!(woken.was_woken());
+    a.notify_one();
+    assert!(next_woken.was_woken(), "S1: it has lost, the next one is told");
+    assert!(matches!(selecting.must_be_ready("told"), Selected2::Second(())));
+    next.must_be_ready("told");
+    a.assert_valid();
+    b.assert_valid();
+}
+
+/// M7, C13: ten thousand are told by one call; wakers may re-enter and panic.
+#[test]
+fn ten_thousand_waiters() {
+    within("M7", || {
+        let small = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
+            for one_by_one in [false, true] {
+                let notify = Notify::new();
+                let mut waiting = (0..10_000).map(|_| notify.notified()).collect::<Vec<_>>();
+                waiting.iter_mut().for_each(|n| assert!(n.poll_with(Waker::noop()).is_pending()));
+                if one_by_one {
+                    notify.notify_one();
+                    drop(waiting);
+                    notify.notified().must_be_ready("M2: passed on by all");
+                } else {
+                    notify.notify_waiters();
+                    waiting.iter_mut().for_each(|notified| notified.must_be_ready("M7"));
+                }
+            }
+        });
+        small.expect("a thread starts").join().expect("M7: no deep recursion");
+        let notify = Arc::new(Notify::new());
+        let again = Arc::clone(&notify);
+        let hook = hooked_waker(move |event| {
+            if event == Event::Wake {
+                let _ = again.notified().poll_with(Waker::noop());
+                again.notify_one();
+                panic!("planted: wake panics");
+            }
+        });
+        let (mut first, mut second) = (notify.notified(), notify.notified());
+        assert!(first.poll_with(&hook).is_pending());
+        let woken = second.must_wait("not told");
+        assert!(catch_unwind(AssertUnwindSafe(|| notify.notify_waiters())).is_err());
+        assert!(woken.was_woken(), "C13: the panic keeps nobody from being told");
+        first.must_be_ready("told");
+        notify.assert_valid();
+    });
+}
+
+/// M2, M8: each of many is told once; those that give up lose nothing.
+fn each_is_told(places: &[Place]) {
+    let (notify, taken) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let ended = Arc::new(AtomicUsize::new(0));
+    let mut crew = Crew::new("M2: each is told", places);
+    for member in 0..4 {
+        let (notify, taken) = (Arc::clone(&notify), Arc::clone(&taken));
+        crew.add(move |at| async move {
+            for i in 0..100 {
+                if (member + i) % 3 == 0 {
+                    // Gives up.
+                    let mut notified = notify.notified();
+                    notified.enable();
+                    at.pause().await;
+                    drop(notified);
+                }
+                match at {
+                    Place::Thread => notify.notified().wait(),
+                    _ => notify.notified().await,
+                }
+                taken.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    let ending = Arc::clone(&ended);
+    let counted = Arc::clone(&taken);
+    crew.add(move |at| async move {
+        // What is told while something is kept already adds nothing: as often as it takes.
+        while counted.load(Ordering::SeqCst) < 400 {
+            notify.notify_one();
+            at.pause().await;
+        }
+        ending.store(1, Ordering::SeqCst);
+    });
+    crew.run();
+    assert_eq!((taken.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (400, 1));
+}
+
+each_place!(each_is_told);
+
+#[test]
+fn auto_traits_and_sizes() {
+    const {
+        assert!(impls!(Notify: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe));
+        assert!(impls!(Notified<'static>: Send + Sync + Unpin));
+    }
+    static STATIC: Notify = Notify::new();
+    assert!(size_of::<Notify>() <= 24, "tokio's has 32 bytes");
+    STATIC.notify_one();
+    STATIC.notified().wait();
+}
