@@ -20,7 +20,7 @@ use std::ptr::{self, NonNull};
 use super::linked::Linked;
 use super::ring::Slot;
 use super::room::Room;
-use crate::prim::{AtomicU64, Ordering};
+use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -504,7 +504,8 @@ impl<T> Shared<T> {
     /// Whether one look says that there is nothing for this side, of a ring.
     #[inline(always)]
     pub(super) fn is_idle(&self, end: End) -> bool {
-        self.is_idle_at(end, self.line.load())
+        // (In models a look is one more to explore, and the attempt that follows is the same.)
+        !prim::MODEL && self.is_idle_at(end, self.line.load())
     }
 
     #[inline(always)]
@@ -522,10 +523,15 @@ impl<T> Shared<T> {
     /// Enters the line of its side, if one has to wait.
     #[inline]
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
-        // Mostly it is the first one.
-        let word = self.line.load();
-        !pair && word.is_free() && self.is_idle_at(end, word) && self.enter(word, node, end.side())
-            || self.register_slowly(end, node, pair)
+        if !prim::MODEL {
+            // Mostly it is the first one; as the slow way does first.
+            let word = self.line.load();
+            let enters = !pair && word.is_free() && self.is_idle_at(end, word);
+            if enters && self.enter(word, node, end.side()) {
+                return true;
+            }
+        }
+        self.register_slowly(end, node, pair)
     }
 
     #[inline(never)]

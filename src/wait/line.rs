@@ -369,9 +369,15 @@ pub(crate) trait Primitive {
     /// Takes a node of its owner out. False: a peer has it.
     #[inline]
     fn leave(&self, node: &Waiter, side: u64) -> bool {
-        let word = self.line().load();
-        let is_alone = word.first() == node.number() && !word.has(MORE);
-        is_alone && self.cas(word, self.bump(self.empty(word.freed()))) || self.leave_slowly(node, side)
+        if !prim::MODEL {
+            // As the slow way does first.
+            let word = self.line().load();
+            let is_alone = word.first() == node.number() && !word.has(MORE);
+            if is_alone && self.cas(word, self.bump(self.empty(word.freed()))) {
+                return true;
+            }
+        }
+        self.leave_slowly(node, side)
     }
 
     #[cold]
