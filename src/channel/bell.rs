@@ -152,7 +152,10 @@ impl<L: Look> Branch for Listen<L> {
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<L::Output>) -> Attempt<()> {
-        self.0.look(by).map_or(Attempt::Wait, |seen| Attempt::Ready(tray.put(seen)))
+        self.0.look(by).map_or(Attempt::Wait, |seen| {
+            tray.put(seen);
+            Attempt::Ready(())
+        })
     }
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {

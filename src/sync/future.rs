@@ -24,7 +24,7 @@ macro_rules! future {
         impl<$($generics)*> std::future::Future for $future {
             type Output = $output;
 
-            #[inline]
+            #[inline(always)]
             fn poll(
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,

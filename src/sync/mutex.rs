@@ -1,19 +1,14 @@
 //! A mutex that suspends: a fiber that waits for it lets others run. The lock itself is in [`raw`](super::raw).
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::future::future;
 use super::guard::{MutexGuard, OwnedMutexGuard};
 use super::raw::{Acquire, Locked, RawMutex};
 use crate::prim::{self, UnsafeCell};
-use crate::task::context::may_block;
-use crate::task::error::Elapsed;
 use crate::task::place::Place;
-use crate::task::thread::deadline_after;
 use crate::wait::Operation;
 
 /// A mutual exclusion lock for fibers, tasks and threads.
@@ -218,22 +213,19 @@ pub struct LockArc<T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> Lock<'a, T> {
-    fn guard(&self, locked: Locked) -> MutexGuard<'a, T> {
-        locked.keep();
-        self.mutex.guard(self.operation.place())
-    }
-
     pub(crate) fn operation(&mut self) -> &mut Operation<Acquire> {
         &mut self.operation
     }
 
+    #[inline(always)]
     pub(crate) fn output(&self, locked: Locked) -> MutexGuard<'a, T> {
-        self.guard(locked)
+        locked.keep();
+        self.mutex.guard(self.operation.place())
     }
 }
 
 impl<T: ?Sized> LockArc<T> {
-    fn guard(&self, locked: Locked) -> OwnedMutexGuard<T> {
+    fn output(&self, locked: Locked) -> OwnedMutexGuard<T> {
         locked.keep();
         // SAFETY: the lock is held, and now the guard's.
         unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex), self.operation.place()) }
@@ -245,69 +237,5 @@ impl<T: ?Sized> Drop for Lock<'_, T> {
     fn drop(&mut self) {}
 }
 
-macro_rules! future {
-    ([$($lifetime:lifetime)?] $name:ty => $guard:ty) => {
-        impl<$($lifetime,)? T: ?Sized> $name {
-            /// Locks from a plain thread, which sleeps while somebody else holds the lock.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
-            /// there.
-            #[track_caller]
-            pub fn wait(mut self) -> $guard {
-                may_block("lock");
-                let locked = self.operation.wait();
-                self.guard(locked)
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits
-            /// for ever.
-            ///
-            /// # Errors
-            /// The time was up.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(mut self, d: Duration) -> Result<$guard, Elapsed> {
-                may_block("lock");
-                let locked = self.operation.block_on(deadline_after(d)).ok_or(Elapsed::new())?;
-                Ok(self.guard(locked))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-            ///
-            /// # Errors
-            /// The time was up.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(mut self, t: Instant) -> Result<$guard, Elapsed> {
-                may_block("lock");
-                let locked = self.operation.block_on(Some(t)).ok_or(Elapsed::new())?;
-                Ok(self.guard(locked))
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized> Future for $name {
-            type Output = $guard;
-
-            #[inline(always)]
-            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                let locked = self.operation.poll(cx);
-                locked.map(|locked| self.guard(locked))
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized> Unpin for $name {}
-
-        impl<$($lifetime,)? T: ?Sized> fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct("Lock").field("waits", &self.operation.waits()).finish_non_exhaustive()
-            }
-        }
-    };
-}
-future!(['a] Lock<'a, T> => MutexGuard<'a, T>);
-future!([] LockArc<T> => OwnedMutexGuard<T>);
+future!(plain ['a, T: ?Sized] Lock<'a, T> => MutexGuard<'a, T>; "Lock", "lock");
+future!(plain [T: ?Sized] LockArc<T> => OwnedMutexGuard<T>; "Lock", "lock");

@@ -433,7 +433,10 @@ impl<T> Branch for Recv<T> {
 
     fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Self::Output>) -> Attempt<()> {
         // SAFETY: the receiver's.
-        unsafe { self.shared().look() }.map_or(Attempt::Wait, |outcome| Attempt::Ready(tray.put(outcome)))
+        unsafe { self.shared().look() }.map_or(Attempt::Wait, |outcome| {
+            tray.put(outcome);
+            Attempt::Ready(())
+        })
     }
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
