@@ -194,8 +194,8 @@ impl RawMutex {
         thread::linger(|| self.try_lock().then_some(())).is_some()
     }
 
-    fn thing(&self) -> Thing {
-        Thing::signed("mutex", self, &self.sign)
+    fn wish(&self) -> (&'static str, Thing) {
+        ("lock", Thing::signed("mutex", self, &self.sign))
     }
 
     /// The lock is now a guard's, for the fiber that runs here.
@@ -205,14 +205,14 @@ impl RawMutex {
     #[inline(always)]
     pub(super) unsafe fn held(&self, place: Place) {
         // SAFETY: the caller's promise.
-        unsafe { self.holder.enter(place, || self.thing()) };
+        unsafe { self.holder.enter(place, || self.wish()) };
     }
 
     /// Unlocks by the mutex's policy.
     #[inline]
     pub(super) fn unlock(&self) {
         // SAFETY: the caller has the lock.
-        let _left = unsafe { self.holder.leave(std::ptr::from_ref(self).addr()) };
+        let _left = unsafe { self.holder.leave() };
         // ORDERING: Release pairs with `take`; Acquire: those who wait are seen.
         let word = Word(self.line.word().fetch_sub(LOCKED, RELEASE));
         debug_assert!(word.has(LOCKED));
@@ -230,7 +230,7 @@ impl RawMutex {
     /// Unlocks by handing over to the first waiter, whatever the policy.
     pub(super) fn unlock_fair(&self) {
         // SAFETY: the caller has the lock.
-        let _left = unsafe { self.holder.leave(std::ptr::from_ref(self).addr()) };
+        let _left = unsafe { self.holder.leave() };
         self.hand_over(true);
     }
 
@@ -406,7 +406,7 @@ impl Branch for Acquire {
     type Goods = Locked;
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("lock", self.raw().thing())
+        self.raw().wish()
     }
 
     #[inline(always)]
