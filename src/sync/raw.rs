@@ -40,8 +40,19 @@
 //! somebody has taken the lock meanwhile, whose own unlock goes on from there then.
 //!
 //! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
-//! one before. *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
-//! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once.
+//! one before. Counted, for a hand-over on one worker with the lock held over a yield (instructions, locked ones in brackets):
+//!
+//! | an unlock tells | 2 fibers | 10 | 100 | blocks nobody behind |
+//! |---|---:|---:|---:|---|
+//! | the first one, and no other | 1170 (8) | 1659 (15) | 1746 (16) | nobody that is dead |
+//! | the first two | 1202 (8) | 3000 (27) | 3287 (30) | one that is dead |
+//! | *up to one that is known to answer* | 1174 (8) | 1895 (17) | 1949 (18) | any number that are dead and never answered |
+//! | everybody | 1192 (8) | 6004 (44) | 65906 (658) | any number |
+//!
+//! *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
+//! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once. There is no way around
+//! that within the lock: an unlock may be the last thing that ever happens to it, and what it knows of those that wait is
+//! what they did before. So it tells everybody, or there is one that it trusts; and it trusts only those that have earned it.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
 //! others run once before it takes it. So a starving waiter that is polled has its chance before whoever came later, and
