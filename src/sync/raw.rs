@@ -40,14 +40,19 @@
 //! somebody has taken the lock meanwhile, whose own unlock goes on from there then.
 //!
 //! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
-//! one before. Counted, for a hand-over on one worker with the lock held over a yield (instructions, locked ones in brackets):
+//! one before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
+//! lock, which makes all wait (instructions, locked ones in brackets):
 //!
-//! | an unlock tells | 2 fibers | 10 | 100 | blocks nobody behind |
-//! |---|---:|---:|---:|---|
-//! | the first one, and no other | 1170 (8) | 1659 (15) | 1746 (16) | nobody that is dead |
-//! | the first two | 1202 (8) | 3000 (27) | 3287 (30) | one that is dead |
-//! | *up to one that is known to answer* | 1174 (8) | 1895 (17) | 1949 (18) | any number that are dead and never answered |
-//! | everybody | 1192 (8) | 6004 (44) | 65906 (658) | any number |
+//! | an unlock tells | 10 fibers | 100 | 8, which yield twice | 100 | waiters that are dead hide nobody |
+//! |---|---:|---:|---:|---:|---|
+//! | the first one, and no other | 1659 (15) | 1746 (16) | 1853 (11) | 2042 (16) | if there are none |
+//! | the first two | 3000 (27) | 3287 (30) | | | one |
+//! | *up to one that is known to answer* | 1895 (17) | 1949 (18) | 2761 (18) | 3352 (29) | any number that never answered |
+//! | everybody | 6004 (44) | 65906 (658) | | | any number |
+//!
+//! Who lets each newcomer look twice before it enters the line, and trusts it for that, comes down to 1665 (15), 1752 (16), 2177
+//! (11), 2386 (16). But a future that its owner forgets soon after it was made has been polled twice by then, too: that was
+//! tried, and left.
 //!
 //! *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
 //! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once. There is no way around
