@@ -490,6 +490,7 @@ operated! {
     ['a, T] watch::Closed<'a, T> as watch::GoneBranch<'a, T> => (), |_, ()| ();
     ['a, T, F: FnMut(&T) -> bool] watch::WaitFor<'a, T, F> as watch::WantedBranch<'a, T, F> => Result<watch::Ref<'a, T>, RecvError>, watch::WaitFor::output;
     ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
+    [T: ?Sized] LockArc<T> as Locking => OwnedMutexGuard<T>, |this: &mut Self, locked| this.output(locked);
     ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
     [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
     ['a, T: ?Sized] Read<'a, T> as Taking<RawRwLock> => RwLockReadGuard<'a, T>,

@@ -105,8 +105,8 @@ use driver::Driver;
 
 use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
 use crate::sync::{
-    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
-    WriteArc,
+    Acquire, AcquireArc, Lock, LockArc, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll,
+    WaitForAll, Write, WriteArc,
 };
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
@@ -293,6 +293,7 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    [T: ?Sized] LockArc<T>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;
     ['a, T] spsc::Closed<'a, T>;
@@ -314,6 +315,7 @@ operations! {
     ['a, 'b, T] &'b mut RecvFuture<'a, T>;
     ['a, 'b, T] &'b mut Closed<'a, T>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
+    ['b, T: ?Sized] &'b mut LockArc<T>;
     ['a, 'b] &'b mut Acquire<'a>;
     ['b] &'b mut AcquireArc;
     ['a, 'b, T: ?Sized] &'b mut Read<'a, T>;

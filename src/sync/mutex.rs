@@ -225,7 +225,11 @@ impl<'a, T: ?Sized> Lock<'a, T> {
 }
 
 impl<T: ?Sized> LockArc<T> {
-    fn output(&self, locked: Locked) -> OwnedMutexGuard<T> {
+    pub(crate) fn operation(&mut self) -> &mut Operation<Acquire> {
+        &mut self.operation
+    }
+
+    pub(crate) fn output(&self, locked: Locked) -> OwnedMutexGuard<T> {
         locked.keep();
         // SAFETY: the lock is held, and now the guard's.
         unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex), self.operation.place()) }

@@ -4,6 +4,7 @@
 mod support;
 
 mod barrier;
+mod callers;
 mod condvar;
 mod notify;
 mod once_cell;
