@@ -10,6 +10,7 @@ mod notify;
 mod once_cell;
 mod rwlock;
 mod rwlock_script;
+mod script;
 mod semaphore;
 mod semaphore_script;
 mod wait_group;
