@@ -43,12 +43,13 @@
 //! one before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
 //! lock, which makes all wait (instructions, locked ones in brackets):
 //!
-//! | an unlock tells | 10 fibers | 100 | 8, which yield twice | 100 | waiters that are dead hide nobody |
+//! | an unlock tells | 10 fibers | 100 | 8, which yield twice | 100 | it gets past |
 //! |---|---:|---:|---:|---:|---|
-//! | the first one, and no other | 1659 (15) | 1746 (16) | 1853 (11) | 2042 (16) | if there are none |
-//! | the first two | 3000 (27) | 3287 (30) | | | one |
-//! | *up to one that is known to answer* | 1895 (17) | 1949 (18) | 2761 (18) | 3352 (29) | any number that never answered |
-//! | everybody | 6004 (44) | 65906 (658) | | | any number |
+//! | the first one, and no other | 1659 (15) | 1746 (16) | 1853 (11) | 2042 (16) | nobody that is dead |
+//! | the first two | 3000 (27) | 3287 (30) | | | one that is dead |
+//! | *up to one that is known to answer* | 1895 (17) | 1949 (18) | 2761 (18) | 3352 (29) | any number that are dead and never answered |
+//! | everybody | 6004 (44) | 65906 (658) | | | any number that are dead |
+//! | nobody: FAIR, it hands over | 1624 (15) | 1624 (15) | 1674 (10) | 1863 (15) | nobody that is dead |
 //!
 //! Who lets each newcomer look twice before it enters the line, and trusts it for that, comes down to 1665 (15), 1752 (16), 2177
 //! (11), 2386 (16). But a future that its owner forgets soon after it was made has been polled twice by then, too: that was
