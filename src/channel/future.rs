@@ -1,4 +1,7 @@
-//! The futures of a channel. Each is one [`Operation`](crate::wait) and a borrow of its handle.
+//! The futures of a channel. Each is one [`Operation`](crate::wait) and a borrow of its handle: the only one, where the kind
+//! says that a side is single.
+
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::fmt;
 use std::future::Future;
@@ -9,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 
-use super::branch::{Recv, Send, Watch};
-use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
+use super::kind::{Kind, Many};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread::deadline_after;
@@ -21,35 +24,37 @@ use crate::wait::{Cancelled, Operation, Tray};
 /// Made by [`Sender::send`]. Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does so
 /// and gives the value back.
 #[must_use = "futures do nothing unless polled"]
-pub struct SendFuture<'a, T> {
-    operation: Operation<Send<T>>,
-    _sender: PhantomData<&'a Sender<T>>,
+pub struct SendFuture<'a, T, K: Kind = Many> {
+    operation: Operation<K::Send<T>>,
+    _sender: PhantomData<&'a K::Sender<T>>,
 }
 
 /// A receive that waits until there is a value, or the channel is closed and empty.
 ///
 /// Made by [`Receiver::recv`]. Dropping it before it completes cancels the receive and never loses a value.
 #[must_use = "futures do nothing unless polled"]
-pub struct RecvFuture<'a, T> {
-    operation: Operation<Recv<T>>,
-    _receiver: PhantomData<&'a Receiver<T>>,
+pub struct RecvFuture<'a, T, K: Kind = Many> {
+    operation: Operation<K::Recv<T>>,
+    _receiver: PhantomData<&'a K::Receiver<T>>,
 }
 
 /// Resolves when sends on the channel can only fail: it was closed, or the last receiver is gone.
 ///
 /// Made by [`Sender::closed`]. Dropping it has no effect on the channel.
 #[must_use = "futures do nothing unless polled"]
-pub struct Closed<'a, T> {
-    operation: Operation<Watch<T>>,
-    _sender: PhantomData<&'a Sender<T>>,
+pub struct Closed<'a, T, K: Kind = Many> {
+    operation: Operation<K::Watch<T>>,
+    _sender: PhantomData<&'a K::Sender<T>>,
 }
 
-impl<'a, T> SendFuture<'a, T> {
+impl<'a, T, K: Kind> SendFuture<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn new(sender: &'a Sender<T>, value: T) -> Self {
-        // SAFETY: the sender is borrowed for as long as the future lives.
-        let branch = unsafe { Send::new(sender.shared(), value) };
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>, value: T) -> Self {
+        // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
+        let branch = unsafe { K::send(sender, value) };
         SendFuture { operation: Operation::new(branch), _sender: PhantomData }
     }
 
@@ -74,11 +79,21 @@ impl<'a, T> SendFuture<'a, T> {
 
     /// The value of a send that did not happen.
     #[inline(always)]
-    pub(super) fn take(&mut self) -> T {
+    fn take(&mut self) -> T {
         debug_assert!(self.operation.is_fresh(), "a send that did not happen has its value");
         self.operation.end();
         // SAFETY: it was fresh, and is over now.
-        unsafe { self.operation.branch_mut().take() }
+        unsafe { K::take(self.operation.branch_mut()) }
+    }
+
+    /// Sends without waiting.
+    #[inline]
+    pub(super) fn try_now(mut self) -> Result<(), TrySendError<T>> {
+        let mut tray = Tray::new();
+        match self.operation.try_now(&mut tray) {
+            false => Err(TrySendError::Full(self.take())),
+            true => tray.take().ok_or_else(|| TrySendError::Closed(self.take())),
+        }
     }
 
     fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
@@ -90,13 +105,25 @@ impl<'a, T> SendFuture<'a, T> {
     }
 }
 
-impl<'a, T> RecvFuture<'a, T> {
+impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        // SAFETY: the receiver is borrowed for as long as the future lives.
-        let branch = unsafe { Recv::new(receiver.shared()) };
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
+        // SAFETY: as above.
+        let branch = unsafe { K::recv(receiver) };
         RecvFuture { operation: Operation::new(branch), _receiver: PhantomData }
+    }
+
+    /// Receives without waiting.
+    #[inline]
+    pub(super) fn try_now(mut self) -> Result<T, TryRecvError> {
+        let mut tray = Tray::new();
+        match self.operation.try_now(&mut tray) {
+            false => Err(TryRecvError::Empty),
+            true => tray.take().ok_or(TryRecvError::Closed),
+        }
     }
 
     fn block_on(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
@@ -108,11 +135,13 @@ impl<'a, T> RecvFuture<'a, T> {
     }
 }
 
-impl<'a, T> Closed<'a, T> {
+impl<'a, T, K: Kind> Closed<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
     #[track_caller]
-    pub(super) fn new(sender: &'a Sender<T>) -> Self {
-        // SAFETY: the sender is borrowed for as long as the future lives.
-        let branch = unsafe { Watch::new(sender.shared()) };
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
+        // SAFETY: as above.
+        let branch = unsafe { K::watch(sender) };
         Closed { operation: Operation::new(branch), _sender: PhantomData }
     }
 
@@ -123,7 +152,7 @@ impl<'a, T> Closed<'a, T> {
 
 macro_rules! future {
     ($(#[doc = $what:literal] $call:literal $name:ident, $branch:ident => $output:ty, $timely:ty;)+) => {$(
-        impl<T> $name<'_, T> {
+        impl<T, K: Kind> $name<'_, T, K> {
             #[doc = $what]
             ///
             /// # Errors
@@ -167,7 +196,7 @@ macro_rules! future {
             }
         }
 
-        impl<T> Future for $name<'_, T> {
+        impl<T, K: Kind> Future for $name<'_, T, K> {
             type Output = $output;
 
             #[inline(always)]
@@ -176,28 +205,28 @@ macro_rules! future {
             }
         }
 
-        impl<T> FusedFuture for $name<'_, T> {
+        impl<T, K: Kind> FusedFuture for $name<'_, T, K> {
             fn is_terminated(&self) -> bool {
                 self.operation.is_over()
             }
         }
 
-        impl<T> Unpin for $name<'_, T> {}
+        impl<T, K: Kind> Unpin for $name<'_, T, K> {}
 
         /// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
-        impl<T> Drop for $name<'_, T> {
+        impl<T, K: Kind> Drop for $name<'_, T, K> {
             #[inline(always)]
             fn drop(&mut self) {}
         }
 
-        impl<T> fmt::Debug for $name<'_, T> {
+        impl<T, K: Kind> fmt::Debug for $name<'_, T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).field("waits", &self.operation.waits()).finish_non_exhaustive()
             }
         }
 
-        impl<'a, T> $name<'a, T> {
-            pub(crate) fn operation(&mut self) -> &mut Operation<$branch<T>> {
+        impl<T, K: Kind> $name<'_, T, K> {
+            pub(crate) fn operation(&mut self) -> &mut Operation<K::$branch<T>> {
                 &mut self.operation
             }
         }

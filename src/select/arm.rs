@@ -8,10 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
-    SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
-};
+use crate::channel::{Closed, Kind, RecvError, RecvFuture, SendError, SendFuture, broadcast, oneshot, watch};
 use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
 
@@ -475,12 +472,9 @@ macro_rules! operated {
 }
 
 operated! {
-    ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
-    ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
-    ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
-    ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
-    ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
-    ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
+    ['a, T, K: Kind] SendFuture<'a, T, K> as K::Send<T> => Result<(), SendError<T>>, |_, sent| sent;
+    ['a, T, K: Kind] RecvFuture<'a, T, K> as K::Recv<T> => Result<T, RecvError>, |_, received| received;
+    ['a, T, K: Kind] Closed<'a, T, K> as K::Watch<T> => (), |_, ()| ();
     [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
     ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;

@@ -103,7 +103,7 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::channel::{Closed, Kind, RecvFuture, SendFuture};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -289,16 +289,10 @@ macro_rules! operations {
 }
 
 operations! {
-    ['a, T] SendFuture<'a, T>;
-    ['a, T] RecvFuture<'a, T>;
-    ['a, T] Closed<'a, T>;
+    ['a, T, K: Kind] SendFuture<'a, T, K>;
+    ['a, T, K: Kind] RecvFuture<'a, T, K>;
+    ['a, T, K: Kind] Closed<'a, T, K>;
     ['a, T: ?Sized] Lock<'a, T>;
-    ['a, T] spsc::SendFuture<'a, T>;
-    ['a, T] spsc::RecvFuture<'a, T>;
-    ['a, T] spsc::Closed<'a, T>;
-    ['a, 'b, T] &'b mut spsc::SendFuture<'a, T>;
-    ['a, 'b, T] &'b mut spsc::RecvFuture<'a, T>;
-    ['a, 'b, T] &'b mut spsc::Closed<'a, T>;
     ['a] Acquire<'a>;
     [] AcquireArc;
     ['a, T: ?Sized] Read<'a, T>;
@@ -310,9 +304,9 @@ operations! {
     ['a] Notified<'a>;
     ['a] WaitAll<'a>;
     ['a] WaitForAll<'a>;
-    ['a, 'b, T] &'b mut SendFuture<'a, T>;
-    ['a, 'b, T] &'b mut RecvFuture<'a, T>;
-    ['a, 'b, T] &'b mut Closed<'a, T>;
+    ['a, 'b, T, K: Kind] &'b mut SendFuture<'a, T, K>;
+    ['a, 'b, T, K: Kind] &'b mut RecvFuture<'a, T, K>;
+    ['a, 'b, T, K: Kind] &'b mut Closed<'a, T, K>;
     ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
     ['a, 'b] &'b mut Acquire<'a>;
     ['b] &'b mut AcquireArc;
