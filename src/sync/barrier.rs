@@ -226,6 +226,7 @@ impl Branch for Coming {
         tray.put(false);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

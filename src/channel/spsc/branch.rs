@@ -200,6 +200,7 @@ impl<T> Branch for OwnSend<T> {
         tray.put(());
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         // SAFETY: it was not sent, and is over.
         tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
@@ -260,6 +261,7 @@ impl<T> Branch for OwnRecv<T> {
         unsafe { node.take() }.serve(tray);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
         tray.take().ok_or(RecvError)
     }
@@ -303,6 +305,7 @@ impl<T> Branch for OwnWatch<T> {
         unreachable!("who watches is told to look");
     }
 
+    #[inline(always)]
     fn output(&mut self, _tray: &mut Tray<()>) {}
 
     fn abandon(&mut self, node: Waiter) -> bool {
