@@ -3,25 +3,16 @@
 
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
-use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
-use futures_core::future::FusedFuture;
+use std::time::Instant;
 
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::task::context::may_block;
-use crate::task::error::Elapsed;
-use crate::task::thread::deadline_after;
-use crate::wait::{Cancelled, Operation, Tray};
+use crate::wait::{Cancelled, Operation, Tray, future};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
-/// Made by [`Sender::send`]. Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does so
+/// Made by [`Sender::send`](super::Sender::send). Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does so
 /// and gives the value back.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendFuture<'a, T, K: Kind = Many> {
@@ -31,7 +22,7 @@ pub struct SendFuture<'a, T, K: Kind = Many> {
 
 /// A receive that waits until there is a value, or the channel is closed and empty.
 ///
-/// Made by [`Receiver::recv`]. Dropping it before it completes cancels the receive and never loses a value.
+/// Made by [`Receiver::recv`](super::Receiver::recv). Dropping it before it completes cancels the receive and never loses a value.
 #[must_use = "futures do nothing unless polled"]
 pub struct RecvFuture<'a, T, K: Kind = Many> {
     operation: Operation<K::Recv<T>>,
@@ -40,7 +31,7 @@ pub struct RecvFuture<'a, T, K: Kind = Many> {
 
 /// Resolves when sends on the channel can only fail: it was closed, or the last receiver is gone.
 ///
-/// Made by [`Sender::closed`]. Dropping it has no effect on the channel.
+/// Made by [`Sender::closed`](super::Sender::closed). Dropping it has no effect on the channel.
 #[must_use = "futures do nothing unless polled"]
 pub struct Closed<'a, T, K: Kind = Many> {
     operation: Operation<K::Watch<T>>,
@@ -96,7 +87,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
         }
     }
 
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
+    fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
         let mut tray = Tray::new();
         match self.operation.block_on_to(&mut tray, deadline) {
             false => Err(SendTimeoutError::Timeout(self.take())),
@@ -126,7 +117,7 @@ impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
         }
     }
 
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
         let mut tray = Tray::new();
         match self.operation.block_on_to(&mut tray, deadline) {
             false => Err(RecvTimeoutError::Timeout),
@@ -144,100 +135,35 @@ impl<'a, T, K: Kind> Closed<'a, T, K> {
         let branch = unsafe { K::watch(sender) };
         Closed { operation: Operation::new(branch), _sender: PhantomData }
     }
-
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), Elapsed> {
-        self.operation.block_on(deadline).ok_or(Elapsed::new())
-    }
-}
-
-macro_rules! future {
-    ($(#[doc = $what:literal] $call:literal $name:ident, $branch:ident => $output:ty, $timely:ty;)+) => {$(
-        impl<T, K: Kind> $name<'_, T, K> {
-            #[doc = $what]
-            ///
-            /// # Errors
-            /// Those of the future, if it has any.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
-            /// there.
-            #[inline]
-            #[track_caller]
-            pub fn wait(mut self) -> $output {
-                may_block($call);
-                self.operation.wait()
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits
-            /// for ever.
-            ///
-            /// # Errors
-            /// As [`wait`](Self::wait); or the time was up, and nothing has happened.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(mut self, d: Duration) -> $timely {
-                may_block($call);
-                self.block_on(deadline_after(d))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-            ///
-            /// # Errors
-            /// As [`wait_timeout`](Self::wait_timeout).
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(mut self, t: Instant) -> $timely {
-                may_block($call);
-                self.block_on(Some(t))
-            }
-        }
-
-        impl<T, K: Kind> Future for $name<'_, T, K> {
-            type Output = $output;
-
-            #[inline(always)]
-            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                self.operation.poll(cx)
-            }
-        }
-
-        impl<T, K: Kind> FusedFuture for $name<'_, T, K> {
-            fn is_terminated(&self) -> bool {
-                self.operation.is_over()
-            }
-        }
-
-        impl<T, K: Kind> Unpin for $name<'_, T, K> {}
-
-        /// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
-        impl<T, K: Kind> Drop for $name<'_, T, K> {
-            #[inline(always)]
-            fn drop(&mut self) {}
-        }
-
-        impl<T, K: Kind> fmt::Debug for $name<'_, T, K> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("waits", &self.operation.waits()).finish_non_exhaustive()
-            }
-        }
-
-        impl<T, K: Kind> $name<'_, T, K> {
-            pub(crate) fn operation(&mut self) -> &mut Operation<K::$branch<T>> {
-                &mut self.operation
-            }
-        }
-    )+};
 }
 
 future! {
-    /// Sends from a plain thread, which sleeps until the value is sent. With an error the value comes back.
-    "send" SendFuture, Send => Result<(), SendError<T>>, Result<(), SendTimeoutError<T>>;
-    /// Receives on a plain thread, which sleeps until there is a value.
-    "recv" RecvFuture, Recv => Result<T, RecvError>, Result<T, RecvTimeoutError>;
-    /// Waits on a plain thread.
-    "closed" Closed, Watch => (), Result<(), Elapsed>;
+    ['a, T, K: Kind] SendFuture<'a, T, K>, "SendFuture", "send";
+    K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+}
+future! {
+    ['a, T, K: Kind] RecvFuture<'a, T, K>, "RecvFuture", "recv";
+    K::Recv<T> => Result<T, RecvError>, |_, received| received; until Result<T, RecvTimeoutError>
+}
+future! {
+    ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";
+    K::Watch<T> => (), |_, ()| (); or Elapsed
+}
+
+/// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
+impl<T, K: Kind> Drop for SendFuture<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}
+
+/// As of [`SendFuture`].
+impl<T, K: Kind> Drop for RecvFuture<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}
+
+/// As of [`SendFuture`].
+impl<T, K: Kind> Drop for Closed<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
 }

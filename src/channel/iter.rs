@@ -7,17 +7,17 @@ use std::fmt;
 use super::future::RecvFuture;
 use super::kind::{Kind, Many};
 
-/// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`].
+/// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`](super::Receiver::iter).
 pub struct Iter<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; ends when there is no value. Made by [`Receiver::try_iter`].
+/// Never waits; ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
 pub struct TryIter<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`].
+/// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`](super::Receiver::drain).
 pub struct Drain<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
     left: usize,

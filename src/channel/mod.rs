@@ -82,7 +82,6 @@ pub mod mpsc;
 pub mod oneshot;
 mod ring;
 mod room;
-mod shape;
 mod shared;
 pub mod spsc;
 mod stream;
@@ -93,7 +92,6 @@ pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRec
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
-pub(crate) use kind::Kind;
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.

@@ -14,7 +14,7 @@ use super::kind::{Kind, Many};
 use crate::task::place::Place;
 use crate::wait::Operation;
 
-/// A stream that borrows its receiver. Made by [`Receiver::stream`].
+/// A stream that borrows its receiver. Made by [`Receiver::stream`](super::Receiver::stream).
 #[must_use = "streams do nothing unless polled"]
 pub struct RecvStream<'a, T, K: Kind = Many> {
     state: State<T, K>,
@@ -22,7 +22,7 @@ pub struct RecvStream<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
+/// A stream that keeps its receiver. Made by [`Receiver::into_stream`](super::Receiver::into_stream).
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoStream<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
