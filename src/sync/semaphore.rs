@@ -4,12 +4,11 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::future::future;
 use super::permits::{MOST, Permits, Shut, Taken, Taking, Try, What};
 use crate::prim;
 use crate::task::place::Place;
 use crate::task::watch::Share;
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// A number of permits, of which fibers, tasks and threads take some for a while.
 ///
@@ -320,12 +319,8 @@ pub struct AcquireArc {
 }
 
 impl<'a> Acquire<'a> {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
-        &mut self.operation
-    }
-
     #[inline]
-    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
+    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
         let permits = self.operation.branch().permits();
         let share = self.semaphore.share(permits, self.operation.place());
@@ -334,11 +329,7 @@ impl<'a> Acquire<'a> {
 }
 
 impl AcquireArc {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
+    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
         let permits = self.operation.branch().permits();
         let share = self.semaphore.share(permits, self.operation.place());
@@ -352,10 +343,12 @@ impl Drop for Acquire<'_> {
 }
 
 future! {
-    fallible ['a] Acquire<'a> => Result<Permit<'a>, AcquireError>; Permit<'a>, AcquireTimeoutError; "Acquire", "acquire"
+    ['a] Acquire<'a>, "Acquire", "acquire";
+    Taking => Result<Permit<'a>, AcquireError>, Acquire::output; or AcquireTimeoutError => Permit<'a>
 }
 future! {
-    fallible [] AcquireArc => Result<OwnedPermit, AcquireError>; OwnedPermit, AcquireTimeoutError; "AcquireArc", "acquire_arc"
+    [] AcquireArc, "AcquireArc", "acquire_arc";
+    Taking => Result<OwnedPermit, AcquireError>, AcquireArc::output; or AcquireTimeoutError => OwnedPermit
 }
 
 macro_rules! permit {
