@@ -458,16 +458,24 @@ pub(super) enum What {
 }
 
 impl What {
+    pub(super) const fn operation(self) -> &'static str {
+        match self {
+            What::Semaphore => "acquire",
+            What::Read => "read",
+            What::Write => "write",
+            What::UpgradableRead => "upgradable_read",
+            What::Upgrade => "upgrade",
+            What::Cell => "get_or_init",
+        }
+    }
+
     pub(super) fn wish<T>(self, at: *const T) -> (&'static str, Thing) {
-        let (operation, kind) = match self {
-            What::Semaphore => ("acquire", "semaphore"),
-            What::Read => ("read", "rwlock"),
-            What::Write => ("write", "rwlock"),
-            What::UpgradableRead => ("upgradable_read", "rwlock"),
-            What::Upgrade => ("upgrade", "rwlock"),
-            What::Cell => ("get_or_init", "once cell"),
+        let kind = match self {
+            What::Semaphore => "semaphore",
+            What::Read | What::Write | What::UpgradableRead | What::Upgrade => "rwlock",
+            What::Cell => "once cell",
         };
-        (operation, Thing::new(kind, at))
+        (self.operation(), Thing::new(kind, at))
     }
 }
 
