@@ -566,6 +566,14 @@ impl<T> Shared<T> {
         }
     }
 
+    /// Of a rendezvous: the number of the select's node that keeps those of `end` out of the line: it stands on the other
+    /// side, or on both. 0: there is none.
+    pub(super) fn opposite(&self, end: End) -> usize {
+        let word = self.line.load();
+        let is_in_the_way = word.side() != end.side() || word.has(TWO);
+        if self.is_rendezvous() && word.first_is_branch() && is_in_the_way { word.first() } else { 0 }
+    }
+
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
         match (self.linked(), end) {

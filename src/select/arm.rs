@@ -66,6 +66,11 @@ pub trait Arm {
         false
     }
 
+    /// See [`Branch::opposite`].
+    fn opposite(&mut self) -> usize {
+        0
+    }
+
     /// Leaves the line, if it stands there, and takes back what is to be sent, as nobody else takes that any more. False: a
     /// peer has the node.
     fn leave(&mut self, _node: &Waiter, _stands: bool) -> bool {
@@ -92,7 +97,7 @@ pub trait Arm {
     /// It was told to look, and does so.
     fn told(&mut self) {}
 
-    /// It was told to look, and leaves.
+    /// It was told to look, and leaves; or it was only asked whether it would have to wait.
     fn pass_on(&mut self) {}
 
     /// Moves its outcome into an `Option` of the outcome's type.
@@ -100,6 +105,12 @@ pub trait Arm {
     /// # Safety
     /// `outcome` is the address of one. The arm was completed.
     unsafe fn take_into(&mut self, outcome: *mut ());
+
+    /// Moves what it was to send, and has not sent, into an `Option` of its type: the operation is over.
+    ///
+    /// # Safety
+    /// `to` is the address of one, and the arm is of a send.
+    unsafe fn take_unsent(&mut self, _to: *mut ()) {}
 
     /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
     fn renew(&mut self) -> bool {
@@ -320,6 +331,10 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().branch().meets()
     }
 
+    fn opposite(&mut self) -> usize {
+        self.future.operation().branch().opposite()
+    }
+
     fn leave(&mut self, node: &Waiter, stands: bool) -> bool {
         let operation = self.future.operation();
         let is_out = !stands || operation.branch().leave(node);
@@ -380,6 +395,19 @@ impl<O: Operated> Arm for Claimed<O> {
         unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
     }
 
+    unsafe fn take_unsent(&mut self, to: *mut ()) {
+        let operation = self.future.operation();
+        // A peer that is sending it just now is waited for.
+        if operation.waits() && matches!(operation.cancel(Some(&mut self.tray)), Cancelled::Done) {
+            self.is_through = true;
+        }
+        if operation.is_fresh() && !self.tray.is_full() {
+            operation.end();
+            // SAFETY: the caller's promise; it was fresh, and is over now.
+            unsafe { operation.branch_mut().unsent(to) };
+        }
+    }
+
     fn renew(&mut self) -> bool {
         self.future.operation().renew()
     }
@@ -387,6 +415,10 @@ impl<O: Operated> Arm for Claimed<O> {
 
 impl<F: Future + Unpin> Arm for Polled<F> {
     fn attempt(&mut self, _by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()> {
+        if self.output.is_some() {
+            // A select that only asks has polled it.
+            return Attempt::Ready(());
+        }
         match Pin::new(&mut self.future).poll(cx) {
             Poll::Ready(output) => {
                 self.output = Some(output);

@@ -97,13 +97,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use dynamic::{BranchToken, Operation, ReadyFuture, RecvToken, Select, SelectFuture, SendToken, Token};
 pub use handles::{Receives, Sends};
 
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::channel::{Closed, RecvFuture, SendFuture, broadcast, oneshot, spsc, watch};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -158,7 +158,10 @@ pub struct Selecting<B: Branches> {
 
 /// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
 /// value or by `&mut`, or a [`Foreign`] future. Sealed.
-pub trait Branch: sealed::IntoArm {}
+pub trait Branch: sealed::IntoArm {
+    /// What it completes with.
+    type Output;
+}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
 pub trait Branches: sealed::Branches {}
@@ -284,7 +287,9 @@ macro_rules! operations {
             }
         }
 
-        impl<$($generics)*> Branch for $future {}
+        impl<$($generics)*> Branch for $future {
+            type Output = <Claimed<Self> as Take>::Output;
+        }
     )+};
 }
 
@@ -292,6 +297,22 @@ operations! {
     ['a, T] SendFuture<'a, T>;
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
+    [T] oneshot::Receiver<T>;
+    ['a, T] oneshot::Closed<'a, T>;
+    ['a, T: Clone] broadcast::Recv<'a, T>;
+    ['a, T] broadcast::SendAsync<'a, T>;
+    ['a, T] broadcast::Closed<'a, T>;
+    ['a, T] watch::Changed<'a, T>;
+    ['a, T] watch::Closed<'a, T>;
+    ['a, T, F: FnMut(&T) -> bool] watch::WaitFor<'a, T, F>;
+    ['b, T] &'b mut oneshot::Receiver<T>;
+    ['a, 'b, T] &'b mut oneshot::Closed<'a, T>;
+    ['a, 'b, T: Clone] &'b mut broadcast::Recv<'a, T>;
+    ['a, 'b, T] &'b mut broadcast::SendAsync<'a, T>;
+    ['a, 'b, T] &'b mut broadcast::Closed<'a, T>;
+    ['a, 'b, T] &'b mut watch::Changed<'a, T>;
+    ['a, 'b, T] &'b mut watch::Closed<'a, T>;
+    ['a, 'b, T, F: FnMut(&T) -> bool] &'b mut watch::WaitFor<'a, T, F>;
     ['a, T: ?Sized] Lock<'a, T>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;
@@ -335,7 +356,9 @@ impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
     }
 }
 
-impl<F: Future + Unpin> Branch for Foreign<F> {}
+impl<F: Future + Unpin> Branch for Foreign<F> {
+    type Output = F::Output;
+}
 
 macro_rules! tuples {
     ($($count:literal $name:ident { $($T:ident $variant:ident $index:tt,)+ })+) => {$(
