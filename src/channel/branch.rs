@@ -90,7 +90,7 @@ macro_rules! common {
             self.shared().is_rendezvous()
         }
 
-        fn opposite(&self) -> usize {
+        fn opposite(&self) -> Option<usize> {
             self.shared().opposite(End::$end)
         }
 

@@ -67,8 +67,8 @@ pub trait Arm {
     }
 
     /// See [`Branch::opposite`].
-    fn opposite(&mut self) -> usize {
-        0
+    fn opposite(&mut self) -> Option<usize> {
+        Some(0)
     }
 
     /// Leaves the line, if it stands there, and takes back what is to be sent, as nobody else takes that any more. False: a
@@ -331,7 +331,7 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().branch().meets()
     }
 
-    fn opposite(&mut self) -> usize {
+    fn opposite(&mut self) -> Option<usize> {
         self.future.operation().branch().opposite()
     }
 

@@ -615,7 +615,7 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code runs from here on only.
-        if self.watches {
+        if self.watches && !cfg!(leno_bug = "who_watches_passes_nothing_on") {
             // Whatever it was told, it takes nothing.
             (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
         } else if is_told {

@@ -113,9 +113,10 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Where both sides can wait: the number of the node that keeps it out of the line, if that is a select's. 0: none.
-    fn opposite(&self) -> usize {
-        0
+    /// What kept it out of the line just now: where both sides can wait the number of the node that stands there, if that is
+    /// a select's; otherwise 0. `None`: nothing does any more.
+    fn opposite(&self) -> Option<usize> {
+        Some(0)
     }
 
     /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
@@ -464,6 +465,9 @@ impl<B: Branch> Operation<B> {
         }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
+        if cfg!(leno_bug = "kept_is_forgotten") {
+            std::mem::forget(by.take_kept());
+        }
         if by.keeps() && !matches!(attempt, Attempt::Ready(())) {
             // (One that watched before, and again meanwhile, is poked in between.)
             *kept = by.take_kept();

@@ -336,7 +336,7 @@ macro_rules! either {
                 fn comes_soon(&self) -> bool;
                 fn comes_more(&self) -> bool;
                 fn meets(&self) -> bool;
-                fn opposite(&self) -> usize;
+                fn opposite(&self) -> Option<usize>;
                 fn register(&mut self, node: &Waiter, pair: bool) -> bool;
                 fn leave(&self, node: &Waiter) -> bool;
                 fn touch(&self, node: &Waiter) -> bool;
