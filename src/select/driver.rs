@@ -615,9 +615,11 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code runs from here on only.
-        if self.watches && !cfg!(leno_bug = "who_watches_passes_nothing_on") {
+        if self.watches {
             // Whatever it was told, it takes nothing.
-            (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
+            if !cfg!(leno_bug = "who_watches_passes_nothing_on") {
+                (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
+            }
         } else if is_told {
             let told = self.branches.iter().enumerate().filter(|(_, branch)| branch.stage == Stage::Told);
             told.filter(|(index, _)| winner != Some(*index)).for_each(|(index, _)| arms.arm(index).pass_on());
