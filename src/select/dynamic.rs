@@ -26,7 +26,7 @@ static SETS: Counter = Counter::new();
 /// A set of receives and sends, of which one is completed at a time.
 ///
 /// Where the branches are known when the program is written, [`select!`](crate::select!) is simpler. This is for a number
-/// of channels that is not known then, or for more than 16.
+/// of channels that is not known then, or for more than 32.
 ///
 /// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
 /// registration; once its outcome was taken it has left the set.
