@@ -23,13 +23,13 @@ use crate::task::thread;
 /// set are never used again.
 static SETS: Counter = Counter::new();
 
-/// A set of receives and sends, of which one is completed at a time.
+/// A set of receives, sends, and operations of all other kinds, of which one is completed at a time.
 ///
 /// Where the branches are known when the program is written, [`select!`](crate::select!) is simpler. This is for a number
 /// of channels that is not known then, or for more than 32.
 ///
 /// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
-/// registration; once its outcome was taken it has left the set.
+/// registration; once its outcome was taken it has left the set. So has what was [added](Select::add) otherwise.
 ///
 /// ```
 /// use leno::select::Select;
@@ -432,8 +432,7 @@ impl<'a> Select<'a> {
             Some(happened) => happened,
             None => {
                 assert!(!self.is_empty(), "no operation is left in the set: it would wait for ever");
-                let ready =
-                    std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx));
+                let ready = std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx));
                 self.driver.reset();
                 ready
             }
@@ -758,8 +757,12 @@ impl Operation<'_, '_> {
     #[track_caller]
     fn check(&self, token: Place) {
         assert!(token.set == self.set.id, "the token is of another set");
-        let is_there = |number| self.set.branches.all.binary_search_by_key(&number, |branch| branch.number).is_ok();
-        assert!(is_there(token.number), "the operation has left the set: it was removed, or its outcome was taken");
+        let is_there =
+            |number| self.set.branches.all.binary_search_by_key(&number, |branch| branch.number).is_ok();
+        assert!(
+            is_there(token.number),
+            "the operation has left the set: it was removed, or its outcome was taken"
+        );
         assert!(token == self.place(), "another branch has happened: ask with `is` first");
     }
 

@@ -2,9 +2,9 @@
 //!
 //! | | branches | where |
 //! |---|---|---|
-//! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 16, any futures, with patterns and guards | in async code |
+//! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 32, any futures, with patterns and guards | in async code |
 //! | [`select_blocking!`](crate::select_blocking!) | the same | on a plain thread |
-//! | [`Select`] | receives and sends, any number, known as the program runs | both |
+//! | [`Select`] | operations of all kinds and futures, any number, known as the program runs | both |
 //! | [`select()`], [`select_biased()`] | two to four, as a future that can be kept | both |
 //!
 //! ```

@@ -43,8 +43,8 @@ impl Order {
 fn prime_from(n: usize) -> usize {
     // (As many as a macro has branches, and one.)
     const FEW: [usize; 33] = [
-        2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13, 13, 17, 17, 17, 17, 19, 19, 23, 23, 23, 23, 29, 29, 29, 29, 29, 29,
-        31, 31, 37,
+        2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13, 13, 17, 17, 17, 17, 19, 19, 23, 23, 23, 23, 29, 29, 29,
+        29, 29, 29, 31, 31, 37,
     ];
     if let Some(prime) = FEW.get(n) {
         return *prime;

@@ -166,7 +166,9 @@ impl Driver {
         let own = numbers
             .get_or_insert_with(|| self.branches.iter().enumerate().filter_map(number).collect())
             .get(&opposite);
-        let Some(&own) = own.filter(|own| self.branches[**own].stage == Stage::Waits) else { return Entered::No };
+        let Some(&own) = own.filter(|own| self.branches[**own].stage == Stage::Waits) else {
+            return Entered::No;
+        };
         if self.branches[own].partner.is_some() {
             self.branches[index].stage = Stage::Covered(own as u32);
             return Entered::Waits;
@@ -180,6 +182,7 @@ impl Driver {
         self.branches[own].stage = Stage::ToDo;
         self.branches[own].partner = Some(index as u32);
         self.branches[index].stage = Stage::Covered(own as u32);
+        // SAFETY: as above.
         match self.register(arms, own, unsafe { &*anchor }) {
             true => Entered::Waits,
             // Both are to do again.
