@@ -556,6 +556,17 @@ impl<T> Shared<T> {
         }
     }
 
+    /// What keeps those of `end` out of the line: of a rendezvous the number of the node that stands on the other side, or on
+    /// both, if that is a select's; otherwise 0. `None`: nothing.
+    pub(super) fn opposite(&self, end: End) -> Option<usize> {
+        let word = self.line.load();
+        if !self.is_rendezvous() || word.has(CLOSED) || end == End::Receiver && word.has(RETURNED) {
+            return Some(0);
+        }
+        let is_in_the_way = !word.is_free() && (word.side() != end.side() || word.has(TWO));
+        is_in_the_way.then(|| if word.first_is_branch() { word.first() } else { 0 })
+    }
+
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
         match (self.linked(), end) {

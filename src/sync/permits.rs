@@ -268,7 +268,7 @@ impl Permits {
                 // What is left went into the word.
                 hand = want;
             }
-            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            let Some(claim) = popped.claim(0, &mut served.by) else { continue };
             if cfg!(leno_bug = "permits_granted_unchecked") {
                 served.wakes(claim.done());
                 hand -= want;
@@ -440,7 +440,7 @@ impl Served {
     }
 
     pub(super) fn wake_shielded(self) {
-        if self.by.has_wakes() || !self.gone.is_empty() {
+        if self.by.has_wakes() || self.by.keeps() || !self.gone.is_empty() {
             shielded(|| self.wake());
         }
     }
@@ -599,6 +599,7 @@ impl<S: Source> Branch for Taking<S> {
             let word = permits.line.load();
             if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close")
                 || word.is_free() && word.rest() >= want
+                || want == 0
             {
                 return false;
             }

@@ -255,6 +255,7 @@ impl RawMutex {
     fn hand_over(&self, mut holds: bool) {
         // Wakers of those who have left: their drop is foreign code, for which the lock must not be held.
         let mut gone = Vec::new();
+        let mut by = By::plain();
         let granted = loop {
             let word = self.line.load();
             if !holds && (word.has(LOCKED) || word.is_free()) {
@@ -269,7 +270,7 @@ impl RawMutex {
             }
             let Some(popped) = self.pop(word, |word| self.bump(word.with(LOCKED))) else { continue };
             holds = true;
-            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            let Some(claim) = popped.claim(0, &mut by) else { continue };
             if cfg!(leno_bug = "grant_unchecked") {
                 break claim.done();
             }
