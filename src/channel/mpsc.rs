@@ -21,7 +21,7 @@
 //! which is lost with it, and the next receive waits behind it. Nothing else relies on there being one receiver.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
@@ -100,6 +100,18 @@ impl<T> Sender<T> {
         self.0.send_timeout(value, d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.0.send_deadline(value, t)
+    }
+
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
     #[track_caller]
     pub fn closed(&self) -> Closed<'_, T> {
@@ -109,6 +121,47 @@ impl<T> Sender<T> {
     /// How many senders there are.
     pub fn sender_count(&self) -> usize {
         self.0.sender_count()
+    }
+}
+
+impl<T> Sender<T> {
+    /// A handle that does not keep the channel open, and can be made a sender again. See
+    /// [`leno::Sender::downgrade`](super::Sender::downgrade).
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender(self.0.downgrade())
+    }
+}
+
+/// A handle that does not keep the channel open, and can be made a [`Sender`] again. See
+/// [`leno::channel::WeakSender`](super::WeakSender).
+pub struct WeakSender<T>(super::WeakSender<T>);
+
+impl<T> WeakSender<T> {
+    /// A sender of the channel. `None`: there is none any more, and the channel is closed.
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        self.0.upgrade().map(Sender)
+    }
+
+    /// How many senders there are; weak ones are not counted.
+    pub fn sender_count(&self) -> usize {
+        self.0.sender_count()
+    }
+
+    /// 1, or 0 once the receiver is gone.
+    pub fn receiver_count(&self) -> usize {
+        self.0.receiver_count()
+    }
+}
+
+impl<T> Clone for WeakSender<T> {
+    fn clone(&self) -> Self {
+        WeakSender(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -163,6 +216,18 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
         self.0.recv_timeout(d)
+    }
+
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.0.recv_deadline(t)
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -104,6 +104,18 @@ impl<T> Sender<T> {
         self.send(value).wait_timeout(d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&mut self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_deadline(t)
+    }
+
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
     ///
     /// ```
@@ -170,6 +182,18 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
         self.recv().wait_timeout(d)
+    }
+
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
