@@ -1,4 +1,4 @@
-//! Weak handles, of all kinds of channels that have them: C7, C8, C13, C15.
+//! Weak handles, of all kinds of channels that have them: C7, C8, C13. What the types are: `contract/auto_traits.rs`.
 
 #[path = "contract/support/mod.rs"]
 mod support;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use leno::channel::{RecvError, TryRecvError, WeakReceiver, WeakSender, mpsc};
+use leno::channel::{RecvError, TryRecvError, WeakReceiver, mpsc};
 use leno::{Receiver, Sender, bounded};
 
 use support::memory::Counting;
@@ -213,26 +213,6 @@ fn a_drop_that_panics_leaves_weak_handles_right() {
     assert_eq!(weak.1.receiver_count(), 0);
     drop(tx);
     assert!(weak.0.upgrade().is_none());
-}
-
-/// C15: weak handles cross threads exactly if T: Send.
-#[test]
-fn weak_handles_cross_threads() {
-    trait No {
-        const YES: bool = false;
-    }
-    impl<T: ?Sized> No for T {}
-    struct Is<T>(T);
-    impl<T: Send + Sync + Unpin> Is<T> {
-        #[allow(dead_code, reason = "hidden where the bound does not hold")]
-        const YES: bool = true;
-    }
-    const {
-        assert!(<Is<WeakSender<Cell<u8>>>>::YES && <Is<WeakReceiver<Cell<u8>>>>::YES);
-        assert!(<Is<mpsc::WeakSender<Cell<u8>>>>::YES);
-        assert!(!<Is<WeakSender<Rc<u8>>>>::YES && !<Is<WeakReceiver<Rc<u8>>>>::YES);
-        assert!(!<Is<mpsc::WeakSender<Rc<u8>>>>::YES);
-    }
 }
 
 /// They say what they are.

@@ -79,6 +79,7 @@ mod linked;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod owned;
 mod ring;
 mod room;
 mod shape;
@@ -94,6 +95,7 @@ pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRec
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use owned::{IntoRecv, IntoSend};
 pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 pub use weak::{WeakReceiver, WeakSender};

@@ -27,6 +27,12 @@ use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvErr
 
 pub use super::{Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvStream, SendFuture, TryIter};
 
+/// A send that keeps its sender. Made by [`Sender::into_send`].
+pub type IntoSend<T> = super::IntoSend<T, Sender<T>>;
+
+/// A receive that keeps its receiver. Made by [`Receiver::into_recv`].
+pub type IntoRecv<T> = super::IntoRecv<T, Receiver<T>>;
+
 /// The receiving side of an mpsc channel; there is one only.
 ///
 /// When the last sender is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`].
@@ -125,6 +131,14 @@ impl<T> Sender<T> {
 }
 
 impl<T> Sender<T> {
+    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// [`leno::Sender::into_send`](super::Sender::into_send).
+    #[track_caller]
+    pub fn into_send(self, value: T) -> IntoSend<T> {
+        // SAFETY: it is a sender of that channel.
+        unsafe { super::IntoSend::new(self.0.shared(), self, value) }
+    }
+
     /// A handle that does not keep the channel open, and can be made a sender again. See
     /// [`leno::Sender::downgrade`](super::Sender::downgrade).
     pub fn downgrade(&self) -> WeakSender<T> {
@@ -252,6 +266,14 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn stream(&mut self) -> RecvStream<'_, T> {
         self.0.stream()
+    }
+
+    /// As [`recv`](Self::recv), in a future that keeps this receiver. See
+    /// [`leno::Receiver::into_recv`](super::Receiver::into_recv).
+    #[track_caller]
+    pub fn into_recv(self) -> IntoRecv<T> {
+        // SAFETY: it is a receiver of that channel.
+        unsafe { super::IntoRecv::new(self.0.shared(), self) }
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.

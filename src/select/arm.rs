@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
-    SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
+    Closed, IntoRecv, IntoSend, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture,
+    SpscRecvBranch, SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
 };
 use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
@@ -478,6 +478,8 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
+    [T, S] IntoSend<T, S> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
+    [T, R] IntoRecv<T, R> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();

@@ -103,7 +103,7 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::channel::{Closed, IntoRecv, IntoSend, RecvFuture, SendFuture, spsc};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -292,6 +292,10 @@ operations! {
     ['a, T] SendFuture<'a, T>;
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
+    [T, S] IntoSend<T, S>;
+    [T, R] IntoRecv<T, R>;
+    ['b, T, S] &'b mut IntoSend<T, S>;
+    ['b, T, R] &'b mut IntoRecv<T, R>;
     ['a, T: ?Sized] Lock<'a, T>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;
