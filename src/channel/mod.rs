@@ -84,6 +84,8 @@ mod ring;
 mod room;
 mod shape;
 mod shared;
+#[cfg(feature = "sink")]
+mod sink;
 pub mod spsc;
 mod stream;
 pub mod ticker;
@@ -96,6 +98,8 @@ pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use owned::{IntoRecv, IntoSend};
+#[cfg(feature = "sink")]
+pub use sink::{IntoSink, SendSink};
 pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 pub use weak::{WeakReceiver, WeakSender};

@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
+#[cfg(feature = "sink")]
+pub use super::sink::{MpscIntoSink as IntoSink, SendSink};
 pub use super::{Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvStream, SendFuture, TryIter};
 
 /// A send that keeps its sender. Made by [`Sender::into_send`].
@@ -40,7 +42,7 @@ pub type IntoRecv<T> = super::IntoRecv<T, Receiver<T>>;
 pub struct Receiver<T>(super::Receiver<T>);
 
 /// The sending side of an mpsc channel; clones of it send into the same channel.
-pub struct Sender<T>(super::Sender<T>);
+pub struct Sender<T>(pub(super) super::Sender<T>);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
