@@ -246,8 +246,8 @@ macro_rules! owned {
 }
 
 owned! {
-    /// Sends from a plain thread, which sleeps until the value is sent. With an error the value comes back.
+    /// Sends from a plain thread, which sleeps until the value is sent, and drops the sender then. With an error the value comes back.
     "send" IntoSend, Send => Result<(), SendError<T>>, Result<(), SendTimeoutError<T>>;
-    /// Receives on a plain thread, which sleeps until there is a value.
+    /// Receives on a plain thread, which sleeps until there is a value, and drops the receiver then.
     "recv" IntoRecv, Recv => Result<T, RecvError>, Result<T, RecvTimeoutError>;
 }

@@ -47,14 +47,13 @@ use crate::wait::{Attempt, Cancelled, Operation, Tray};
 /// `start_send` panics if an item is kept: `poll_ready` comes first.
 ///
 /// ```
-/// use futures_util::{SinkExt, stream};
+/// use futures_util::{SinkExt, StreamExt, stream};
 ///
 /// # leno::block_on(async {
 /// let (tx, rx) = leno::bounded(4);
 /// tx.sink().send_all(&mut stream::iter([1, 2, 3]).map(Ok)).await.unwrap();
 /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2, 3]);
 /// # });
-/// # use futures_util::StreamExt;
 /// ```
 #[must_use = "sinks do nothing unless polled"]
 pub struct SendSink<'a, T> {

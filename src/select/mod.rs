@@ -156,8 +156,8 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
-/// value or by `&mut`, or a [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`IntoSend`], [`IntoRecv`], [`Closed`], [`Lock`] or another
+/// operation of [`sync`](crate::sync), by value or by `&mut`, or a [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
