@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 use leno::channel::{
-    IntoRecv, IntoSend, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, mpsc,
+    IntoRecv, IntoSend, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, mpsc, spsc,
 };
 use leno::select::Selected2;
 use leno::{bounded, rendezvous, select, select_blocking};
@@ -276,7 +276,6 @@ fn timed_forms() {
 /// C16: the handles' own forms with a deadline, of all kinds.
 #[test]
 fn deadlines_of_handles() {
-    use leno::channel::spsc;
     let past = Instant::now();
     let later = || Instant::now() + Duration::from_secs(3600);
     macro_rules! check {
@@ -369,19 +368,50 @@ fn other_selects() {
     });
 }
 
-/// mpsc: its own handles come back.
+/// mpsc, spsc: their own handles come back.
 #[test]
-fn those_of_mpsc() {
-    let (tx, rx) = mpsc::bounded(1);
-    let (tx, value): (mpsc::Sender<u8>, _) = tx.into_send(1).into_parts();
-    assert_eq!(value, Some(1));
-    let sending: mpsc::IntoSend<u8> = tx.clone().into_send(2);
-    sending.wait().unwrap();
-    let mut receiving: mpsc::IntoRecv<u8> = rx.into_recv();
-    assert_eq!(receiving.must_be_ready("it was sent"), Ok(2));
-    let mut rx: mpsc::Receiver<u8> = receiving.into_receiver();
-    drop(tx);
-    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+fn those_of_other_kinds() {
+    macro_rules! check {
+        ($kind:ident, $capacity:literal) => {{
+            let (tx, rx) = $kind::bounded($capacity);
+            let (tx, value): ($kind::Sender<u8>, _) = tx.into_send(1).into_parts();
+            assert_eq!(value, Some(1), "C10");
+            let mut receiving: $kind::IntoRecv<u8> = rx.into_recv();
+            receiving.must_wait("nothing was sent");
+            let mut sending: $kind::IntoSend<u8> = tx.into_send(2);
+            assert_eq!(sending.must_be_ready("a receiver waits"), Ok(()));
+            let rx: $kind::Receiver<u8> = receiving.into_receiver();
+            let mut rx = rx.into_recv();
+            assert_eq!(rx.must_be_ready("C9: it was handed over"), Ok(2));
+            drop(sending);
+            assert_eq!(rx.into_receiver().try_recv(), Err(TryRecvError::Closed), "C7");
+        }};
+    }
+    check!(mpsc, 1);
+    check!(spsc, 0);
+    check!(spsc, 1);
+    check!(spsc, 4);
+    // A send that waits, in a select, gives its value and its handle back.
+    let (tx, rx) = spsc::bounded(2);
+    let mut filling = tx.into_send(1);
+    for n in 2..=3 {
+        assert_eq!(filling.must_be_ready("there is room"), Ok(()));
+        filling = filling.into_parts().0.into_send(n);
+    }
+    let (other, quiet) = spsc::rendezvous::<u8>();
+    let mut selecting = Box::pin(async {
+        select! {
+            _ = &mut filling => panic!("it is full"),
+            received = quiet.into_recv() => received,
+        }
+    });
+    selecting.must_wait("nothing happens");
+    drop(selecting);
+    assert!(other.is_closed());
+    let (tx, value) = filling.into_parts();
+    assert_eq!((value, tx.len()), (Some(3), 2), "S9");
+    drop(rx);
+    assert_eq!(tx.into_send(4).wait(), Err(SendError(4)));
 }
 
 /// C26: one that is forgotten strands its handle and its own claim, and nothing else.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::{Sink, SinkExt, StreamExt, stream};
-use leno::channel::{IntoSink, SendError, SendSink, TryRecvError, mpsc};
+use leno::channel::{IntoSink, SendError, SendSink, TryRecvError, mpsc, spsc};
 use leno::fiber::{Cord, spawn_local};
 use leno::{bounded, rendezvous, unbounded};
 
@@ -298,21 +298,36 @@ fn forwarding_lets_others_run() {
     });
 }
 
-/// mpsc: its own sender comes back.
+/// mpsc, spsc: their own sender comes back.
 #[test]
-fn those_of_mpsc() {
-    leno::block_on(async {
-        let (tx, mut rx) = mpsc::bounded(4);
-        let mut borrowed: mpsc::SendSink<'_, u8> = tx.sink();
-        borrowed.send(1).await.unwrap();
-        drop(borrowed);
-        let mut sink: mpsc::IntoSink<u8> = tx.into_sink();
-        sink.send(2).await.unwrap();
-        let (tx, item): (Option<mpsc::Sender<u8>>, _) = sink.into_parts();
-        assert_eq!(item, None);
-        stream::iter([3, 4]).map(Ok).forward(tx.unwrap().into_sink()).await.unwrap();
-        assert_eq!(rx.stream().collect::<Vec<_>>().await, [1, 2, 3, 4]);
-    });
+fn those_of_other_kinds() {
+    macro_rules! check {
+        ($kind:ident, $capacity:literal) => {
+            leno::block_on(async {
+                #[allow(unused_mut, reason = "some kinds take `&mut`")]
+                let (mut tx, mut rx) = $kind::bounded($capacity);
+                let mut borrowed: $kind::SendSink<'_, u8> = tx.sink();
+                for n in 0..$capacity {
+                    borrowed.send(n).await.unwrap();
+                }
+                assert_eq!(borrowed.give(7), Ok(()));
+                assert!(borrowed.flushed().is_pending(), "it is full");
+                assert_eq!(borrowed.into_inner(), Some(7), "C10");
+                assert_eq!(rx.drain().count(), $capacity);
+                let mut sink: $kind::IntoSink<u8> = tx.into_sink();
+                sink.send(1).await.unwrap();
+                let (tx, item): (Option<$kind::Sender<u8>>, _) = sink.into_parts();
+                assert_eq!(item, None);
+                let feeding = leno::spawn(stream::iter(2..=99).map(Ok).forward(tx.unwrap().into_sink()));
+                assert_eq!(rx.stream().collect::<Vec<_>>().await, Vec::from_iter(1..=99));
+                feeding.await.unwrap().unwrap();
+            })
+        };
+    }
+    check!(mpsc, 1);
+    check!(mpsc, 4);
+    check!(spsc, 1);
+    check!(spsc, 4);
 }
 
 /// C15, C26: they are `Unpin`, and cross threads with their values.
@@ -322,6 +337,8 @@ fn they_are_unpin_and_send() {
     is::<SendSink<'_, Cell<u8>>>();
     is::<IntoSink<Cell<u8>>>();
     is::<mpsc::IntoSink<Cell<u8>>>();
+    is::<spsc::SendSink<'_, Cell<u8>>>();
+    is::<spsc::IntoSink<Cell<u8>>>();
 }
 
 /// C26: one that is forgotten strands its sender and what it keeps, and nothing else.

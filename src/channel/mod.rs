@@ -84,6 +84,7 @@ mod error;
 mod future;
 mod handle;
 mod iter;
+mod kind;
 mod linked;
 pub mod moving;
 pub mod mpsc;
@@ -91,7 +92,6 @@ pub mod oneshot;
 mod owned;
 mod ring;
 mod room;
-mod shape;
 mod shared;
 #[cfg(feature = "sink")]
 mod sink;
@@ -101,7 +101,6 @@ pub mod ticker;
 pub mod watch;
 mod weak;
 
-pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
@@ -109,7 +108,6 @@ pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use owned::{IntoRecv, IntoSend};
 #[cfg(feature = "sink")]
 pub use sink::{IntoSink, SendSink};
-pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 pub use weak::{WeakReceiver, WeakSender};
 

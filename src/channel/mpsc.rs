@@ -23,17 +23,25 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::kind::Mpsc;
+use super::shared::SharedRef;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
-#[cfg(feature = "sink")]
-pub use super::sink::{MpscIntoSink as IntoSink, SendSink};
 pub use super::{Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvStream, SendFuture, TryIter};
 
 /// A send that keeps its sender. Made by [`Sender::into_send`].
-pub type IntoSend<T> = super::IntoSend<T, Sender<T>>;
+pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
 
 /// A receive that keeps its receiver. Made by [`Receiver::into_recv`].
-pub type IntoRecv<T> = super::IntoRecv<T, Receiver<T>>;
+pub type IntoRecv<T> = super::IntoRecv<T, Mpsc>;
+
+/// See [`channel::SendSink`](super::SendSink).
+#[cfg(feature = "sink")]
+pub type SendSink<'a, T> = super::SendSink<'a, T, Mpsc>;
+
+/// See [`channel::IntoSink`](super::IntoSink).
+#[cfg(feature = "sink")]
+pub type IntoSink<T> = super::IntoSink<T, Mpsc>;
 
 /// The receiving side of an mpsc channel; there is one only.
 ///
@@ -42,7 +50,7 @@ pub type IntoRecv<T> = super::IntoRecv<T, Receiver<T>>;
 pub struct Receiver<T>(super::Receiver<T>);
 
 /// The sending side of an mpsc channel; clones of it send into the same channel.
-pub struct Sender<T>(pub(super) super::Sender<T>);
+pub struct Sender<T>(super::Sender<T>);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
@@ -130,15 +138,12 @@ impl<T> Sender<T> {
     pub fn sender_count(&self) -> usize {
         self.0.sender_count()
     }
-}
 
-impl<T> Sender<T> {
     /// As [`send`](Self::send), in a future that keeps this sender. See
     /// [`leno::Sender::into_send`](super::Sender::into_send).
     #[track_caller]
     pub fn into_send(self, value: T) -> IntoSend<T> {
-        // SAFETY: it is a sender of that channel.
-        unsafe { super::IntoSend::new(self.0.shared(), self, value) }
+        IntoSend::new(self, value)
     }
 
     /// A handle that does not keep the channel open, and can be made a sender again. See
@@ -274,8 +279,7 @@ impl<T> Receiver<T> {
     /// [`leno::Receiver::into_recv`](super::Receiver::into_recv).
     #[track_caller]
     pub fn into_recv(self) -> IntoRecv<T> {
-        // SAFETY: it is a receiver of that channel.
-        unsafe { super::IntoRecv::new(self.0.shared(), self) }
+        IntoRecv::new(self)
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.
@@ -288,6 +292,10 @@ impl<T> Receiver<T> {
 macro_rules! handle {
     ($($name:ident)*) => {$(
         impl<T> $name<T> {
+            pub(super) fn shared(&self) -> SharedRef<T> {
+                self.0.shared()
+            }
+
             /// Closes the channel; true the first time, then false.
             ///
             /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be

@@ -8,50 +8,45 @@
 //! 1. The operation is dropped, or is through, before the handle goes: what it has begun it takes back while the handle keeps the
 //!    channel. The order of the fields says so where the whole is dropped, and also where a drop panics.
 //!
-//! Otherwise they are the futures of [`future`](super::future), and their branches are the same.
+//! Otherwise they are the futures of [`future`](super::future): their operations are the same, and a handle that they keep is used
+//! for nothing else.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
-use futures_core::future::FusedFuture;
+use std::time::Instant;
 
-use super::branch::{Recv, Send};
-use super::shared::SharedRef;
+use super::future::{cancel, recv_until, send_until};
+use super::kind::{Kind, Many};
 use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
-use crate::task::context::may_block;
-use crate::task::thread::deadline_after;
-use crate::wait::{Cancelled, Operation, Tray};
+use crate::wait::{Operation, future};
 
 /// A send that keeps its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
 /// Made by [`Sender::into_send`]. It borrows nothing: where `T` is `'static` it is, too. The sender stays in it, also after it has
-/// completed, until it is dropped or [`into_parts`](Self::into_parts) gives it back.
+/// completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_parts`](Self::into_parts) gives it back.
 ///
 /// Dropping it before it completes cancels the send, and drops the value; then the sender, which closes the channel if it was the
 /// last one. So it is better lent to a `select!`, as `&mut sending`: as a branch by value that loses it takes its sender with it.
 #[must_use = "futures do nothing unless polled"]
-pub struct IntoSend<T, S = Sender<T>> {
+pub struct IntoSend<T, K: Kind = Many> {
     // Before the sender: it must be dropped first.
-    operation: Operation<Send<T>>,
-    sender: S,
+    operation: Operation<K::Send<T>>,
+    sender: K::Sender<T>,
 }
 
 /// A receive that keeps its receiver, and waits until there is a value, or the channel is closed and empty.
 ///
 /// Made by [`Receiver::into_recv`]. It borrows nothing: where `T` is `'static` it is, too. The receiver stays in it, also after it
-/// has completed, until it is dropped or [`into_receiver`](Self::into_receiver) gives it back.
+/// has completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_receiver`](Self::into_receiver) gives it back.
 ///
 /// Dropping it before it completes cancels the receive: a value that was handed to it already goes to the next receiver, before all
 /// values that are still to be sent. Then the receiver is dropped; if it was the last one, what is in the channel is dropped with
 /// it. So it is better lent to a `select!`, as `&mut receiving`: as a branch by value that loses it takes its receiver with it.
 #[must_use = "futures do nothing unless polled"]
-pub struct IntoRecv<T, R = Receiver<T>> {
+pub struct IntoRecv<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
-    operation: Operation<Recv<T>>,
-    receiver: R,
+    operation: Operation<K::Recv<T>>,
+    receiver: K::Receiver<T>,
 }
 
 impl<T> Sender<T> {
@@ -71,8 +66,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn into_send(self, value: T) -> IntoSend<T> {
-        // SAFETY: it is a sender of that channel.
-        unsafe { IntoSend::new(self.shared(), self, value) }
+        IntoSend::new(self, value)
     }
 }
 
@@ -91,18 +85,15 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn into_recv(self) -> IntoRecv<T> {
-        // SAFETY: it is a receiver of that channel.
-        unsafe { IntoRecv::new(self.shared(), self) }
+        IntoRecv::new(self)
     }
 }
 
-impl<T, S> IntoSend<T, S> {
-    /// # Safety
-    /// The sender is one of that channel.
+impl<T, K: Kind> IntoSend<T, K> {
     #[track_caller]
-    pub(super) unsafe fn new(shared: SharedRef<T>, sender: S, value: T) -> Self {
-        // SAFETY: the sender is kept beside the branch, and for longer (invariant 1).
-        let branch = unsafe { Send::new(shared, value) };
+    pub(super) fn new(sender: K::Sender<T>, value: T) -> Self {
+        // SAFETY: the sender is kept beside the branch, and for longer (invariant 1); nobody else has it.
+        let branch = unsafe { K::send(&sender, value) };
         IntoSend { operation: Operation::new(branch), sender }
     }
 
@@ -119,135 +110,43 @@ impl<T, S> IntoSend<T, S> {
     /// assert_eq!(value, Some("kept"));
     /// # drop((tx, rx));
     /// ```
-    pub fn into_parts(self) -> (S, Option<T>) {
+    pub fn into_parts(self) -> (K::Sender<T>, Option<T>) {
         let IntoSend { mut operation, sender } = self;
-        let value = match operation.cancel(Some(&mut Tray::new())) {
-            Cancelled::Undone if operation.is_fresh() => Some(take(&mut operation)),
-            _ => None,
-        };
+        let value = cancel::<T, K>(&mut operation);
         (sender, value)
     }
 
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        let mut tray = Tray::new();
-        match self.operation.block_on_to(&mut tray, deadline) {
-            false => Err(SendTimeoutError::Timeout(take(&mut self.operation))),
-            true => tray.take().ok_or_else(|| SendTimeoutError::Closed(take(&mut self.operation))),
-        }
+    fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
+        send_until::<T, K>(&mut self.operation, deadline)
     }
 }
 
-/// The value of a send that did not happen.
-pub(super) fn take<T>(operation: &mut Operation<Send<T>>) -> T {
-    debug_assert!(operation.is_fresh(), "a send that did not happen has its value");
-    operation.end();
-    // SAFETY: it was fresh, and is over now.
-    unsafe { operation.branch_mut().take() }
-}
-
-impl<T, R> IntoRecv<T, R> {
-    /// # Safety
-    /// The receiver is one of that channel.
+impl<T, K: Kind> IntoRecv<T, K> {
     #[track_caller]
-    pub(super) unsafe fn new(shared: SharedRef<T>, receiver: R) -> Self {
-        // SAFETY: the receiver is kept beside the branch, and for longer (invariant 1).
-        let branch = unsafe { Recv::new(shared) };
+    pub(super) fn new(receiver: K::Receiver<T>) -> Self {
+        // SAFETY: the receiver is kept beside the branch, and for longer (invariant 1); nobody else has it.
+        let branch = unsafe { K::recv(&receiver) };
         IntoRecv { operation: Operation::new(branch), receiver }
     }
 
     /// Cancels the receive, if it is not through, and gives back the receiver. A value that was handed to it already goes to the
     /// next receive, on this receiver or another one.
-    pub fn into_receiver(self) -> R {
+    pub fn into_receiver(self) -> K::Receiver<T> {
         let IntoRecv { operation, receiver } = self;
         drop(operation);
         receiver
     }
 
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        let mut tray = Tray::new();
-        match self.operation.block_on_to(&mut tray, deadline) {
-            false => Err(RecvTimeoutError::Timeout),
-            true => tray.take().ok_or(RecvTimeoutError::Closed),
-        }
+    fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        recv_until::<T, K>(&mut self.operation, deadline)
     }
 }
 
-macro_rules! owned {
-    ($(#[doc = $what:literal] $call:literal $name:ident, $branch:ident => $output:ty, $timely:ty;)+) => {$(
-        impl<T, H> $name<T, H> {
-            #[doc = $what]
-            ///
-            /// # Errors
-            /// Those of the future.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-            #[track_caller]
-            pub fn wait(mut self) -> $output {
-                may_block($call);
-                self.operation.wait()
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
-            ///
-            /// # Errors
-            /// As [`wait`](Self::wait); or the time was up, and nothing has happened.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(mut self, d: Duration) -> $timely {
-                may_block($call);
-                self.block_on(deadline_after(d))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-            ///
-            /// # Errors
-            /// As [`wait_timeout`](Self::wait_timeout).
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(mut self, t: Instant) -> $timely {
-                may_block($call);
-                self.block_on(Some(t))
-            }
-
-            pub(crate) fn operation(&mut self) -> &mut Operation<$branch<T>> {
-                &mut self.operation
-            }
-        }
-
-        impl<T, H> Future for $name<T, H> {
-            type Output = $output;
-
-            #[inline]
-            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                self.operation.poll(cx)
-            }
-        }
-
-        impl<T, H> FusedFuture for $name<T, H> {
-            fn is_terminated(&self) -> bool {
-                self.operation.is_over()
-            }
-        }
-
-        // (The handle is never pinned.)
-        impl<T, H> Unpin for $name<T, H> {}
-
-        impl<T, H> fmt::Debug for $name<T, H> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("waits", &self.operation.waits()).finish_non_exhaustive()
-            }
-        }
-    )+};
+future! {
+    [T, K: Kind] IntoSend<T, K>, "IntoSend", "send";
+    K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
 }
-
-owned! {
-    /// Sends from a plain thread, which sleeps until the value is sent, and drops the sender then. With an error the value comes back.
-    "send" IntoSend, Send => Result<(), SendError<T>>, Result<(), SendTimeoutError<T>>;
-    /// Receives on a plain thread, which sleeps until there is a value, and drops the receiver then.
-    "recv" IntoRecv, Recv => Result<T, RecvError>, Result<T, RecvTimeoutError>;
+future! {
+    [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
+    K::Recv<T> => Result<T, RecvError>, |_, received| received; until Result<T, RecvTimeoutError>
 }

@@ -15,19 +15,20 @@
 //!    `poll_close` takes the sender out only where nothing is being sent.
 //! 2. A send that is over is left behind only by a panic of foreign code while others were woken: its item was sent.
 
+#![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
 
-use super::branch::Send;
-use super::owned::take;
-use super::shared::SharedRef;
-use super::{SendError, Sender, mpsc};
+use super::future::{cancel, take};
+use super::kind::{Kind, Many};
+use super::{SendError, Sender, mpsc, spsc};
 use crate::task::budget;
 use crate::task::place::Place;
-use crate::wait::{Attempt, Cancelled, Operation, Tray};
+use crate::wait::{Attempt, Operation, Tray};
 
 /// A sink that borrows its sender. Made by [`Sender::sink`].
 ///
@@ -56,10 +57,11 @@ use crate::wait::{Attempt, Cancelled, Operation, Tray};
 /// # });
 /// ```
 #[must_use = "sinks do nothing unless polled"]
-pub struct SendSink<'a, T> {
-    state: State<T>,
+pub struct SendSink<'a, T, K: Kind = Many> {
+    state: State<T, K>,
     place: Place,
-    sender: Option<&'a Sender<T>>,
+    /// None once it is closed.
+    sender: Option<&'a K::Sender<T>>,
 }
 
 /// A sink that keeps its sender. Made by [`Sender::into_sink`].
@@ -78,56 +80,66 @@ pub struct SendSink<'a, T> {
 /// # });
 /// ```
 #[must_use = "sinks do nothing unless polled"]
-pub struct IntoSink<T, S = Sender<T>> {
+pub struct IntoSink<T, K: Kind = Many> {
     // Before the sender: it must be dropped first.
-    state: State<T>,
+    state: State<T, K>,
     place: Place,
     /// None once it is closed.
-    sender: Option<S>,
+    sender: Option<K::Sender<T>>,
 }
 
-/// A sink that keeps its sender. Made by [`Sender::into_sink`](mpsc::Sender::into_sink).
-pub type MpscIntoSink<T> = IntoSink<T, mpsc::Sender<T>>;
-
 /// The send that a sink is in the middle of.
-enum State<T> {
+enum State<T, K: Kind> {
     Free,
-    Sending(Operation<Send<T>>),
+    Sending(Operation<K::Send<T>>),
 }
 
 impl<T> Sender<T> {
     /// A sink that sends into the channel.
     #[track_caller]
     pub fn sink(&self) -> SendSink<'_, T> {
-        SendSink { state: State::Free, place: Place::here(), sender: Some(self) }
+        // SAFETY: there may be others.
+        unsafe { SendSink::new(self) }
     }
 
     /// As [`sink`](Self::sink), keeping the sender.
     #[track_caller]
     pub fn into_sink(self) -> IntoSink<T> {
-        IntoSink { state: State::Free, place: Place::here(), sender: Some(self) }
+        IntoSink::new(self)
     }
 }
 
 impl<T> mpsc::Sender<T> {
     /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
     #[track_caller]
-    pub fn sink(&self) -> SendSink<'_, T> {
-        self.0.sink()
+    pub fn sink(&self) -> mpsc::SendSink<'_, T> {
+        // SAFETY: there may be others.
+        unsafe { SendSink::new(self) }
     }
 
     /// As [`sink`](Self::sink), keeping the sender.
     #[track_caller]
-    pub fn into_sink(self) -> MpscIntoSink<T> {
-        IntoSink { state: State::Free, place: Place::here(), sender: Some(self) }
-    }
-
-    fn shared(&self) -> SharedRef<T> {
-        self.0.shared()
+    pub fn into_sink(self) -> mpsc::IntoSink<T> {
+        IntoSink::new(self)
     }
 }
 
-impl<T> State<T> {
+impl<T> spsc::Sender<T> {
+    /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
+    #[track_caller]
+    pub fn sink(&mut self) -> spsc::SendSink<'_, T> {
+        // SAFETY: borrowed alone.
+        unsafe { SendSink::new(self) }
+    }
+
+    /// As [`sink`](Self::sink), keeping the sender.
+    #[track_caller]
+    pub fn into_sink(self) -> spsc::IntoSink<T> {
+        IntoSink::new(self)
+    }
+}
+
+impl<T, K: Kind> State<T, K> {
     /// Ready: nothing is being sent.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let State::Sending(operation) = self else { return Poll::Ready(Ok(())) };
@@ -149,8 +161,8 @@ impl<T> State<T> {
     /// Sends, or begins to.
     ///
     /// # Safety
-    /// A handle of the channel outlives the state.
-    unsafe fn start(&mut self, shared: SharedRef<T>, place: Place, item: T) -> Result<(), SendError<T>> {
+    /// The sender outlives the state and, if it is single, is used for nothing else meanwhile.
+    unsafe fn start(&mut self, sender: &K::Sender<T>, place: Place, item: T) -> Result<(), SendError<T>> {
         if let State::Sending(operation) = self {
             assert!(
                 operation.is_over(),
@@ -159,22 +171,19 @@ impl<T> State<T> {
             *self = State::Free;
         }
         // SAFETY: the caller's promise.
-        let mut operation = Operation::at(place, unsafe { Send::new(shared, item) });
+        let mut operation = Operation::at(place, unsafe { K::send(sender, item) });
         let mut tray = Tray::new();
         if !operation.quick(&mut tray) && !matches!(operation.attempt(&mut tray), Attempt::Ready(())) {
             *self = State::Sending(operation);
             return Ok(());
         }
-        tray.take().ok_or_else(|| SendError(take(&mut operation)))
+        tray.take().ok_or_else(|| SendError(take::<T, K>(&mut operation)))
     }
 
     /// Cancels the send, if there is one that is not through, and gives back its item.
     fn cancel(&mut self) -> Option<T> {
         let State::Sending(operation) = self else { return None };
-        match operation.cancel(Some(&mut Tray::new())) {
-            Cancelled::Undone if operation.is_fresh() => Some(take(operation)),
-            _ => None,
-        }
+        cancel::<T, K>(operation)
     }
 
     fn is_sending(&self) -> bool {
@@ -182,7 +191,14 @@ impl<T> State<T> {
     }
 }
 
-impl<T> SendSink<'_, T> {
+impl<'a, T, K: Kind> SendSink<'a, T, K> {
+    /// # Safety
+    /// If its side is single the sender is borrowed alone.
+    #[track_caller]
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
+        SendSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+    }
+
     /// Cancels the send of the item that is kept, and gives it back. `None`: there is none, or it was sent.
     ///
     /// Should a receiver be taking the item on another thread just now, this waits for that to be over: a few instructions, unless
@@ -192,20 +208,25 @@ impl<T> SendSink<'_, T> {
     }
 }
 
-impl<T, S> IntoSink<T, S> {
+impl<T, K: Kind> IntoSink<T, K> {
+    #[track_caller]
+    pub(super) fn new(sender: K::Sender<T>) -> Self {
+        IntoSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+    }
+
     /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`: there
     /// is none, or it was sent.
     ///
     /// Should a receiver be taking the item on another thread just now, this waits as [`SendSink::into_inner`] does.
-    pub fn into_parts(self) -> (Option<S>, Option<T>) {
+    pub fn into_parts(self) -> (Option<K::Sender<T>>, Option<T>) {
         let IntoSink { mut state, sender, .. } = self;
         (sender, state.cancel())
     }
 }
 
 macro_rules! sink {
-    ($([$($generics:tt)*] $type:ty as $name:literal;)+) => {$(
-        impl<$($generics)*> Sink<T> for $type {
+    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
+        impl<T, K: Kind> Sink<T> for $name<$($lifetime,)? T, K> {
             type Error = SendError<T>;
 
             fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
@@ -216,7 +237,7 @@ macro_rules! sink {
                 let this = &mut *self;
                 match &this.sender {
                     // SAFETY: the state is dropped before the sender, or its borrow ends (invariant 1).
-                    Some(sender) => unsafe { this.state.start(sender.shared(), this.place, item) },
+                    Some(sender) => unsafe { this.state.start(sender, this.place, item) },
                     None => Err(SendError(item)),
                 }
             }
@@ -232,28 +253,22 @@ macro_rules! sink {
             }
         }
 
-        impl<$($generics)*> fmt::Debug for $type {
+        // (The sender is never pinned.)
+        impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
+
+        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($name)
+                f.debug_struct(stringify!($name))
                     .field("sending", &self.state.is_sending())
                     .field("closed", &self.sender.is_none())
                     .finish_non_exhaustive()
             }
         }
-    )+};
+    )*};
 }
-
-sink! {
-    ['a, T] SendSink<'a, T> as "SendSink";
-    [T] IntoSink<T> as "IntoSink";
-    [T] MpscIntoSink<T> as "IntoSink";
-}
-
-// (The sender is never pinned.)
-impl<T> Unpin for SendSink<'_, T> {}
-impl<T, S> Unpin for IntoSink<T, S> {}
+sink!(SendSink<'_, T, K> IntoSink<T, K>);
 
 /// Leaves the queue. The borrow of the sender has to last until then, which a drop of its own says.
-impl<T> Drop for SendSink<'_, T> {
+impl<T, K: Kind> Drop for SendSink<'_, T, K> {
     fn drop(&mut self) {}
 }

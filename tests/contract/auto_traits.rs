@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use leno::channel::{
     Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvError, RecvFuture, RecvStream,
-    SendError, SendFuture, TryIter, TrySendError, WeakReceiver, WeakSender, mpsc,
+    SendError, SendFuture, TryIter, TrySendError, WeakReceiver, WeakSender, mpsc, spsc,
 };
 use leno::{Receiver, Sender};
 
@@ -19,6 +19,8 @@ use crate::impls;
 type MpscWeakSender<T> = mpsc::WeakSender<T>;
 type MpscIntoSend<T> = mpsc::IntoSend<T>;
 type MpscIntoRecv<T> = mpsc::IntoRecv<T>;
+type SpscIntoSend<T> = spsc::IntoSend<T>;
+type SpscIntoRecv<T> = spsc::IntoRecv<T>;
 
 /// C15: a type with a parameter crosses threads exactly if T: Send, needs no T: Sync for that, and is Unpin.
 macro_rules! crosses_threads_with_its_values {
@@ -57,6 +59,8 @@ crosses_threads_with_its_values! {
     into_recv: IntoRecv;
     mpsc_into_send: MpscIntoSend;
     mpsc_into_recv: MpscIntoRecv;
+    spsc_into_send: SpscIntoSend;
+    spsc_into_recv: SpscIntoRecv;
 }
 
 /// C15: handles are shared between threads for any T: Send, also one that is not Sync.
