@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
@@ -94,6 +94,18 @@ impl<T> Sender<T> {
         self.send(value).wait_timeout(d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_deadline(t)
+    }
+
     /// Waits until sends can only fail: the channel is closed, or its last receiver is gone.
     ///
     /// ```
@@ -162,6 +174,18 @@ impl<T> Receiver<T> {
         self.recv().wait_timeout(d)
     }
 
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
+    }
+
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
     ///
     /// ```
@@ -224,6 +248,12 @@ macro_rules! handle {
             #[inline(always)]
             pub(super) fn shared(&self) -> SharedRef<T> {
                 self.shared
+            }
+
+            /// # Safety
+            /// It is counted already.
+            pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
+                $name { shared, _values: PhantomData }
             }
 
             /// Closes the channel; true the first time, then false.

@@ -446,6 +446,12 @@ impl<B: Branch> Operation<B> {
         is_through
     }
 
+    /// One try, for a fresh operation that is waited for later, if at all.
+    #[cfg(feature = "sink")]
+    pub(crate) fn try_once(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        self.quick(tray) || matches!(self.attempt(tray, &mut Kept::default()), Attempt::Ready(()))
+    }
+
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) -> Attempt<()> {

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::Channel;
 use super::shared::Shared;
-use super::{Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvStream, SendFuture, TryIter};
+use super::{
+    Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvFuture, RecvStream, SendFuture,
+    TryIter,
+};
 use crate::prim;
 
 /// The sending side of an spsc channel; there is one only.
@@ -98,6 +101,18 @@ impl<T> Sender<T> {
         self.send(value).wait_timeout(d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&mut self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_deadline(t)
+    }
+
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
     ///
     /// ```
@@ -112,6 +127,13 @@ impl<T> Sender<T> {
     pub fn closed(&mut self) -> Closed<'_, T> {
         // SAFETY: borrowed alone.
         unsafe { Closed::new(self) }
+    }
+
+    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// [`leno::Sender::into_send`](super::super::Sender::into_send).
+    #[track_caller]
+    pub fn into_send(self, value: T) -> IntoSend<T> {
+        IntoSend::new(self, value)
     }
 }
 
@@ -164,6 +186,18 @@ impl<T> Receiver<T> {
         self.recv().wait_timeout(d)
     }
 
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
+    }
+
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
     ///
     /// ```
@@ -197,6 +231,13 @@ impl<T> Receiver<T> {
     pub fn stream(&mut self) -> RecvStream<'_, T> {
         // SAFETY: borrowed alone.
         unsafe { RecvStream::new(self) }
+    }
+
+    /// As [`recv`](Self::recv), in a future that keeps this receiver. See
+    /// [`leno::Receiver::into_recv`](super::super::Receiver::into_recv).
+    #[track_caller]
+    pub fn into_recv(self) -> IntoRecv<T> {
+        IntoRecv::new(self)
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.

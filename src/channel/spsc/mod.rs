@@ -49,6 +49,10 @@ pub type SendFuture<'a, T> = super::SendFuture<'a, T, Single>;
 pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Single>;
 /// See [`channel::Closed`](super::Closed).
 pub type Closed<'a, T> = super::Closed<'a, T, Single>;
+/// See [`channel::IntoSend`](super::IntoSend).
+pub type IntoSend<T> = super::IntoSend<T, Single>;
+/// See [`channel::IntoRecv`](super::IntoRecv).
+pub type IntoRecv<T> = super::IntoRecv<T, Single>;
 /// See [`channel::RecvStream`](super::RecvStream).
 pub type RecvStream<'a, T> = super::RecvStream<'a, T, Single>;
 /// See [`channel::IntoStream`](super::IntoStream).
@@ -61,6 +65,12 @@ pub type TryIter<'a, T> = super::TryIter<'a, T, Single>;
 pub type Drain<'a, T> = super::Drain<'a, T, Single>;
 /// See [`channel::IntoIter`](super::IntoIter).
 pub type IntoIter<T> = super::IntoIter<T, Single>;
+/// See [`channel::SendSink`](super::SendSink).
+#[cfg(feature = "sink")]
+pub type SendSink<'a, T> = super::SendSink<'a, T, Single>;
+/// See [`channel::IntoSink`](super::IntoSink).
+#[cfg(feature = "sink")]
+pub type IntoSink<T> = super::IntoSink<T, Single>;
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 ///
