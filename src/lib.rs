@@ -71,7 +71,7 @@ pub mod select;
 pub mod sync;
 pub mod time;
 
-pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
+pub use channel::{Receiver, Sender, bounded, conflated, rendezvous, unbounded};
 pub use fiber::{block_on, sleep, spawn, timeout, yield_now};
 
 /// The README's code is tested too.

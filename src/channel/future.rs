@@ -14,7 +14,7 @@ use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, 
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread::deadline_after;
-use crate::wait::{Cancelled, Operation, Tray};
+use crate::wait::{By, Cancelled, Operation, Tray};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
@@ -70,6 +70,21 @@ impl<'a, T> SendFuture<'a, T> {
             Cancelled::Undone if self.operation.is_fresh() => Some(self.take()),
             _ => None,
         }
+    }
+
+    /// Sends without waiting; `gone`: for the value that there was no room for.
+    pub(super) fn force(mut self, gone: &mut Tray<T>) -> Result<(), SendError<T>> {
+        if self.operation.quick(&mut Tray::new()) {
+            return Ok(());
+        }
+        let mut by = By::plain();
+        let is_sent = self.operation.branch_mut().force(gone, &mut by);
+        if is_sent {
+            self.operation.end();
+        }
+        // Both values are in safe places, should a waker panic.
+        by.wake();
+        if is_sent { Ok(()) } else { Err(SendError(self.take())) }
     }
 
     /// The value of a send that did not happen.

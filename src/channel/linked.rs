@@ -150,7 +150,13 @@ impl<T> Shared<T> {
 
     /// Puts a value where there is a place for it, or hands it over.
     #[inline]
-    fn put(&self, linked: &Linked<T>, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn put(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
         }
@@ -176,6 +182,16 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
+        let step = self.take_linked(linked, word, tray);
+        if linked.room.is_some() && tray.is_full() {
+            self.release(linked, by);
+        }
+        step
+    }
+
+    /// Takes the first value; its place stays taken.
+    #[inline(always)]
+    pub(super) fn take_linked(&self, linked: &Linked<T>, word: Word, tray: &mut Tray<T>) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
@@ -184,9 +200,6 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and published.
             unsafe { linked.blocks.take(head, block, tray) };
-            if linked.room.is_some() {
-                self.release(linked, by);
-            }
             return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.
@@ -220,7 +233,7 @@ impl<T> Shared<T> {
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.
-    fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
+    pub(super) fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
         let room = linked.room();
         loop {
             let word = room.line().load();
@@ -248,7 +261,7 @@ impl<T> Shared<T> {
                 // SAFETY: a send of this channel, which has its value again.
                 unsafe {
                     claim.put(parcel);
-                    Self::turn_away(claim, by);
+                    self.turn_away(claim, by);
                 }
                 return;
             }

@@ -71,6 +71,7 @@ mod blocks;
 mod boundary;
 mod branch;
 pub mod broadcast;
+mod builder;
 mod error;
 mod future;
 mod handle;
@@ -79,6 +80,7 @@ mod linked;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod overflow;
 mod ring;
 mod room;
 mod shape;
@@ -86,9 +88,11 @@ mod shared;
 pub mod spsc;
 mod stream;
 pub mod ticker;
+mod undelivered;
 pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
+pub use builder::{Builder, Overflow, conflated};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
@@ -121,7 +125,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    handle::channel(Some(cap))
+    handle::channel(Some(cap), None)
 }
 
 /// A channel that holds any number of values; sends never wait.
@@ -137,5 +141,5 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    handle::channel(None)
+    handle::channel(None, None)
 }

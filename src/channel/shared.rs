@@ -1,12 +1,13 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ word, line │ hint │ watchers │ bound │ linked? │ slot slot slot …, or blocks and room
+//!   handles │ word, line │ hint │ watchers │ bound │ extras? │ slot slot slot …, or blocks and room
 //! ```
 //!
 //! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
 //! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
-//! closes, what a receive does that is dropped; and which of the two it is.
+//! closes, what a receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
+//! [`undelivered`](super::undelivered).
 //!
 //! # Lifetime
 //!
@@ -20,7 +21,8 @@ use std::ptr::{self, NonNull};
 use super::linked::Linked;
 use super::ring::Slot;
 use super::room::Room;
-use crate::prim::{self, AtomicU64, Ordering};
+use super::undelivered::{Extras, Undelivered};
+use crate::prim::{self, AtomicU64, Ordering, fence};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -44,9 +46,9 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
-    /// Behind it, in the same allocation.
-    linked: Option<NonNull<Linked<T>>>,
-    /// The same.
+    /// What only some channels have.
+    pub(super) extras: Option<Box<Extras<T>>>,
+    /// Behind it, in the same allocation; of one that is no ring, where the linked part lies.
     slots: NonNull<Slot<T>>,
     /// Last: only subscribers of `tracing` look at it.
     sign: Sign,
@@ -57,12 +59,20 @@ pub(super) struct Shared<T> {
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
     pub(super) capacity: u32,
-    /// The slots, less one; or [`UNBOUNDED`].
+    /// The slots, less one, and perhaps [`OVERFLOWS`]; or [`LINKED`] or [`UNBOUNDED`].
     pub(super) mask: u32,
 }
 
 /// Of a channel that has no bound, in the place of the mask.
 const UNBOUNDED: u32 = u32::MAX;
+/// The same of one that is bounded, and too large for a ring.
+const LINKED: u32 = u32::MAX - 1;
+/// Of a ring whose senders never wait. No position has this bit, and in a word there is no room for it, so that a mask
+/// with it gives the same slots and the same versions; and one look tells rings where a send may wait from all others.
+const OVERFLOWS: u32 = 1 << 31;
+
+/// Of the watchers: what is in the channel was dropped, or is about to be. Said where senders give values back.
+const DISCARDED: u64 = OWN[1];
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +163,7 @@ impl Watchers {
 /// For a ring the version is its head; otherwise what the rest of the word says while somebody waits.
 impl<T> Primitive for Shared<T> {
     fn has_few(&self) -> bool {
-        self.linked.is_none()
+        self.linked().is_none()
     }
 
     #[inline(always)]
@@ -204,7 +214,8 @@ impl<T> Primitive for Shared<T> {
 impl<T> Shared<T> {
     /// For those who look at who waits.
     pub(super) fn thing(&self) -> Thing {
-        Thing::signed("channel", self, &self.sign)
+        let name = self.name().map(Box::from);
+        Thing { name, ..Thing::signed("channel", self, &self.sign) }
     }
 
     /// With so many slots behind it, or the linked part; and where that lies.
@@ -218,14 +229,16 @@ impl<T> Shared<T> {
 
     /// A new channel with one handle on each side. `None`: no bound.
     #[cfg_attr(feature = "tracing", track_caller)]
-    pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
+    pub(super) fn new(capacity: Option<usize>, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
         let slots = capacity.and_then(Slot::<T>::ring);
         let bound = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
-                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
+                let overflows =
+                    if extras.as_ref().is_some_and(|extras| extras.overflows()) { OVERFLOWS } else { 0 };
+                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) | overflows }
             }
             (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
-            _ => Bound { capacity: 0, mask: 0 },
+            _ => Bound { capacity: 0, mask: LINKED },
         };
         let (layout, at) = Self::layout(slots);
         // SAFETY: the layout has a size.
@@ -245,7 +258,7 @@ impl<T> Shared<T> {
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
-                linked: slots.is_none().then_some(linked),
+                extras,
                 slots: first,
                 sign: Sign::new(),
             });
@@ -257,8 +270,8 @@ impl<T> Shared<T> {
     /// What it has if it is no ring.
     #[inline(always)]
     pub(super) fn linked(&self) -> Option<&Linked<T>> {
-        // SAFETY: it lives as long as the channel.
-        self.linked.map(|linked| unsafe { linked.as_ref() })
+        // SAFETY: it is where the slots of a ring are, and lives as long as the channel.
+        (self.bound.mask >= LINKED).then(|| unsafe { self.slots.cast::<Linked<T>>().as_ref() })
     }
 
     #[inline(always)]
@@ -267,14 +280,15 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn is_rendezvous(&self) -> bool {
-        self.bound.capacity == 0 && self.linked.is_none()
+        self.bound.capacity == 0 && self.linked().is_none()
     }
 
-    /// Tells a send that was claimed to look for itself: the channel has closed. Its value is dropped if its owner has left.
+    /// Tells a send that was claimed to look for itself: the channel has closed. If its owner has left its value is
+    /// disposed of, once the caller's operation is through.
     ///
     /// # Safety
-    /// The claim is of a send of a `T`, whose value is in the node.
-    pub(super) unsafe fn turn_away(claim: Claim, by: &mut By<'_>) {
+    /// The claim is of a send of a `T` of this channel, whose value is in the node.
+    pub(super) unsafe fn turn_away(&self, claim: Claim, by: &mut By<'_>) {
         match claim.look() {
             Ok(waker) => by.wakes(waker),
             Err((claim, waker)) => {
@@ -282,14 +296,14 @@ impl<T> Shared<T> {
                 let parcel = unsafe { claim.take::<T>() };
                 claim.bury();
                 by.wakes(waker);
-                drop(parcel);
+                self.dispose_later(parcel, by);
             }
         }
     }
 
     /// Whether a few values fit, so that both sides run on while neither waits.
     pub(super) fn is_buffer_of_several(&self) -> bool {
-        self.bound.capacity > 1 || self.linked.is_some()
+        self.bound.capacity > 1 || self.linked().is_some()
     }
 
     fn room(&self) -> Option<&Room> {
@@ -310,14 +324,16 @@ impl<T> Shared<T> {
     unsafe fn free(shared: SharedRef<T>) {
         // SAFETY: the caller's promise.
         unsafe {
+            // The hook is foreign code, and so is its drop: in the end.
+            let _extras = (*shared.as_ptr()).extras.take();
             let this = shared.as_ref();
-            let slots = match this.linked {
-                Some(linked) => {
-                    linked.drop_in_place();
+            let slots = match this.linked() {
+                Some(_) => {
+                    this.slots.cast::<Linked<T>>().drop_in_place();
                     None
                 }
                 None if this.bound.capacity == 0 => Some(0),
-                None => Some(this.bound.mask as usize + 1),
+                None => Some((this.bound.mask & !OVERFLOWS) as usize + 1),
             };
             for index in 0..slots.unwrap_or(0) {
                 this.slots.add(index).drop_in_place();
@@ -406,8 +422,7 @@ impl<T> Shared<T> {
             // (Foreign code may run there.)
             Attempt::Ready(Sent::Closed) => self.finish_close(),
             Attempt::Ready(Sent::Kept | Sent::HandedOver) => tray.put(()),
-            Attempt::Wait => return Attempt::Wait,
-            Attempt::Again => return Attempt::Again,
+            attempt => return self.send_over(attempt.map(|_| ()), value, tray, by),
         }
         Attempt::Ready(())
     }
@@ -484,7 +499,7 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn restore(&self, tray: &mut Tray<T>) {
         if self.count(End::Receiver) == 0 {
-            return tray.clear();
+            return self.dispose(tray);
         }
         let Some(parcel) = tray.take().map(Parcel::new) else { return };
         let node = Waiter::holding(parcel);
@@ -510,7 +525,7 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     fn is_idle_at(&self, end: End, word: Word) -> bool {
-        self.linked.is_none()
+        self.bound.mask < OVERFLOWS
             && match end {
                 End::Sender => {
                     let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
@@ -540,8 +555,8 @@ impl<T> Shared<T> {
         let side = end.side();
         let mut lost = 0;
         loop {
-            if let (End::Sender, Some(linked)) = (end, self.linked()) {
-                return linked.room.as_ref().is_some_and(|room| room.register(node));
+            if end == End::Sender && self.bound.mask >= OVERFLOWS {
+                return !self.overflows() && self.room().is_some_and(|room| room.register(node));
             }
             let word = self.line.load();
             if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
@@ -605,7 +620,7 @@ impl<T> Shared<T> {
     /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
     /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
     /// everybody who knows of it.
-    fn finish_close(&self) {
+    pub(super) fn finish_close(&self) {
         let room = self.room();
         let is_done = |word: Word| word.is_free() && word.has(CLOSED);
         if is_done(self.line.load())
@@ -629,7 +644,10 @@ impl<T> Shared<T> {
             told.tell_all(room, true);
         }
         told.tell_all(&self.watchers, false);
-        told.wake();
+        let Told { wakers, values } = told;
+        // Dropped after that, also when a waker panics.
+        let _values = Undelivered::new(self, values);
+        wake_all(wakers.into_iter());
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -644,8 +662,19 @@ impl<T> Shared<T> {
         self.close()
     }
 
-    /// Drops what is in the channel, which is closed; the rest also when a value's drop panics. Waits for those who are in
-    /// the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
+    /// A sender gives back what it has taken, to be received before all others; the channel has closed since.
+    #[cold]
+    pub(super) fn restore_taken(&self, tray: &mut Tray<T>) {
+        self.restore(tray);
+        // ORDERING: with that of `discard`: who drops what is in the channel comes to this value, or this comes to the flag.
+        fence(Ordering::SeqCst);
+        if self.watchers.line.load().has(DISCARDED) && !cfg!(leno_bug = "restores_beside_a_discard") {
+            self.discard();
+        }
+    }
+
+    /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
+    /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
         struct Rest<'a, T>(&'a Shared<T>);
         impl<T> Rest<'_, T> {
@@ -653,7 +682,7 @@ impl<T> Shared<T> {
                 let (mut pauses, mut tray) = (0, Tray::new());
                 loop {
                     match self.0.try_recv(&mut tray, &mut By::plain()) {
-                        Attempt::Ready(()) if tray.is_full() => tray.clear(),
+                        Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
                         Attempt::Ready(()) | Attempt::Wait => return,
                         Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
                         Attempt::Again => {
@@ -669,6 +698,11 @@ impl<T> Shared<T> {
                 // Nothing is left unless a value's drop has panicked.
                 self.drain();
             }
+        }
+        if self.room().is_some() {
+            raise(&self.watchers, DISCARDED);
+            // ORDERING: with that of `restore_taken`.
+            fence(Ordering::SeqCst);
         }
         Rest(self).drain();
     }
@@ -705,7 +739,7 @@ impl<T> Shared<T> {
         if let Some(room) = self.room() {
             room.assert_valid();
         }
-        if self.linked.is_none() && !word.is_free() && !word.has(CLOSED) {
+        if self.linked().is_none() && !word.is_free() && !word.has(CLOSED) {
             assert!(self.has_to_wait(if word.has(SENDERS) { End::Sender } else { End::Receiver }, word));
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
@@ -756,12 +790,17 @@ impl<T> Told<T> {
 
 /// Sets CLOSED; true the first time.
 pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
+    raise(primitive, CLOSED)
+}
+
+/// Sets a flag; true the first time.
+fn raise<P: Primitive>(primitive: &P, flag: u64) -> bool {
     loop {
         let word = primitive.line().load();
-        if word.has(CLOSED) {
+        if word.has(flag) {
             return false;
         }
-        if primitive.cas(word, word.with(CLOSED)) {
+        if primitive.cas(word, word.with(flag)) {
             return true;
         }
     }
