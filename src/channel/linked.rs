@@ -120,6 +120,7 @@ impl<T> Shared<T> {
         true
     }
 
+    #[inline(always)]
     pub(super) fn send_linked(
         &self,
         linked: &Linked<T>,
@@ -182,16 +183,22 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
-        let step = self.take_linked(linked, word, tray);
-        if linked.room.is_some() && tray.is_full() {
-            self.release(linked, by);
-        }
-        step
+        self.take_linked(linked, word, tray, || {
+            if linked.room.is_some() {
+                self.release(linked, by);
+            }
+        })
     }
 
-    /// Takes the first value; its place stays taken.
+    /// Takes the first value, and calls `taken` then: its place is taken still.
     #[inline(always)]
-    pub(super) fn take_linked(&self, linked: &Linked<T>, word: Word, tray: &mut Tray<T>) -> Step<()> {
+    pub(super) fn take_linked(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        tray: &mut Tray<T>,
+        taken: impl FnOnce(),
+    ) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
@@ -200,6 +207,7 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and published.
             unsafe { linked.blocks.take(head, block, tray) };
+            taken();
             return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.

@@ -67,7 +67,7 @@ impl<T> Shared<T> {
     }
 
     fn goes(&self) -> Option<Goes> {
-        match self.extras.as_ref()?.overflow {
+        match self.extras()?.overflow {
             Overflow::Suspend => None,
             Overflow::DropOldest => Some(Goes::Oldest),
             Overflow::DropNewest => Some(Goes::Newest),
@@ -187,7 +187,7 @@ impl<T> Shared<T> {
         by: &mut By<'_>,
     ) -> Step<Sent> {
         if goes == Goes::Oldest {
-            match self.take_linked(linked, self.line.load(), gone) {
+            match self.take_linked(linked, self.line.load(), gone, || {}) {
                 Step::Ready(()) if gone.is_full() => return self.put_instead(linked, value, gone, by),
                 Step::Lost => return Step::Lost,
                 Step::Busy => return Step::Busy,

@@ -211,6 +211,7 @@ impl<T> Shared<T> {
         true
     }
 
+    #[inline(always)]
     pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);

@@ -46,8 +46,8 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
-    /// What only some channels have.
-    pub(super) extras: Option<Box<Extras<T>>>,
+    /// What only some channels have: a box.
+    pub(super) extras: Option<NonNull<Extras<T>>>,
     /// Behind it, in the same allocation; of one that is no ring, where the linked part lies.
     slots: NonNull<Slot<T>>,
     /// Last: only subscribers of `tracing` look at it.
@@ -213,6 +213,8 @@ impl<T> Primitive for Shared<T> {
 
 impl<T> Shared<T> {
     /// For those who look at who waits.
+    #[cold]
+    #[inline(never)]
     pub(super) fn thing(&self) -> Thing {
         let name = self.name().map(Box::from);
         Thing { name, ..Thing::signed("channel", self, &self.sign) }
@@ -258,7 +260,7 @@ impl<T> Shared<T> {
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
-                extras,
+                extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 slots: first,
                 sign: Sign::new(),
             });
@@ -324,9 +326,8 @@ impl<T> Shared<T> {
     unsafe fn free(shared: SharedRef<T>) {
         // SAFETY: the caller's promise.
         unsafe {
-            // The hook is foreign code, and so is its drop: in the end.
-            let _extras = (*shared.as_ptr()).extras.take();
             let this = shared.as_ref();
+            let extras = this.extras;
             let slots = match this.linked() {
                 Some(_) => {
                     this.slots.cast::<Linked<T>>().drop_in_place();
@@ -340,6 +341,10 @@ impl<T> Shared<T> {
             }
             ptr::drop_in_place(shared.as_ptr());
             dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
+            if let Some(extras) = extras {
+                // A hook is foreign code, and so is its drop.
+                drop(Box::from_raw(extras.as_ptr()));
+            }
         }
     }
 
@@ -646,7 +651,7 @@ impl<T> Shared<T> {
         told.tell_all(&self.watchers, false);
         let Told { wakers, values } = told;
         // Dropped after that, also when a waker panics.
-        let _values = Undelivered::new(self, values);
+        let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
         wake_all(wakers.into_iter());
     }
 

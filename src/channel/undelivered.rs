@@ -51,12 +51,18 @@ impl<T> Extras<T> {
 
 impl<T> Shared<T> {
     #[inline(always)]
+    pub(super) fn extras(&self) -> Option<&Extras<T>> {
+        // SAFETY: they are freed with the channel.
+        self.extras.map(|extras| unsafe { extras.as_ref() })
+    }
+
+    #[inline(always)]
     fn hook(&self) -> Option<&Hook<T>> {
-        self.extras.as_ref()?.hook.as_ref()
+        self.extras()?.hook.as_ref()
     }
 
     pub(super) fn name(&self) -> Option<&str> {
-        self.extras.as_ref()?.name.as_deref()
+        self.extras()?.name.as_deref()
     }
 
     /// Disposes of the value that lies there.
