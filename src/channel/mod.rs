@@ -76,6 +76,7 @@ mod error;
 mod future;
 mod handle;
 mod iter;
+mod kind;
 mod linked;
 pub mod moving;
 pub mod mpsc;
@@ -83,7 +84,6 @@ pub mod oneshot;
 mod overflow;
 mod ring;
 mod room;
-mod shape;
 mod shared;
 pub mod spsc;
 mod stream;
@@ -91,13 +91,11 @@ pub mod ticker;
 mod undelivered;
 pub mod watch;
 
-pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use builder::{Builder, Overflow, conflated};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
-pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.
