@@ -264,7 +264,8 @@ macro_rules! handle {
                 self.get().close()
             }
 
-            /// Closes the channel and drops what is in it; true if it was not closed before.
+            /// Closes the channel and drops what is in it, or gives it to the hook of
+            /// [`on_undelivered`](super::Builder::on_undelivered); true if it was not closed before.
             pub fn close_now(&self) -> bool {
                 self.get().close_now()
             }
