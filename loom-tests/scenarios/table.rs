@@ -9,8 +9,8 @@ use std::sync::Arc as StdArc;
 use std::sync::Mutex as StdMutex;
 use std::task::Poll;
 
-use leno::channel::{RecvFuture, SendFuture, TryRecvError, TrySendError};
-use leno::{Receiver, Sender, bounded, unbounded};
+use leno::channel::{Builder, Overflow, RecvFuture, SendFuture, TryRecvError, TrySendError};
+use leno::{Receiver, Sender};
 
 use super::harness::{Arc, thread};
 use super::support::{Value, Values, Woken, poll_with};
@@ -32,6 +32,8 @@ pub(crate) enum Do {
     Repark(usize),
     /// Tries to send.
     TS(usize),
+    /// Sends in any case.
+    F(usize),
     /// Tries to receive.
     TR,
     /// Tries to send, and is not told that the channel is full.
@@ -85,10 +87,14 @@ pub(crate) enum Kind {
     /// Blocks, and a count of places.
     Linked(usize),
     Unbounded,
+    /// A ring, and the others, where senders never wait.
+    Oldest(usize),
+    Newest(usize),
+    LinkedOldest(usize),
 }
 
 enum Op<T: 'static> {
-    Send(usize, SendFuture<'static, T>),
+    Send(SendFuture<'static, T>),
     Recv(RecvFuture<'static, T>),
 }
 
@@ -103,10 +109,10 @@ struct Waiting<T: 'static> {
 pub(crate) struct Log {
     /// Who has received what; 0: nobody in particular.
     pub(crate) got: Vec<(usize, usize)>,
-    back: Vec<usize>,
+    pub(crate) back: Vec<usize>,
+    /// What the hook got.
+    pub(crate) undelivered: Vec<usize>,
     offered: BTreeSet<usize>,
-    /// May have been sent or not.
-    dropped: BTreeSet<usize>,
     /// Whether what is in the channel may have been dropped.
     discarded: bool,
     closed: bool,
@@ -115,7 +121,7 @@ pub(crate) struct Log {
 struct World<T: 'static> {
     // Before the handles, which they borrow.
     places: Vec<StdMutex<Option<Waiting<T>>>>,
-    log: StdMutex<Log>,
+    log: StdArc<StdMutex<Log>>,
     values: Values,
     tx: Sender<T>,
     rx: Receiver<T>,
@@ -124,9 +130,13 @@ struct World<T: 'static> {
 const PLACES: usize = 12;
 
 impl<T: Item> World<T> {
-    fn new((tx, rx): (Sender<T>, Receiver<T>)) -> Self {
+    fn new(builder: Builder<T>) -> Self {
         let places = (0..PLACES).map(|_| StdMutex::new(None)).collect();
-        World { places, log: StdMutex::default(), values: Values::default(), tx, rx }
+        let log = StdArc::<StdMutex<Log>>::default();
+        let of_hook = StdArc::clone(&log);
+        let hook = move |value: T| of_hook.lock().unwrap().undelivered.push(value.number());
+        let (tx, rx) = builder.on_undelivered(hook).build();
+        World { places, log, values: Values::default(), tx, rx }
     }
 
     fn log<R>(&self, f: impl FnOnce(&mut Log) -> R) -> R {
@@ -147,7 +157,7 @@ impl<T: Item> World<T> {
         loop {
             let before = waiting.woken.count();
             let polled = match &mut waiting.op {
-                Op::Send(_, future) => poll_with(future, &waiting.woken).map(|sent| match sent {
+                Op::Send(future) => poll_with(future, &waiting.woken).map(|sent| match sent {
                     Ok(()) => {}
                     Err(error) => self.log(|log| log.back.push(error.into_inner().number())),
                 }),
@@ -191,7 +201,7 @@ impl<T: Item> World<T> {
                 // SAFETY: the operation ends before the handle, see `World`.
                 let future =
                     unsafe { std::mem::transmute::<SendFuture<'_, T>, SendFuture<'static, T>>(future) };
-                self.begin(at, Op::Send(value, future));
+                self.begin(at, Op::Send(future));
             }
             Do::R(at) if self.is_idle(at) => {
                 let future = self.rx.recv();
@@ -201,15 +211,9 @@ impl<T: Item> World<T> {
                 self.begin(at, Op::Recv(future));
             }
             Do::S(..) | Do::R(_) => {}
-            Do::D(at) => match self.take(at) {
-                Some(Waiting { op: Op::Send(value, future), .. }) => {
-                    self.log(|log| log.dropped.insert(value));
-                    drop(future);
-                }
-                waiting => drop(waiting),
-            },
+            Do::D(at) => drop(self.take(at)),
             Do::Inner(at) => {
-                if let Some(Waiting { op: Op::Send(_, future), .. }) = self.take(at) {
+                if let Some(Waiting { op: Op::Send(future), .. }) = self.take(at) {
                     if let Some(value) = future.into_inner() {
                         self.log(|log| log.back.push(value.number()));
                     }
@@ -227,6 +231,11 @@ impl<T: Item> World<T> {
                 }
             }
             Do::TS(value) => _ = self.tried(self.tx.try_send(self.value(value))),
+            Do::F(value) => {
+                let value = self.value(value);
+                let back = self.tx.force_send(value).unwrap_or_else(|error| Some(error.into_inner()));
+                self.log(|log| log.back.extend(back.map(|value| value.number())));
+            }
             Do::TR => _ = self.got(self.rx.try_recv()),
             Do::TSok(value) => {
                 assert!(self.tried(self.tx.try_send(self.value(value))), "Full, and it never was");
@@ -295,12 +304,11 @@ impl<T: Item> World<T> {
         self.rx.assert_valid();
         self.log(|log| {
             let mut there = BTreeSet::new();
-            for number in log.got.iter().map(|(_, number)| number).chain(&log.back) {
+            let got = log.got.iter().map(|(_, number)| number);
+            for number in got.chain(&log.back).chain(&log.undelivered) {
                 assert!(log.offered.contains(number) && there.insert(*number), "{number} is there twice");
             }
-            for number in log.offered.difference(&there) {
-                assert!(log.discarded || log.dropped.contains(number), "{number} is lost");
-            }
+            assert!(there == log.offered, "lost: {:?}", log.offered.difference(&there));
             check(log);
         });
         assert_eq!(self.values.alive(), 0, "a value was leaked");
@@ -310,20 +318,33 @@ impl<T: Item> World<T> {
 /// Runs a scenario: the first thread is the caller's.
 pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static [Do]], check: fn(&Log)) {
     match kind {
-        Kind::Ring(capacity) => run_in::<Value>(bounded(capacity), setup, threads, check),
-        Kind::Linked(capacity) => run_in::<Fat>(bounded(capacity), setup, threads, check),
-        Kind::Unbounded => run_in::<Value>(unbounded(), setup, threads, check),
+        Kind::Ring(capacity) => run_in::<Value>(Builder::new().capacity(capacity), setup, threads, check),
+        Kind::Linked(capacity) => run_in::<Fat>(Builder::new().capacity(capacity), setup, threads, check),
+        Kind::Unbounded => run_in::<Value>(Builder::new().unbounded(), setup, threads, check),
+        Kind::Oldest(capacity) => {
+            run_in::<Value>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
+        }
+        Kind::Newest(capacity) => {
+            run_in::<Value>(overflowing(capacity, Overflow::DropNewest), setup, threads, check)
+        }
+        Kind::LinkedOldest(capacity) => {
+            run_in::<Fat>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
+        }
     }
 }
 
+fn overflowing<T>(capacity: usize, overflow: Overflow) -> Builder<T> {
+    Builder::new().capacity(capacity).overflow(overflow)
+}
+
 fn run_in<T: Item>(
-    channel: (Sender<T>, Receiver<T>),
+    builder: Builder<T>,
     setup: &'static [Do],
     threads: &'static [&'static [Do]],
     check: fn(&Log),
 ) {
-    let capacity = channel.1.capacity();
-    let world = Arc::new(World::new(channel));
+    let world = Arc::new(World::new(builder));
+    let capacity = world.rx.capacity();
     world.act_all(setup);
     let others = threads[1..].iter().map(|program| {
         let world = Arc::clone(&world);

@@ -120,6 +120,7 @@ impl<T> Shared<T> {
         true
     }
 
+    #[inline(always)]
     pub(super) fn send_linked(
         &self,
         linked: &Linked<T>,
@@ -150,7 +151,13 @@ impl<T> Shared<T> {
 
     /// Puts a value where there is a place for it, or hands it over.
     #[inline]
-    fn put(&self, linked: &Linked<T>, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn put(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
         }
@@ -176,6 +183,22 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
+        self.take_linked(linked, word, tray, || {
+            if linked.room.is_some() {
+                self.release(linked, by);
+            }
+        })
+    }
+
+    /// Takes the first value, and calls `taken` then: its place is taken still.
+    #[inline(always)]
+    pub(super) fn take_linked(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        tray: &mut Tray<T>,
+        taken: impl FnOnce(),
+    ) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
@@ -184,9 +207,7 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and published.
             unsafe { linked.blocks.take(head, block, tray) };
-            if linked.room.is_some() {
-                self.release(linked, by);
-            }
+            taken();
             return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.
@@ -220,7 +241,7 @@ impl<T> Shared<T> {
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.
-    fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
+    pub(super) fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
         let room = linked.room();
         loop {
             let word = room.line().load();
@@ -248,7 +269,7 @@ impl<T> Shared<T> {
                 // SAFETY: a send of this channel, which has its value again.
                 unsafe {
                     claim.put(parcel);
-                    Self::turn_away(claim, by);
+                    self.turn_away(claim, by);
                 }
                 return;
             }

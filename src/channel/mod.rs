@@ -5,6 +5,8 @@
 //! | [`rendezvous`] | nothing | until a receiver takes its value |
 //! | [`bounded`] | `cap` values | while it is full |
 //! | [`unbounded`] | any number | never |
+//! | [`conflated`] | the latest value | never: it replaces what is there |
+//! | a [`Builder`]'s | as it says | or makes room, or is discarded, as its [`Overflow`] says |
 //!
 //! All of them give the same two handles, [`Sender`] and [`Receiver`], which any number of fibers, tasks of other
 //! executors and plain threads may share. An operation is a future; `.wait()` runs it on a plain thread, and
@@ -44,8 +46,9 @@
 //! | what goes through | module | kept | a slow receiver |
 //! |---|---|---|---|
 //! | jobs, requests: each value to one receiver | here | as above | makes senders wait |
+//! | the same, but a new value replaces one that nobody has received yet | [`conflated`] | one value | gets the latest |
 //! | one value, once: a reply, a result | [`oneshot`] | that value | – |
-//! | a state: only the latest value counts | [`watch`] | one value | sees the latest |
+//! | a state that several look at: only the latest value counts | [`watch`] | one value | sees the latest |
 //! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
 //! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
 //!
@@ -61,7 +64,8 @@
 //!
 //! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
-//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
+//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped, or goes to the hook
+//! of [`Builder::on_undelivered`].
 //!
 //! # Handles
 //!
@@ -80,6 +84,7 @@ mod blocks;
 mod boundary;
 mod branch;
 pub mod broadcast;
+mod builder;
 mod error;
 mod future;
 mod handle;
@@ -89,6 +94,7 @@ mod linked;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod overflow;
 mod owned;
 mod ring;
 mod room;
@@ -98,9 +104,11 @@ mod sink;
 pub mod spsc;
 mod stream;
 pub mod ticker;
+mod undelivered;
 pub mod watch;
 mod weak;
 
+pub use builder::{Builder, Overflow, conflated};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
@@ -136,7 +144,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    handle::channel(Some(cap))
+    handle::channel(Some(cap), None)
 }
 
 /// A channel that holds any number of values; sends never wait.
@@ -152,5 +160,5 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    handle::channel(None)
+    handle::channel(None, None)
 }

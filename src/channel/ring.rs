@@ -22,6 +22,7 @@
 //! | nobody waits, len < capacity, the slot behind the last is empty | send | len + 1 | writes, *full* |
 //! | the same, that slot is still full | send | – | looks again |
 //! | full | send waits | me, SENDERS | |
+//! | full, no receiver waits | [forced](super::overflow) send | head + 1 | reads, *empty*; writes behind the last, *full* |
 //! | RETURNED | recv | – | takes what was given back, the first that is finished |
 //! | len > 0, the head's slot is not full yet | recv | – | looks again |
 //! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
@@ -74,7 +75,7 @@ const HEAD: u64 = 1 << LEN_BITS;
 const LEN: u64 = HEAD - 1;
 /// In terms of the word.
 const ONE_LEN: u64 = 1 << REST_SHIFT;
-const ONE_HEAD: u64 = HEAD << REST_SHIFT;
+pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 
 #[derive(Debug)]
 pub(super) struct Slot<T> {
@@ -110,7 +111,7 @@ impl<T> Slot<T> {
     }
 
     #[inline(always)]
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         // ORDERING: Acquire pairs with `PUBLISH`.
         self.full.load(Ordering::Acquire) != 0
     }
@@ -118,7 +119,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and empty; the value is gone from its place then.
     #[inline(always)]
-    unsafe fn fill(&self, value: &MaybeUninit<T>) {
+    pub(super) unsafe fn fill(&self, value: &MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
         self.full.store(1, PUBLISH);
@@ -137,7 +138,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and full.
     #[inline(always)]
-    unsafe fn empty(&self, tray: &mut Tray<T>) {
+    pub(super) unsafe fn empty(&self, tray: &mut Tray<T>) {
         // SAFETY: the caller's promise.
         self.value.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
         self.full.store(0, PUBLISH);
@@ -210,6 +211,7 @@ impl<T> Shared<T> {
         true
     }
 
+    #[inline(always)]
     pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
@@ -313,7 +315,7 @@ impl<T> Shared<T> {
             let len = self.ring_len(word);
             if word.has(CLOSED) && !cfg!(leno_bug = "places_after_close") {
                 // SAFETY: a send of this channel, which still has its value.
-                unsafe { Self::turn_away(claim, by) };
+                unsafe { self.turn_away(claim, by) };
                 return Step::Lost;
             }
             if len == 0 {
