@@ -75,10 +75,13 @@ mod error;
 mod future;
 mod handle;
 mod iter;
+mod limit;
 mod linked;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod permit;
+mod reserve;
 mod ring;
 mod room;
 mod shape;
@@ -89,10 +92,16 @@ pub mod ticker;
 pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
-pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+pub use error::{
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError, SendTimeoutError,
+    TryRecvError, TryReserveError, TrySendError,
+};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use permit::{OwnedPermit, Permit, Permits};
+pub(crate) use reserve::Reserving as ReserveBranch;
+pub use reserve::{Reserve, ReserveMany, ReserveOwned};
 pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 

@@ -9,8 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
-    SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
+    self, Closed, RecvBranch, RecvError, RecvFuture, Reserve, ReserveBranch, ReserveError, ReserveMany,
+    ReserveManyError, ReserveOwned, SendBranch, SendError, SendFuture, SpscRecvBranch, SpscSendBranch,
+    SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
 };
 use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
@@ -478,6 +479,12 @@ operated! {
     ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
+    ['a, T] Reserve<'a, T> as ReserveBranch<T> => Result<channel::Permit<'a, T>, ReserveError>,
+        |this: &mut Self, outcome| this.output(outcome);
+    ['a, T] ReserveMany<'a, T> as ReserveBranch<T> => Result<channel::Permits<'a, T>, ReserveManyError>,
+        |this: &mut Self, outcome| this.output(outcome);
+    [T] ReserveOwned<T> as ReserveBranch<T> => Result<channel::OwnedPermit<T>, ReserveError>,
+        |this: &mut Self, outcome| this.output(outcome);
     ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
