@@ -262,7 +262,9 @@ macro_rules! handle {
             /// they hold is taken.
             pub fn is_full(&self) -> bool {
                 let shared = self.get();
-                shared.capacity().is_some_and(|capacity| shared.len().saturating_add(shared.reserved()) >= capacity)
+                shared
+                    .capacity()
+                    .is_some_and(|capacity| shared.len().saturating_add(shared.reserved()) >= capacity)
             }
 
             /// How many values the channel holds; `None`: there is no bound.

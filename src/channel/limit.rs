@@ -43,7 +43,8 @@
 //! ## Orderings
 //! Who loads a word that was let go acquires the limit that was stored before. Who loads one from before *hold* may read a
 //! limit that comes after only if its exchange fails: *hold* acquires the exchanges before it, and what was read before
-//! those. A look that comes to "full" makes no exchange, and may be wrong: who is going to tell it asks under the lock
+//! those. Who has read such a limit has acquired *hold* with it, and so does not look at the older word again for ever. A look that
+//! comes to "full", or "empty", makes no exchange, and may be wrong: who is going to tell it asks under the lock
 //! ([`Shared::is_unsure`]).
 //!
 //! # Linked channels
@@ -395,7 +396,7 @@ impl<T> Shared<T> {
         match (self.turns(), self.linked()) {
             (None, _) => 0,
             (Some(turns), Some(_)) => turns.permits() as usize,
-            (Some(_), None) => (self.bound.capacity - self.limit.load(Ordering::Acquire)) as usize,
+            (Some(_), None) => (self.bound.capacity - self.limit()) as usize,
         }
     }
 
@@ -406,14 +407,21 @@ impl<T> Shared<T> {
         if cfg!(leno_bug = "full_in_transit") {
             return false;
         }
-        self.in_turn(turns, |_, _| {
+        let mut by = By::plain();
+        let is_unsure = self.in_turn(turns, |turn, _| {
+            // Somebody may have made room, and be on the way to the lock.
+            turn.serve(&mut by);
             let word = self.line.load();
             let len = self.ring_len(word);
             match end {
                 End::Sender => !word.has(HELD | CLOSED) && len < self.limit(),
                 End::Receiver => len > 0 || word.has(SENDERS | RETURNED),
             }
-        })
+        });
+        if by.has_wakes() {
+            shielded(|| by.wake());
+        }
+        is_unsure
     }
 }
 
@@ -435,13 +443,16 @@ impl<T> Turn<'_, T> {
     }
 
     fn raise(&self, count: u32) {
-        let limit = self.shared.limit.load(Ordering::Relaxed);
-        self.shared.limit.store(limit + count, Ordering::Relaxed);
+        self.set_limit(self.shared.limit() + count);
     }
 
     fn lower(&self, count: u32) {
-        let limit = self.shared.limit.load(Ordering::Relaxed);
-        self.shared.limit.store(limit - count, Ordering::Relaxed);
+        self.set_limit(self.shared.limit() - count);
+    }
+
+    fn set_limit(&self, limit: u32) {
+        // ORDERING: Release pairs with `Shared::limit`.
+        self.shared.limit.store(limit, Ordering::Release);
     }
 
     /// Row by row: see the header.
@@ -500,8 +511,11 @@ impl<T> Turn<'_, T> {
             if word.has(CLOSED) {
                 return false;
             }
-            let waits =
-                if word.is_free() { asking.enter(word, node, SENDERS) } else { asking.join(word, node, SENDERS) };
+            let waits = if word.is_free() {
+                asking.enter(word, node, SENDERS)
+            } else {
+                asking.join(word, node, SENDERS)
+            };
             if waits {
                 return true;
             }
@@ -516,7 +530,7 @@ impl<T> Turn<'_, T> {
             if !word.has(HELD) {
                 return;
             }
-            let limit = shared.limit.load(Ordering::Relaxed);
+            let limit = shared.limit();
             let first = queue.line.load();
             // (Those who wait are told by who closes it.)
             let is_over = word.has(CLOSED) || first.is_free() && limit > 0;
@@ -819,7 +833,12 @@ impl<T> Shared<T> {
 }
 
 /// Reserves, as a step of an operation.
-pub(super) fn attempt<T>(shared: &Shared<T>, count: u32, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+pub(super) fn attempt<T>(
+    shared: &Shared<T>,
+    count: u32,
+    by: &mut By<'_>,
+    tray: &mut Tray<()>,
+) -> Attempt<()> {
     match shared.try_reserve(count, by) {
         Reserved::Yes => tray.put(()),
         // (The closing is complete for who knows of it.)

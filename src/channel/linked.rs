@@ -151,7 +151,13 @@ impl<T> Shared<T> {
 
     /// Puts a value where there is a place for it, or hands it over.
     #[inline]
-    pub(super) fn put(&self, linked: &Linked<T>, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn put(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
         }

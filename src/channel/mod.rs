@@ -93,8 +93,8 @@ pub mod watch;
 
 pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{
-    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError, SendTimeoutError,
-    TryRecvError, TryReserveError, TrySendError,
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
 };
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};

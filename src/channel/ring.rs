@@ -172,8 +172,8 @@ impl<T> Shared<T> {
     /// How many values there is room for, as long as the word is one that was loaded before, and not HELD.
     #[inline(always)]
     pub(super) fn limit(&self) -> u32 {
-        // ORDERING: Relaxed: the word was acquired before, and its exchange decides: see `limit`.
-        self.limit.load(Ordering::Relaxed)
+        // ORDERING: Acquire pairs with `set_limit`: who reads one from the middle of a change sees the word HELD when it looks again.
+        self.limit.load(Ordering::Acquire)
     }
 
     /// V.

@@ -581,7 +581,7 @@ impl<T> Shared<T> {
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
         match (self.linked(), end) {
-            (None, End::Sender) => self.wide_len(word) == self.limit(),
+            (None, End::Sender) => self.ring_len(word) >= self.limit(),
             (None, End::Receiver) => self.ring_len(word) == 0,
             (Some(linked), _) => word.rest() == linked.head(),
         }

@@ -103,7 +103,7 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::channel::{Closed, RecvFuture, Reserve, ReserveMany, ReserveOwned, SendFuture, spsc};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -293,6 +293,12 @@ operations! {
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
+    ['a, T] Reserve<'a, T>;
+    ['a, T] ReserveMany<'a, T>;
+    [T] ReserveOwned<T>;
+    ['a, 'b, T] &'b mut Reserve<'a, T>;
+    ['a, 'b, T] &'b mut ReserveMany<'a, T>;
+    ['b, T] &'b mut ReserveOwned<T>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;
     ['a, T] spsc::Closed<'a, T>;
