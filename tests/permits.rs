@@ -288,6 +288,7 @@ fn several_at_once() {
         assert_eq!(block_on(tx.reserve_many(capacity + 1)).unwrap_err(), ReserveManyError::TooMany);
         assert_eq!(block_on(tx.reserve_many(0)).unwrap().count(), 0);
         fill(&tx, capacity);
+        assert!(poll_once(&mut tx.reserve_many(0)).is_ready());
         let (mut many, mut one) = (tx.reserve_many(2), tx.reserve());
         assert!(poll_once(&mut many).is_pending() && poll_once(&mut one).is_pending());
         rx.try_recv().unwrap();
@@ -470,8 +471,8 @@ fn wakes_come_back() {
         fn wake(self: Arc<Self>) {
             let permit = self.0.try_reserve();
             drop(permit);
-            drop(self.0.try_send(3));
-            drop(self.1.try_recv());
+            let _ = self.0.try_send(3);
+            let _ = self.1.try_recv();
         }
     }
     for capacity in CAPACITIES {
@@ -485,7 +486,7 @@ fn wakes_come_back() {
         assert!(Pin::new(&mut three).poll(&mut cx).is_pending());
         rx.try_recv().unwrap();
         drop((one, two, three));
-        drop(rx.drain().count());
+        rx.drain().for_each(|_| {});
         tx.assert_valid();
         assert!(!tx.is_full());
     }
@@ -549,6 +550,38 @@ fn stress() {
         assert_eq!(got.into_iter().collect::<BTreeSet<_>>().len(), 4 * ROUNDS);
         rx.assert_valid();
         assert!(rx.is_empty() && !rx.is_full());
+    }
+}
+
+/// Selects that reserve here or receive there, from several threads.
+#[test]
+fn stress_of_selects() {
+    // C1, C11, S12
+    const ROUNDS: usize = 2_000;
+    for capacity in CAPACITIES {
+        let ((tx, rx), (back, other)) = (bounded::<usize>(capacity), bounded::<usize>(capacity));
+        let reserved = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                let (tx, other, reserved) = (tx.clone(), other.clone(), &reserved);
+                scope.spawn(move || {
+                    let mut got = 0;
+                    while got < ROUNDS {
+                        leno::select_blocking! {
+                            permit = tx.reserve() => {
+                                reserved.fetch_add(1, SeqCst);
+                                permit.unwrap().send(1).unwrap();
+                            }
+                            value = other.recv() => got += value.unwrap(),
+                        }
+                    }
+                });
+            }
+            scope.spawn(move || (0..3 * ROUNDS).for_each(|_| back.send_blocking(1).unwrap()));
+            drop((tx, other));
+            assert_eq!(rx.iter().sum::<usize>(), reserved.load(SeqCst));
+        });
+        rx.assert_valid();
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) enum Kind {
 enum Op<T: 'static> {
     Send(usize, SendFuture<'static, T>),
     Recv(RecvFuture<'static, T>),
-    Reserve(ReserveMany<'static, T>),
+    Reserve(usize, ReserveMany<'static, T>),
 }
 
 /// What an operation has got: permits, each for a value.
@@ -129,8 +129,6 @@ pub(crate) struct Log {
     /// Whether what is in the channel may have been dropped.
     discarded: bool,
     closed: bool,
-    /// Whether somebody has wanted several places at once.
-    mean: bool,
 }
 
 struct World<T: 'static> {
@@ -178,7 +176,7 @@ impl<T: Item> World<T> {
                     Ok(value) => self.log(|log| log.got.push((at, value.number()))),
                     Err(_) => self.log(|log| assert!(log.closed, "it is open")),
                 }),
-                Op::Reserve(future) => poll_with(future, &waiting.woken).map(|reserved| match reserved {
+                Op::Reserve(_, future) => poll_with(future, &waiting.woken).map(|reserved| match reserved {
                     Ok(permits) => *self.permits[at].lock().unwrap() = Some(Got::Many(permits)),
                     Err(_) => self.log(|log| assert!(log.closed, "it is open")),
                 }),
@@ -228,12 +226,11 @@ impl<T: Item> World<T> {
                 self.begin(at, Op::Recv(future));
             }
             Do::Reserve(at, count) if self.is_idle(at) => {
-                self.log(|log| log.mean |= count > 1);
                 let future = self.tx.reserve_many(count);
                 // SAFETY: as above.
                 let future =
                     unsafe { std::mem::transmute::<ReserveMany<'_, T>, ReserveMany<'static, T>>(future) };
-                self.begin(at, Op::Reserve(future));
+                self.begin(at, Op::Reserve(count, future));
             }
             Do::TReserve(at) => _ = self.try_reserve(at),
             Do::TReserveOk(at) => assert!(self.try_reserve(at), "Full, and it never was"),
@@ -329,7 +326,10 @@ impl<T: Item> World<T> {
 
     /// Whether one waits that wants several places.
     fn is_mean(&self) -> bool {
-        self.log(|log| log.mean)
+        self.places.iter().any(|place| match &*place.lock().unwrap() {
+            Some(Waiting { op: Op::Reserve(count, _), .. }) => *count > 1,
+            _ => false,
+        })
     }
 
     fn act_all(&self, program: &[Do]) {

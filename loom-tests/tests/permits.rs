@@ -11,6 +11,7 @@ table! {
     // The last place: a reservation, or a send.
     reserve_against_send: Ring(1), [], [[TReserve(1)], [TS(1)]], any;
     reserve_against_sends: Ring(2), [TS(1)], [[TReserve(1), Use(1, 2)], [S(2, 3), TR]], any;
+    reserve_against_a_full_send: Ring(2), [TS(1)], [[TReserve(1)], [TS(2)]], any;
     two_reserve_the_last_place: Ring(2), [TS(1)], [[TReserve(1)], [TReserve(2)]], any;
     reserve_against_a_receive: Ring(1), [TS(1)], [[Reserve(1, 1)], [TR]], any;
     reserve_against_a_waiting_send: Ring(1), [TS(1)], [[Reserve(1, 1)], [S(2, 2)], [TR]], any;
@@ -38,6 +39,7 @@ table! {
     limit_against_a_waiting_receiver: Ring(2), [TReserve(1), R(2)], [[Free(1)], [TS(3)], [S(4, 4)]], any;
     // Several at once.
     many_against_receives: Ring(2), [TS(1), TS(2), Reserve(3, 2)], [[TR, TR], [D(3)], [S(4, 4)]], any;
+    many_leave_alone: Ring(2), [TReserve(1), Reserve(2, 2), Reserve(3, 1)], [[D(2)], [TR]], any;
     many_leave_first: Ring(2), [TReserve(1), Reserve(2, 2), Reserve(3, 1)], [[D(2)], [Free(1)]], any;
     // Closing.
     close_against_a_permit: Ring(1), [TReserve(1), R(2)], [[Close], [Use(1, 1)]], any;
@@ -55,6 +57,7 @@ table! {
     linked_never_full_beside_a_permit: Linked(2), [TReserve(1)], [[Use(1, 1)], [TSok(2)]], any;
     linked_never_empty_beside_a_permit: Linked(2), [TReserve(1), TS(1)], [[Use(1, 2)], [TRok]], any;
     linked_many_against_receives: Linked(2), [TS(1), TS(2), Reserve(3, 2)], [[TR, TR], [D(3)]], any;
+    linked_many_leave_alone: Linked(2), [TReserve(1), Reserve(2, 2), Reserve(3, 1)], [[D(2)], [TR]], any;
     linked_many_leave_first: Linked(2), [TReserve(1), Reserve(2, 2), Reserve(3, 1)], [[D(2)], [Free(1)]], any;
     linked_many_enter_first: Linked(2), [TReserve(1)], [[Reserve(2, 2)], [Free(1)], [TS(3)]], any;
     linked_close_against_a_permit: Linked(1), [TReserve(1), R(2)], [[Close], [Use(1, 1)]], any;

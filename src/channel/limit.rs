@@ -69,6 +69,7 @@
 
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::task::Waker;
 
 use super::linked::{Linked, STEP_BITS};
 use super::ring::{HELD, ONE_LEN};
@@ -208,6 +209,8 @@ struct Turn<'a, T> {
     turns: &'a Turns,
     /// Values of senders that have left, after a close: dropped without the lock.
     left: &'a mut Vec<Parcel<T>>,
+    /// Wakers of reservations that have left: the same.
+    gone: &'a mut Vec<Waker>,
 }
 
 impl<T> Shared<T> {
@@ -244,12 +247,14 @@ impl<T> Shared<T> {
 
     /// Does something under the lock.
     fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
-        let mut left = Vec::new();
+        let (mut left, mut gone) = (Vec::new(), Vec::new());
         let outcome = {
             let mut state = turns.state.lock();
-            f(&mut Turn { shared: self, turns, left: &mut left }, &mut state)
+            f(&mut Turn { shared: self, turns, left: &mut left, gone: &mut gone }, &mut state)
         };
-        discard(left);
+        if !left.is_empty() || !gone.is_empty() {
+            discard((left, gone));
+        }
         outcome
     }
 
@@ -325,8 +330,10 @@ impl<T> Shared<T> {
         let turns = self.make_turns();
         if let Some(linked) = self.linked() {
             turns.remove(count as u64);
-            (0..count).for_each(|_| self.release(linked, by));
-            return;
+            return match count {
+                1 => self.release(linked, by),
+                _ => self.share_out(linked, count as u64, by),
+            };
         }
         self.in_turn(turns, |turn, _| {
             turn.hold();
@@ -562,7 +569,7 @@ impl<T> Turn<'_, T> {
                 continue;
             }
             self.lower(said);
-            if !grant(claim, by) {
+            if !grant(claim, by, self.gone) {
                 self.raise(said);
             }
         }
@@ -629,7 +636,7 @@ impl<T> Turn<'_, T> {
 }
 
 /// Gives a reservation what it wants. False: its owner has left.
-fn grant(claim: Claim, by: &mut By<'_>) -> bool {
+fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Waker>) -> bool {
     if cfg!(leno_bug = "places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
@@ -641,8 +648,7 @@ fn grant(claim: Claim, by: &mut By<'_>) -> bool {
         }
         Err((claim, waker)) => {
             claim.free();
-            // (Its drop is foreign code, as its call is; nobody waits for this one.)
-            by.wakes(waker);
+            gone.extend(waker);
             false
         }
     }
@@ -741,7 +747,7 @@ impl<T> Shared<T> {
                     continue;
                 }
                 turns.add(want);
-                if grant(claim, by) {
+                if grant(claim, by, turn.gone) {
                     state.spare -= want;
                 } else {
                     turns.remove(want);
@@ -754,9 +760,11 @@ impl<T> Shared<T> {
     pub(super) fn grant_place(&self, claim: Claim, by: &mut By<'_>) -> bool {
         let turns = self.make_turns();
         turns.add(1);
-        let is_granted = grant(claim, by);
+        let mut gone = Vec::new();
+        let is_granted = grant(claim, by, &mut gone);
         if !is_granted {
             turns.remove(1);
+            discard(gone);
         }
         is_granted
     }
@@ -839,7 +847,13 @@ pub(super) fn attempt<T>(
     by: &mut By<'_>,
     tray: &mut Tray<()>,
 ) -> Attempt<()> {
-    match shared.try_reserve(count, by) {
+    let reserved = match count {
+        // (Nobody waits for nothing.)
+        0 if shared.is_closed() => Reserved::Closed,
+        0 => Reserved::Yes,
+        _ => shared.try_reserve(count, by),
+    };
+    match reserved {
         Reserved::Yes => tray.put(()),
         // (The closing is complete for who knows of it.)
         Reserved::Closed => drop(shared.is_closed()),

@@ -63,6 +63,12 @@
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
 //!
+//! # Room to come
+//!
+//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting. Reservations wait in
+//! one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several at once, and
+//! [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored. ([`spsc`] has none of these.)
+//!
 //! Moving here from other channels: [`moving`].
 
 mod bell;
@@ -99,6 +105,7 @@ pub use error::{
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub(crate) use permit::Sends as OwnableSender;
 pub use permit::{OwnedPermit, Permit, Permits};
 pub(crate) use reserve::Reserving as ReserveBranch;
 pub use reserve::{Reserve, ReserveMany, ReserveOwned};

@@ -86,7 +86,10 @@
 //! | `rx.recv()` takes `&mut self` | `&self`; a receiver can be cloned, and each value goes to one of them |
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
-//! | `rx.close()`, then `recv` until `None` | the same, until `Err` |
+//! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
+//! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
+//! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
+//! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
 //!
 //! ```
 //! # leno::block_on(async {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
+use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 
@@ -34,10 +35,25 @@ pub struct Permits<'a, T> {
 
 /// A [`Permit`] that owns its sender.
 ///
-/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender.
+/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender. `S` is the sender, of this kind or of
+/// [`mpsc`](super::mpsc).
 #[must_use = "dropping a permit gives its room back"]
-pub struct OwnedPermit<T> {
-    sender: Sender<T>,
+pub struct OwnedPermit<T, S: Sends<T> = Sender<T>> {
+    sender: S,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// A sender that a permit can own. Sealed.
+#[allow(unnameable_types, reason = "sealed: only this crate names it")]
+pub trait Sends<T> {
+    /// The sender of the general kind in it.
+    fn general(&self) -> &Sender<T>;
+}
+
+impl<T> Sends<T> for Sender<T> {
+    fn general(&self) -> &Sender<T> {
+        self
+    }
 }
 
 fn shared<T>(sender: &Sender<T>) -> &Shared<T> {
@@ -129,14 +145,14 @@ impl<T> Drop for Permits<'_, T> {
     }
 }
 
-impl<T> OwnedPermit<T> {
+impl<T, S: Sends<T>> OwnedPermit<T, S> {
     /// # Safety
     /// A place was reserved, which is this permit's.
-    pub(super) unsafe fn new(sender: Sender<T>) -> Self {
-        OwnedPermit { sender }
+    pub(super) unsafe fn new(sender: S) -> Self {
+        OwnedPermit { sender, _values: PhantomData }
     }
 
-    fn into_sender(self) -> Sender<T> {
+    fn into_sender(self) -> S {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is not used any more.
         unsafe { ptr::read(&raw const this.sender) }
@@ -153,9 +169,9 @@ impl<T> OwnedPermit<T> {
     /// tx.try_send(2).unwrap();
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
-    pub fn send(self, value: T) -> Result<Sender<T>, SendError<T>> {
+    pub fn send(self, value: T) -> Result<S, SendError<T>> {
         let sender = self.into_sender();
-        send(&sender, value).map(|()| sender)
+        send(sender.general(), value).map(|()| sender)
     }
 
     /// Gives the room back, and the sender.
@@ -165,16 +181,16 @@ impl<T> OwnedPermit<T> {
     /// let permit = tx.reserve_owned().wait().unwrap();
     /// assert!(permit.release().try_send(1).is_ok());
     /// ```
-    pub fn release(self) -> Sender<T> {
+    pub fn release(self) -> S {
         let sender = self.into_sender();
-        free(&sender, 1);
+        free(sender.general(), 1);
         sender
     }
 }
 
-impl<T> Drop for OwnedPermit<T> {
+impl<T, S: Sends<T>> Drop for OwnedPermit<T, S> {
     fn drop(&mut self) {
-        free(&self.sender, 1);
+        free(self.sender.general(), 1);
     }
 }
 
@@ -190,7 +206,7 @@ impl<T> fmt::Debug for Permits<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for OwnedPermit<T> {
+impl<T, S: Sends<T>> fmt::Debug for OwnedPermit<T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnedPermit").finish_non_exhaustive()
     }

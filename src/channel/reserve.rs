@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_core::future::FusedFuture;
 
 use super::limit::{self, MOST};
-use super::permit::{OwnedPermit, Permit, Permits};
+use super::permit::{OwnedPermit, Permit, Permits, Sends};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
 use crate::task::context::may_block;
@@ -147,11 +147,11 @@ pub struct ReserveMany<'a, T> {
 /// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place that it was given already goes to the next in
 /// line.
 #[must_use = "futures do nothing unless polled"]
-pub struct ReserveOwned<T> {
+pub struct ReserveOwned<T, S: Sends<T> = Sender<T>> {
     // Before the sender, which it refers to.
     operation: Operation<Reserving<T>>,
-    sender: Option<Sender<T>>,
-    _values: PhantomData<T>,
+    sender: Option<S>,
+    _values: PhantomData<fn(T) -> T>,
 }
 
 impl<'a, T> Reserve<'a, T> {
@@ -168,8 +168,15 @@ impl<'a, T> ReserveMany<'a, T> {
     }
 }
 
-impl<T> ReserveOwned<T> {
-    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T>, ReserveError> {
+impl<T, S: Sends<T>> ReserveOwned<T, S> {
+    #[track_caller]
+    pub(super) fn new(sender: S) -> Self {
+        // SAFETY: the future keeps the sender, and drops it after the operation.
+        let branch = unsafe { Reserving::new(sender.general().shared(), 1) };
+        ReserveOwned { operation: Operation::new(branch), sender: Some(sender), _values: PhantomData }
+    }
+
+    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T, S>, ReserveError> {
         let sender = self.sender.take().expect("a future completes once");
         // SAFETY: a place was reserved.
         outcome.map(|()| unsafe { OwnedPermit::new(sender) }).map_err(ReserveError::from)
@@ -270,7 +277,7 @@ macro_rules! future {
 future! {
     ['a, T] Reserve Reserve<'a, T> => Permit<'a, T>, ReserveError, "reserve";
     ['a, T] ReserveMany ReserveMany<'a, T> => Permits<'a, T>, ReserveManyError, "reserve_many";
-    [T] ReserveOwned ReserveOwned<T> => OwnedPermit<T>, ReserveError, "reserve_owned";
+    [T, S: Sends<T>] ReserveOwned ReserveOwned<T, S> => OwnedPermit<T, S>, ReserveError, "reserve_owned";
 }
 
 impl<T> Sender<T> {
@@ -364,9 +371,7 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn reserve_owned(self) -> ReserveOwned<T> {
-        // SAFETY: the future keeps the sender, and drops it after the operation.
-        let branch = unsafe { Reserving::new(self.shared(), 1) };
-        ReserveOwned { operation: Operation::new(branch), sender: Some(self), _values: PhantomData }
+        ReserveOwned::new(self)
     }
 }
 

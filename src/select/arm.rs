@@ -483,7 +483,7 @@ operated! {
         |this: &mut Self, outcome| this.output(outcome);
     ['a, T] ReserveMany<'a, T> as ReserveBranch<T> => Result<channel::Permits<'a, T>, ReserveManyError>,
         |this: &mut Self, outcome| this.output(outcome);
-    [T] ReserveOwned<T> as ReserveBranch<T> => Result<channel::OwnedPermit<T>, ReserveError>,
+    [T, S: channel::OwnableSender<T>] ReserveOwned<T, S> as ReserveBranch<T> => Result<channel::OwnedPermit<T, S>, ReserveError>,
         |this: &mut Self, outcome| this.output(outcome);
     ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;

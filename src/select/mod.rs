@@ -103,7 +103,9 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, Reserve, ReserveMany, ReserveOwned, SendFuture, spsc};
+use crate::channel::{
+    Closed, OwnableSender, RecvFuture, Reserve, ReserveMany, ReserveOwned, SendFuture, spsc,
+};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -295,10 +297,10 @@ operations! {
     ['a, T: ?Sized] Lock<'a, T>;
     ['a, T] Reserve<'a, T>;
     ['a, T] ReserveMany<'a, T>;
-    [T] ReserveOwned<T>;
+    [T, S: OwnableSender<T>] ReserveOwned<T, S>;
     ['a, 'b, T] &'b mut Reserve<'a, T>;
     ['a, 'b, T] &'b mut ReserveMany<'a, T>;
-    ['b, T] &'b mut ReserveOwned<T>;
+    ['b, T, S: OwnableSender<T>] &'b mut ReserveOwned<T, S>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;
     ['a, T] spsc::Closed<'a, T>;
