@@ -221,6 +221,12 @@ impl<T> Shared<T> {
         unsafe { turns.as_ref() }
     }
 
+    /// Whether somebody has ever reserved.
+    #[inline]
+    pub(super) fn has_turns(&self) -> bool {
+        !self.turns.load(Ordering::Acquire).is_null()
+    }
+
     fn make_turns(&self) -> &Turns {
         if let Some(turns) = self.turns() {
             return turns;
@@ -813,6 +819,7 @@ impl<T> Shared<T> {
     }
 
     /// Whether a linked channel may have a value, although none was found, or a place: see [`Shared::is_unsure`].
+    #[cold]
     pub(super) fn is_unsure_room(&self, linked: &Linked<T>, room: &Room, end: End, count: u64) -> bool {
         let turns = self.turns();
         let permits = |spare: u64| {

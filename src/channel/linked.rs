@@ -225,11 +225,16 @@ impl<T> Shared<T> {
 
     /// Whether a bounded channel may be neither full nor empty, though it seemed to be: a place is taken before a value comes
     /// and given back after it has gone, so that the two are apart for a few instructions.
-    #[cold]
+    ///
+    /// Of a ring that has had permits the same is said by [`is_unsure_ring`](Self::is_unsure_ring).
+    #[inline]
     pub(super) fn is_unsure(&self, end: End) -> bool {
-        let Some(linked) = self.linked() else { return self.is_unsure_ring(end) };
-        let Some(room) = &linked.room else { return false };
-        self.is_unsure_room(linked, room, end, 1)
+        match self.linked() {
+            None => self.has_turns() && self.is_unsure_ring(end),
+            Some(linked) => {
+                linked.room.as_ref().is_some_and(|room| self.is_unsure_room(linked, room, end, 1))
+            }
+        }
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.

@@ -1,8 +1,8 @@
 //! Channels of capacity 0 to 255: a ring of slots, and everything else in one word.
 //!
 //! ```text
-//!   63      37  36  35    28 27          6 5          0
-//!   [   head  ][HELD][  len  ][first waiter][  flags   ]   flags: RETURNED CLOSED TWO MANY MORE SENDERS
+//!   63      37 36   29  28  27          6 5          0
+//!   [   head  ][ len  ][HELD][first waiter][  flags   ]   flags: RETURNED CLOSED TWO MANY MORE SENDERS
 //!
 //!   slots:  [ empty ][ full ][ full ][ claimed ][ empty ] …      as many as the capacity and one more, or a few
 //!                      ▲ head                    ▲ head + len
@@ -11,7 +11,7 @@
 //! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no
 //! value out and has to be noticed all the same adds a whole ring to it, which changes the number and not the slot (`V`).
 //! The *limit* is the capacity, less the permits that are out: beside the word, and changed only while that says HELD. Then
-//! the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD is a length that is out of bounds.
+//! the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD is as if somebody waited.
 //!
 //! # Steps
 //!
@@ -72,16 +72,16 @@ use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell}
 use crate::task::thread;
 use crate::wait::{By, Claim, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
 
-const LEN_BITS: u32 = 8;
 /// The sending side goes by turns.
-pub(super) const HELD: u64 = 1 << (REST_SHIFT + LEN_BITS);
-const HEAD_BITS: u32 = LEN_BITS + 1;
-/// In terms of the rest.
-const HEAD: u64 = 1 << HEAD_BITS;
+pub(super) const HELD: u64 = 1 << REST_SHIFT;
+const LEN_BITS: u32 = 8;
+/// In terms of the rest, the lowest bit of which is HELD.
+const LEN_SHIFT: u32 = 1;
+const HEAD_SHIFT: u32 = LEN_SHIFT + LEN_BITS;
+const HEAD: u64 = 1 << HEAD_SHIFT;
 const LEN: u64 = (1 << LEN_BITS) - 1;
-const WIDE_LEN: u64 = HEAD - 1;
 /// In terms of the word.
-pub(super) const ONE_LEN: u64 = 1 << REST_SHIFT;
+pub(super) const ONE_LEN: u64 = 1 << (REST_SHIFT + LEN_SHIFT);
 const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 
 #[derive(Debug)]
@@ -155,18 +155,12 @@ impl<T> Slot<T> {
 impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn head(&self, word: Word) -> u32 {
-        (word.rest() >> HEAD_BITS) as u32
+        (word.rest() >> HEAD_SHIFT) as u32
     }
 
     #[inline(always)]
     pub(super) fn ring_len(&self, word: Word) -> u32 {
-        (word.rest() & LEN) as u32
-    }
-
-    /// The same, which is larger than any capacity while the word says HELD.
-    #[inline(always)]
-    pub(super) fn wide_len(&self, word: Word) -> u32 {
-        (word.rest() & WIDE_LEN) as u32
+        (word.rest() >> LEN_SHIFT & LEN) as u32
     }
 
     /// How many values there is room for, as long as the word is one that was loaded before, and not HELD.
@@ -195,10 +189,12 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED) || self.wide_len(word) >= self.limit() {
+        let rest = word.rest() >> LEN_SHIFT;
+        if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
             return self.is_unbounded() && self.quick_put(value);
         }
-        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
+        // (A ring has no more slots than that: what is above the length in `rest` falls away.)
+        let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(rest as u32));
         if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
             return false;
         }
@@ -214,9 +210,9 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         let word = self.guess();
-        let len = self.wide_len(word);
+        let len = self.ring_len(word);
         // (No length is within a capacity of 0, whatever the rest of the word says.)
-        if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
+        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
             return self.is_unbounded() && self.quick_take(tray);
         }
         let slot = self.slot(self.head(word));

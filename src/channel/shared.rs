@@ -522,8 +522,8 @@ impl<T> Shared<T> {
         self.linked.is_none()
             && match end {
                 End::Sender => {
-                    let is_full = || word.is_free() && self.wide_len(word) == self.limit();
-                    !word.has(CLOSED | TWO) && (word.has(SENDERS) || is_full())
+                    let is_full = || word.is_free() && self.ring_len(word) == self.limit();
+                    !word.has(CLOSED | TWO | HELD) && (word.has(SENDERS) || is_full())
                 }
                 End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
             }
