@@ -239,11 +239,12 @@ fn permits_outlive_a_close() {
 #[test]
 fn nothing_is_kept_alive() {
     // C7, C23
-    struct Own(#[allow(dead_code, reason = "it is owned")] Option<Sender<Own>>, Arc<()>);
+    #[allow(dead_code, reason = "they are owned")]
+    struct Own(Sender<Own>, Arc<()>);
     for round in 0..200 {
         let (tx, rx) = if round % 2 == 0 { bounded(2) } else { bounded(1000) };
         let alive = Arc::new(());
-        let own = Own(Some(tx.clone()), Arc::clone(&alive));
+        let own = Own(tx.clone(), Arc::clone(&alive));
         let permit = block_on(tx.reserve_owned()).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || drop(permit.send(own)));

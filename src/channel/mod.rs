@@ -81,6 +81,7 @@ mod error;
 mod future;
 mod handle;
 mod iter;
+mod kind;
 mod limit;
 mod linked;
 pub mod moving;
@@ -90,14 +91,12 @@ mod permit;
 mod reserve;
 mod ring;
 mod room;
-mod shape;
 mod shared;
 pub mod spsc;
 mod stream;
 pub mod ticker;
 pub mod watch;
 
-pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
     SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
@@ -105,11 +104,8 @@ pub use error::{
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
-pub(crate) use permit::Sends as OwnableSender;
 pub use permit::{OwnedPermit, Permit, Permits};
-pub(crate) use reserve::Reserving as ReserveBranch;
 pub use reserve::{Reserve, ReserveMany, ReserveOwned};
-pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.

@@ -1,22 +1,13 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
-use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
-use futures_core::future::FusedFuture;
 
 use super::limit::{self, MOST};
 use super::permit::{OwnedPermit, Permit, Permits, Sends};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
-use crate::task::context::may_block;
-use crate::task::thread::deadline_after;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, abandon};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, abandon, future};
 
 /// Reserving places, as a branch.
 pub struct Reserving<T> {
@@ -159,10 +150,20 @@ impl<'a, T> Reserve<'a, T> {
         // SAFETY: a place was reserved.
         outcome.map(|()| unsafe { Permit::new(self.sender) }).map_err(ReserveError::from)
     }
+
+    /// Reserves without waiting.
+    fn try_now(mut self) -> Result<Permit<'a, T>, TryReserveError> {
+        let mut tray = Tray::new();
+        if !self.operation.try_now(&mut tray) {
+            return Err(TryReserveError::Full);
+        }
+        let outcome = self.operation.output(&mut tray);
+        Ok(self.permit(outcome)?)
+    }
 }
 
 impl<'a, T> ReserveMany<'a, T> {
-    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permits<'a, T>, ReserveManyError> {
+    fn permits(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permits<'a, T>, ReserveManyError> {
         // SAFETY: so many places were reserved.
         outcome.map(|()| unsafe { Permits::new(self.sender, self.count) })
     }
@@ -183,101 +184,27 @@ impl<T, S: Sends<T>> ReserveOwned<T, S> {
     }
 }
 
-macro_rules! future {
-    ($([$($generics:tt)*] $name:ident $future:ty => $ok:ty, $error:ty, $call:literal;)+) => {$(
-        impl<$($generics)*> $future {
-            /// Waits on a plain thread, which sleeps until the room is reserved.
-            ///
-            /// # Errors
-            /// Those of the future.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
-            /// there.
-            #[track_caller]
-            pub fn wait(mut self) -> Result<$ok, $error> {
-                may_block($call);
-                let outcome = self.operation.wait();
-                self.permit(outcome)
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits
-            /// for ever.
-            ///
-            /// # Errors
-            /// As [`wait`](Self::wait); or the time was up, and nothing is reserved.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(self, d: Duration) -> Result<$ok, ReserveTimeoutError> {
-                may_block($call);
-                self.block_on(deadline_after(d))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-            ///
-            /// # Errors
-            /// As [`wait_timeout`](Self::wait_timeout).
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(self, t: Instant) -> Result<$ok, ReserveTimeoutError> {
-                may_block($call);
-                self.block_on(Some(t))
-            }
-
-            fn block_on(mut self, deadline: Option<Instant>) -> Result<$ok, ReserveTimeoutError> {
-                let outcome = self.operation.block_on(deadline).ok_or(ReserveTimeoutError::Timeout)?;
-                Ok(self.permit(outcome)?)
-            }
-
-            pub(crate) fn operation(&mut self) -> &mut Operation<Reserving<T>> {
-                &mut self.operation
-            }
-
-            pub(crate) fn output(&mut self, outcome: Result<(), ReserveManyError>) -> Result<$ok, $error> {
-                self.permit(outcome)
-            }
-        }
-
-        impl<$($generics)*> Future for $future {
-            type Output = Result<$ok, $error>;
-
-            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                match self.operation.poll(cx) {
-                    Poll::Ready(outcome) => Poll::Ready(self.permit(outcome)),
-                    Poll::Pending => Poll::Pending,
-                }
-            }
-        }
-
-        impl<$($generics)*> FusedFuture for $future {
-            fn is_terminated(&self) -> bool {
-                self.operation.is_over()
-            }
-        }
-
-        impl<$($generics)*> Unpin for $future {}
-
-        /// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
-        impl<$($generics)*> Drop for $future {
-            fn drop(&mut self) {}
-        }
-
-        impl<$($generics)*> fmt::Debug for $future {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("waits", &self.operation.waits()).finish_non_exhaustive()
-            }
-        }
-    )+};
+future! {
+    ['a, T] Reserve<'a, T>, "Reserve", "reserve";
+    Reserving<T> => Result<Permit<'a, T>, ReserveError>, Self::permit; or ReserveTimeoutError => Permit<'a, T>
+}
+future! {
+    ['a, T] ReserveMany<'a, T>, "ReserveMany", "reserve_many";
+    Reserving<T> => Result<Permits<'a, T>, ReserveManyError>, Self::permits; or ReserveTimeoutError => Permits<'a, T>
+}
+future! {
+    [T, S: Sends<T>] ReserveOwned<T, S>, "ReserveOwned", "reserve_owned";
+    Reserving<T> => Result<OwnedPermit<T, S>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, S>
 }
 
-future! {
-    ['a, T] Reserve Reserve<'a, T> => Permit<'a, T>, ReserveError, "reserve";
-    ['a, T] ReserveMany ReserveMany<'a, T> => Permits<'a, T>, ReserveManyError, "reserve_many";
-    [T, S: Sends<T>] ReserveOwned ReserveOwned<T, S> => OwnedPermit<T, S>, ReserveError, "reserve_owned";
+/// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
+impl<T> Drop for Reserve<'_, T> {
+    fn drop(&mut self) {}
+}
+
+/// As of [`Reserve`].
+impl<T> Drop for ReserveMany<'_, T> {
+    fn drop(&mut self) {}
 }
 
 impl<T> Sender<T> {
@@ -322,12 +249,7 @@ impl<T> Sender<T> {
     /// assert!(tx.try_reserve().is_ok());
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
-        let (mut reserving, mut tray) = (self.reserve(), Tray::new());
-        if !reserving.operation.try_now(&mut tray) {
-            return Err(TryReserveError::Full);
-        }
-        let outcome = reserving.operation.output(&mut tray);
-        Ok(reserving.permit(outcome)?)
+        self.reserve().try_now()
     }
 
     /// Reserves room for `n` values at once; waits until there is so much, and lets nobody overtake it meanwhile.
