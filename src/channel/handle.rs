@@ -316,9 +316,13 @@ macro_rules! handle {
                 self.len() == 0
             }
 
-            /// Whether there is no room for another value; always so on a rendezvous channel.
+            /// Whether there is no room for another value; always so on a rendezvous channel. Permits count: the room that
+            /// they hold is taken.
             pub fn is_full(&self) -> bool {
-                self.capacity().is_some_and(|capacity| self.len() >= capacity)
+                let shared = self.get();
+                shared
+                    .capacity()
+                    .is_some_and(|capacity| shared.len().saturating_add(shared.reserved()) >= capacity)
             }
 
             /// How many values the channel holds; `None`: there is no bound.

@@ -76,6 +76,12 @@
 //! With the feature `sink` senders are sinks of `futures` (`Sender::sink`, `Sender::into_sink`), as receivers are
 //! [streams](Receiver::stream).
 //!
+//! # Room to come
+//!
+//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting. Reservations wait in
+//! one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several at once, and
+//! [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored. ([`spsc`] has none of these.)
+//!
 //! Moving here from other channels: [`moving`].
 
 mod bell;
@@ -90,12 +96,15 @@ mod future;
 mod handle;
 mod iter;
 mod kind;
+mod limit;
 mod linked;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
 mod overflow;
 mod owned;
+mod permit;
+mod reserve;
 mod ring;
 mod room;
 mod shared;
@@ -109,11 +118,16 @@ pub mod watch;
 mod weak;
 
 pub use builder::{Builder, Overflow, conflated};
-pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+pub use error::{
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use owned::{IntoRecv, IntoSend};
+pub use permit::{OwnedPermit, Permit, Permits};
+pub use reserve::{Reserve, ReserveMany, ReserveOwned};
 #[cfg(feature = "sink")]
 pub use sink::{IntoSink, SendSink};
 pub use stream::{IntoStream, RecvStream};

@@ -96,7 +96,10 @@
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
-//! | `rx.close()`, then `recv` until `None` | the same, until `Err` |
+//! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
+//! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
+//! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
+//! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
 //!
 //! ```
 //! # leno::block_on(async {

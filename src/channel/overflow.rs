@@ -15,7 +15,7 @@
 //! | channel | exchange | then |
 //! |---|---|---|
 //! | a [ring](super::ring) that is full | head + 1 | takes the first value out, puts the own one behind the last |
-//! | capacity 0, nobody waits to receive | – | the own value is the one that goes |
+//! | capacity 0, or all places are [reserved](super::limit), nobody waits to receive | – | the own value is the one that goes |
 //! | [linked](super::linked), no place is left | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
 //! | the same, and no value is there | – | looks again while somebody is in the middle of something; otherwise the own value goes |
 //!
@@ -26,6 +26,9 @@
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
 //! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
+//!
+//! Nor do reservations that wait, or those sends that wait behind them, come before it: to a receiver it hands over all the same,
+//! and what is reserved it does not take.
 //!
 //! What was given back by a dropped receive is in a receiver's hands, more or less: it is in no slot, takes no room, and is
 //! not what goes.
@@ -120,7 +123,7 @@ impl<T> Shared<T> {
             let word = self.line.load();
             let step = match self.linked() {
                 None => match self.send_step(word, value, by) {
-                    Step::Wait => self.force_into_ring(word, goes, value, gone),
+                    Step::Wait => self.force_into_ring(word, goes, value, gone, by),
                     step => step,
                 },
                 Some(linked) => match self.send_linked(linked, word, value, by) {
@@ -155,13 +158,17 @@ impl<T> Shared<T> {
         &self,
         word: Word,
         goes: Goes,
-        value: &MaybeUninit<T>,
+        value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
+        by: &mut By<'_>,
     ) -> Step<Sent> {
-        if goes == Goes::Newest || self.is_rendezvous() {
+        let (head, len) = (self.head(word), self.ring_len(word));
+        if word.serves(0) {
+            return self.hand_over(word, value, by);
+        }
+        if goes == Goes::Newest || len == 0 {
             return self.refuse(value, gone);
         }
-        let (head, len) = (self.head(word), self.ring_len(word));
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
         if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
             return Step::Busy;
@@ -186,6 +193,10 @@ impl<T> Shared<T> {
         gone: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<Sent> {
+        let word = self.line.load();
+        if word.serves(0) {
+            return self.hand_over(word, value, by);
+        }
         if goes == Goes::Oldest {
             match self.take_linked(linked, self.line.load(), gone, || {}) {
                 Step::Ready(()) if gone.is_full() => return self.put_instead(linked, value, gone, by),

@@ -1,10 +1,10 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ weak │ word, line │ hint │ watchers │ bound │ extras? │ behind │ slot slot slot …, or blocks and room
+//!   handles │ weak │ word, line │ hint │ watchers │ bound │ limit │ turns? │ extras? │ behind │ slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
+//! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told
 //! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
 //! closes, what a receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
@@ -19,11 +19,12 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
+use super::limit::{SEND, Turns};
 use super::linked::Linked;
-use super::ring::Slot;
+use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
-use crate::prim::{self, AtomicU64, AtomicUsize, Life, Ordering, fence};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Life, Ordering, fence};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -49,6 +50,10 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
+    /// Of a ring: the capacity, less the permits that are out.
+    pub(super) limit: AtomicU32,
+    /// What reservations need, from the first one on.
+    pub(super) turns: AtomicPtr<Turns>,
     /// What only some channels have: a box.
     pub(super) extras: Option<NonNull<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
@@ -209,7 +214,8 @@ impl<T> Primitive for Shared<T> {
 
     fn stamp(&self, word: Word) -> u32 {
         match self.linked() {
-            None => self.head(word),
+            // (As many bits as a stamp has.)
+            None => self.head(word) << 1,
             Some(_) => word.rest() as u32 & STAMP_MASK,
         }
     }
@@ -282,6 +288,8 @@ impl<T> Shared<T> {
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
+                limit: AtomicU32::new(bound.capacity),
+                turns: AtomicPtr::new(ptr::null_mut()),
                 extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 behind,
                 sign: Sign::new(),
@@ -369,6 +377,7 @@ impl<T> Shared<T> {
             for index in 0..slots.unwrap_or(0) {
                 this.behind.add(index).drop_in_place();
             }
+            Turns::free(&this.turns);
             ptr::drop_in_place(shared.as_ptr());
             dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
             if let Some(extras) = extras {
@@ -564,8 +573,8 @@ impl<T> Shared<T> {
         self.bound.mask < OVERFLOWS
             && match end {
                 End::Sender => {
-                    let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
-                    !word.has(CLOSED | TWO) && (word.has(SENDERS) || is_full())
+                    let is_full = || word.is_free() && self.ring_len(word) == self.limit();
+                    !word.has(CLOSED | TWO | HELD) && (word.has(SENDERS) || is_full())
                 }
                 End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
             }
@@ -595,6 +604,9 @@ impl<T> Shared<T> {
                 return !self.overflows() && self.room().is_some_and(|room| room.register(node));
             }
             let word = self.line.load();
+            if end == End::Sender && word.has(HELD) {
+                return self.register_in_turn(node, SEND);
+            }
             if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
                 return false;
             }
@@ -631,7 +643,7 @@ impl<T> Shared<T> {
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
         match (self.linked(), end) {
-            (None, End::Sender) => self.ring_len(word) == self.bound.capacity,
+            (None, End::Sender) => self.ring_len(word) >= self.limit(),
             (None, End::Receiver) => self.ring_len(word) == 0,
             (Some(linked), _) => word.rest() == linked.head(),
         }
@@ -642,6 +654,7 @@ impl<T> Shared<T> {
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
+            (End::Sender, None) if self.has_turn(node) => self.leave_queue(node),
             _ => Primitive::leave(self, node, end.side()),
         }
     }
@@ -649,6 +662,7 @@ impl<T> Shared<T> {
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().touch(node),
+            (End::Sender, None) if self.has_turn(node) => self.touch_queue(node),
             _ => Primitive::touch(self, node),
         }
     }
@@ -673,6 +687,7 @@ impl<T> Shared<T> {
         if is_done(self.line.load())
             && is_done(self.watchers.line.load())
             && room.is_none_or(|room| is_done(room.line().load()))
+            && (room.is_some() || self.turns().is_none_or(|turns| is_done(turns.queue.line().load())))
         {
             return;
         }
@@ -689,6 +704,9 @@ impl<T> Shared<T> {
         if let Some(room) = self.room() {
             shut(room);
             told.tell_all(room, true);
+        } else if let Some(turns) = self.turns() {
+            shut(&turns.queue);
+            told.tell_all(&turns.queue, true);
         }
         told.tell_all(&self.watchers, false);
         let Told { wakers, values } = told;
@@ -723,6 +741,7 @@ impl<T> Shared<T> {
     /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
     /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
+        self.end_turns();
         struct Rest<'a, T>(&'a Shared<T>);
         impl<T> Rest<'_, T> {
             fn drain(&self) {
@@ -785,9 +804,15 @@ impl<T> Shared<T> {
         Primitive::assert_valid(&self.watchers);
         if let Some(room) = self.room() {
             room.assert_valid();
+        } else if let Some(turns) = self.turns() {
+            turns.queue.assert_valid();
+            assert!(turns.queue.line().load().is_free() || word.has(HELD) || word.has(CLOSED));
         }
         if !self.is_linked() && !word.is_free() && !word.has(CLOSED) {
-            assert!(self.has_to_wait(if word.has(SENDERS) { End::Sender } else { End::Receiver }, word));
+            assert!(match word.has(SENDERS) {
+                true => self.ring_len(word) == self.limit(),
+                false => self.ring_len(word) == 0,
+            });
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
     }
@@ -818,9 +843,14 @@ impl<T> Told<T> {
             if word.is_free() {
                 return;
             }
+            let is_reservation = P::SAYS && primitive.said(word) != SEND;
             let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
             let waker = match popped.notify() {
                 Notified::Told(waker) => waker,
+                Notified::Gone(claim, waker) if is_reservation => {
+                    claim.free();
+                    waker
+                }
                 Notified::Gone(claim, waker) => {
                     if sends {
                         // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
