@@ -76,6 +76,7 @@ mod future;
 mod handle;
 mod iter;
 mod linked;
+mod many;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
@@ -93,6 +94,8 @@ pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRec
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use many::{RecvMany, SendMany};
+pub(crate) use many::{Sending, UpTo};
 pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 

@@ -9,8 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, SendBranch, SendError, SendFuture, SpscRecvBranch,
-    SpscSendBranch, SpscWatchBranch, WatchBranch, broadcast, oneshot, spsc, watch,
+    Closed, RecvBranch, RecvError, RecvFuture, RecvMany, SendBranch, SendError, SendFuture, SendMany,
+    Sending, SpscRecvBranch, SpscSendBranch, SpscWatchBranch, UpTo, WatchBranch, broadcast, oneshot, spsc,
+    watch,
 };
 use crate::sync::*;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
@@ -481,6 +482,10 @@ operated! {
     ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
     ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
+    ['a, T] SendMany<'a, T> as Sending<'a, T, SendBranch<T>> => Result<usize, SendError<()>>, SendMany::won;
+    ['a, T] RecvMany<'a, T> as UpTo<T, RecvBranch<T>> => Result<usize, RecvError>, RecvMany::won;
+    ['a, T] spsc::SendMany<'a, T> as Sending<'a, T, SpscSendBranch<T>> => Result<usize, SendError<()>>, spsc::SendMany::won;
+    ['a, T] spsc::RecvMany<'a, T> as UpTo<T, SpscRecvBranch<T>> => Result<usize, RecvError>, spsc::RecvMany::won;
     [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
     ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
     ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;

@@ -103,7 +103,7 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, SendFuture, spsc};
+use crate::channel::{Closed, RecvFuture, RecvMany, SendFuture, SendMany, spsc};
 use crate::sync::{
     Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
     WriteArc,
@@ -292,6 +292,14 @@ operations! {
     ['a, T] SendFuture<'a, T>;
     ['a, T] RecvFuture<'a, T>;
     ['a, T] Closed<'a, T>;
+    ['a, T] SendMany<'a, T>;
+    ['a, T] RecvMany<'a, T>;
+    ['a, 'b, T] &'b mut SendMany<'a, T>;
+    ['a, 'b, T] &'b mut RecvMany<'a, T>;
+    ['a, T] spsc::SendMany<'a, T>;
+    ['a, T] spsc::RecvMany<'a, T>;
+    ['a, 'b, T] &'b mut spsc::SendMany<'a, T>;
+    ['a, 'b, T] &'b mut spsc::RecvMany<'a, T>;
     ['a, T: ?Sized] Lock<'a, T>;
     ['a, T] spsc::SendFuture<'a, T>;
     ['a, T] spsc::RecvFuture<'a, T>;

@@ -444,7 +444,7 @@ impl<B: Branch> Operation<B> {
     }
 
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
-    fn attempt(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
+    pub(crate) fn attempt(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         if self.branch.is_idle() {
             return Attempt::Wait;
         }

@@ -37,6 +37,7 @@ mod end;
 mod future;
 mod handle;
 mod iter;
+mod many;
 mod shared;
 mod store;
 mod stream;
@@ -46,6 +47,7 @@ pub(crate) use branch::{Recv as SpscRecvBranch, Send as SpscSendBranch, Watch as
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use many::{RecvMany, SendMany};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
