@@ -157,7 +157,7 @@ impl<T> Shared<T> {
             match self.put(linked, self.line.load(), front.place(), by) {
                 Step::Ready(Sent::Closed) => return,
                 Step::Ready(sent) => {
-                    front.is_gone();
+                    front.taken();
                     places -= 1;
                     if sent == Sent::HandedOver {
                         // It needs no place.

@@ -85,7 +85,7 @@ impl<'a, T> Front<'a, T> {
     }
 
     /// It was taken.
-    pub(super) fn is_gone(self) {
+    pub(super) fn taken(self) {
         let _ = ManuallyDrop::new(self);
     }
 }

@@ -233,13 +233,13 @@ impl<T> Shared<T> {
             return 0;
         }
         let tail = self.head(word).wrapping_add(len);
-        let slot = |at: u32| self.slot(tail.wrapping_add(at));
+        let slot = self.slots_from(tail);
         let room = (self.bound.capacity - len).min(values.len().try_into().unwrap_or(u32::MAX));
         let count = (0..room).take_while(|at| !slot(*at).is_full()).count() as u32;
         if count == 0 || !self.cas(word, Word(word.0 + ONE_LEN * u64::from(count))) {
             return 0;
         }
-        for slot in (0..count).map(slot) {
+        for slot in (0..count).map(&slot) {
             if slot.is_full() {
                 wait_for(|| !slot.is_full());
             }
@@ -258,7 +258,7 @@ impl<T> Shared<T> {
             return 0;
         }
         let head = self.head(word);
-        let slot = |at: u32| self.slot(head.wrapping_add(at));
+        let slot = self.slots_from(head);
         let most = len.min(max.try_into().unwrap_or(u32::MAX));
         let is_seen = !cfg!(leno_bug = "batch_takes_unpublished");
         let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
@@ -267,7 +267,7 @@ impl<T> Shared<T> {
         if count == 0 || !self.cas(word, Word(word.0.wrapping_add(next))) {
             return 0;
         }
-        for slot in (0..count).map(slot) {
+        for slot in (0..count).map(&slot) {
             if is_seen && !slot.is_full() {
                 wait_for(|| slot.is_full());
             }
