@@ -174,6 +174,7 @@ impl<L: Look> Branch for Listen<L> {
         unreachable!("who listens is told to look");
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

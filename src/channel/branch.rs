@@ -166,6 +166,7 @@ impl<T> Branch for Send<T> {
         tray.put(());
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         // SAFETY: it was not sent, and is over.
         tray.take().ok_or_else(|| SendError(unsafe { self.take() }))
@@ -214,6 +215,7 @@ impl<T> Branch for Recv<T> {
         unsafe { node.take() }.serve(tray);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
         tray.take().ok_or(RecvError)
     }
@@ -255,6 +257,7 @@ impl<T> Branch for Watch<T> {
         unreachable!("who watches is told to look");
     }
 
+    #[inline(always)]
     fn output(&mut self, _tray: &mut Tray<()>) {}
 
     fn abandon(&mut self, node: Waiter) -> bool {

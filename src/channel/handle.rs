@@ -10,10 +10,8 @@ use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::many::{RecvMany, SendMany};
 use super::shared::{End, Shared, SharedRef};
-use super::stream::{IntoStream, RecvStream, State};
+use super::stream::{IntoStream, RecvStream};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::task::place::Place;
-use crate::wait::Tray;
 
 /// The sending side of a channel; clones of it send into the same channel.
 ///
@@ -60,7 +58,8 @@ impl<T> Sender<T> {
     #[inline(always)]
     #[track_caller]
     pub fn send(&self, value: T) -> SendFuture<'_, T> {
-        SendFuture::new(self, value)
+        // SAFETY: a side may have several.
+        unsafe { SendFuture::new(self, value) }
     }
 
     /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
@@ -69,11 +68,7 @@ impl<T> Sender<T> {
     /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        let (mut sending, mut tray) = (self.send(value), Tray::new());
-        match sending.operation().try_now(&mut tray) {
-            false => Err(TrySendError::Full(sending.take())),
-            true => tray.take().ok_or_else(|| TrySendError::Closed(sending.take())),
-        }
+        self.send(value).try_now()
     }
 
     /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
@@ -125,7 +120,8 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn send_many<'a>(&'a self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
-        SendMany::new(self, values)
+        // SAFETY: a side may have several.
+        unsafe { SendMany::new(self, values) }
     }
 
     /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
@@ -133,7 +129,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// None was sent: there is no room, or somebody waits for it already, or the channel is closed.
     pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-        SendMany::try_now(self, values)
+        self.send_many(values).try_now()
     }
 
     /// Waits until sends can only fail: the channel is closed, or its last receiver is gone.
@@ -148,7 +144,8 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn closed(&self) -> Closed<'_, T> {
-        Closed::new(self)
+        // SAFETY: a side may have several.
+        unsafe { Closed::new(self) }
     }
 }
 
@@ -165,7 +162,8 @@ impl<T> Receiver<T> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> RecvFuture<'_, T> {
-        RecvFuture::new(self)
+        // SAFETY: a side may have several.
+        unsafe { RecvFuture::new(self) }
     }
 
     /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
@@ -174,11 +172,7 @@ impl<T> Receiver<T> {
     /// There is none now, or the channel is closed and empty.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        let (mut receiving, mut tray) = (self.recv(), Tray::new());
-        match receiving.operation().try_now(&mut tray) {
-            false => Err(TryRecvError::Empty),
-            true => tray.take().ok_or(TryRecvError::Closed),
-        }
+        self.recv().try_now()
     }
 
     /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
@@ -230,7 +224,8 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn recv_many<'a>(&'a self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-        RecvMany::new(self, out, max)
+        // SAFETY: a side may have several.
+        unsafe { RecvMany::new(self, out, max) }
     }
 
     /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
@@ -238,7 +233,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// There is none now, or the channel is closed and empty.
     pub fn try_recv_many(&self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
-        RecvMany::try_now(self, out, max)
+        self.recv_many(out, max).try_now()
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
@@ -250,18 +245,21 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
     pub fn drain(&self) -> Drain<'_, T> {
-        Drain { receiver: self, left: self.len() }
+        // SAFETY: a side may have several.
+        unsafe { Drain::new(self, self.len()) }
     }
 
     /// Receives on a plain thread until the channel is closed and empty; each step blocks as
     /// [`recv_blocking`](Self::recv_blocking) does.
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
+        // SAFETY: a side may have several.
+        unsafe { Iter::new(self) }
     }
 
     /// Receives without waiting, until there is no value.
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter { receiver: self }
+        // SAFETY: a side may have several.
+        unsafe { TryIter::new(self) }
     }
 
     /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -269,13 +267,14 @@ impl<T> Receiver<T> {
     /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receiver.
     #[track_caller]
     pub fn stream(&self) -> RecvStream<'_, T> {
-        RecvStream { state: State::Between, place: Place::here(), receiver: self }
+        // SAFETY: a side may have several.
+        unsafe { RecvStream::new(self) }
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoStream<T> {
-        IntoStream { state: State::Between, place: Place::here(), receiver: self }
+        IntoStream::new(self)
     }
 }
 
@@ -398,7 +397,7 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter { receiver: self }
+        IntoIter::new(self)
     }
 }
 

@@ -1,70 +1,112 @@
 //! Iterators over what a channel gives.
 
+#![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
+
 use std::fmt;
 
-use super::Receiver;
+use super::future::RecvFuture;
+use super::kind::{Kind, Many};
 
-/// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`].
-pub struct Iter<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
+/// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`](super::Receiver::iter).
+pub struct Iter<'a, T, K: Kind = Many> {
+    receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; ends when there is no value. Made by [`Receiver::try_iter`].
-pub struct TryIter<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
+/// Never waits; ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
+pub struct TryIter<'a, T, K: Kind = Many> {
+    receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`].
-pub struct Drain<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
-    pub(super) left: usize,
+/// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`](super::Receiver::drain).
+pub struct Drain<'a, T, K: Kind = Many> {
+    receiver: &'a K::Receiver<T>,
+    left: usize,
 }
 
 /// As [`Iter`], keeping the receiver.
-pub struct IntoIter<T> {
-    pub(super) receiver: Receiver<T>,
+pub struct IntoIter<T, K: Kind = Many> {
+    receiver: K::Receiver<T>,
 }
 
-impl<T> Iterator for Iter<'_, T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.receiver.recv_blocking().ok()
+impl<'a, T, K: Kind> Iter<'a, T, K> {
+    /// # Safety
+    /// If its side is single the receiver is borrowed alone.
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
+        Iter { receiver }
     }
 }
 
-impl<T> Iterator for TryIter<'_, T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.receiver.try_recv().ok()
+impl<'a, T, K: Kind> TryIter<'a, T, K> {
+    /// # Safety
+    /// If its side is single the receiver is borrowed alone.
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
+        TryIter { receiver }
     }
 }
 
-impl<T> Iterator for Drain<'_, T> {
+impl<'a, T, K: Kind> Drain<'a, T, K> {
+    /// # Safety
+    /// If its side is single the receiver is borrowed alone.
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>, left: usize) -> Self {
+        Drain { receiver, left }
+    }
+}
+
+impl<T, K: Kind> IntoIter<T, K> {
+    pub(super) fn new(receiver: K::Receiver<T>) -> Self {
+        IntoIter { receiver }
+    }
+}
+
+/// One more receive. The iterator that asks for it is borrowed alone meanwhile, and its receiver is if it has to be.
+#[track_caller]
+fn next<T, K: Kind>(receiver: &K::Receiver<T>) -> RecvFuture<'_, T, K> {
+    // SAFETY: see above.
+    unsafe { RecvFuture::new(receiver) }
+}
+
+impl<T, K: Kind> Iterator for Iter<'_, T, K> {
+    type Item = T;
+
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        next::<T, K>(self.receiver).wait().ok()
+    }
+}
+
+impl<T, K: Kind> Iterator for TryIter<'_, T, K> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        next::<T, K>(self.receiver).try_now().ok()
+    }
+}
+
+impl<T, K: Kind> Iterator for Drain<'_, T, K> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
-        self.receiver.try_recv().ok()
+        next::<T, K>(self.receiver).try_now().ok()
     }
 }
 
-impl<T> Iterator for IntoIter<T> {
+impl<T, K: Kind> Iterator for IntoIter<T, K> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv_blocking().ok()
+        next::<T, K>(&self.receiver).wait().ok()
     }
 }
 
 macro_rules! debug {
-    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {$(
-        impl<T> fmt::Debug for $name<$($lifetime,)? T> {
+    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
+        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_tuple(stringify!($name)).field(&self.receiver).finish()
             }
         }
     )*};
 }
-debug!(Iter<'_, T> TryIter<'_, T> Drain<'_, T> IntoIter<T>);
+debug!(Iter<'_, T, K> TryIter<'_, T, K> Drain<'_, T, K> IntoIter<T, K>);

@@ -7,7 +7,7 @@
 //!
 //! A batch is a single operation of the channel, gone through again and again: its [`Branch`] is that of a send or a receive,
 //! so that a batch waits, is served, closes and leaves as any other, and goes into a select. What is its own is the way
-//! beside: where nobody waits several values go by one exchange. Where somebody does, values go one at a time, so that
+//! before: where nobody waits several values go by one exchange. Where somebody does, values go one at a time, so that
 //! those who wait are served in order.
 //!
 //! | | one exchange is | and then |
@@ -32,30 +32,22 @@
 //!
 //! # In a select
 //!
-//! The select claims the single operation, by its one value. The rest goes, without waiting, when the branch has won. So a
-//! branch that loses has neither sent nor received anything.
+//! The select claims the single operation, by its one value, or by several where nobody waits who would have to be claimed, too.
+//! The rest goes, without waiting, when the branch has won. So a branch that loses has neither sent nor received anything.
+
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
-use futures_core::future::FusedFuture;
+use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::time::Instant;
 
 use super::branch::{Recv, Send};
-use super::shared::Shared;
-use super::{
-    Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError, TrySendError,
-};
-use crate::task::budget;
-use crate::task::context::may_block;
-use crate::task::thread::{self, deadline_after};
+use super::kind::{Kind, Many};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, future};
 
 /// Moves a value to the end of `out`.
 ///
@@ -102,18 +94,23 @@ pub(super) trait Gives<T>: Branch<Goods = ()> {
     fn place(&mut self) -> &mut MaybeUninit<T>;
 
     /// Sends values by one exchange, if nobody is in the way; how many. Takes nobody out whom a select would have to ask.
-    fn quick_several(&self, values: &mut VecDeque<T>) -> usize;
+    fn several(&self, values: &mut VecDeque<T>) -> usize;
 
-    /// The same for an operation that is alone.
-    fn several(&self, values: &mut VecDeque<T>) -> usize {
-        self.quick_several(values)
+    /// The same; takes others out, and has them woken.
+    fn several_by(&self, values: &mut VecDeque<T>, _by: &mut By<'_>) -> usize {
+        self.several(values)
     }
 }
 
 /// A receive of a kind of channel, made for several values.
 pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
-    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many.
+    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. Takes nobody out, as above.
     fn several(&self, out: &mut Vec<T>, max: usize) -> usize;
+
+    /// The same; takes others out, and has them woken.
+    fn several_by(&self, out: &mut Vec<T>, max: usize, _by: &mut By<'_>) -> usize {
+        self.several(out, max)
+    }
 }
 
 impl<T> Gives<T> for Send<T> {
@@ -121,7 +118,7 @@ impl<T> Gives<T> for Send<T> {
         Send::place(self)
     }
 
-    fn quick_several(&self, values: &mut VecDeque<T>) -> usize {
+    fn several(&self, values: &mut VecDeque<T>) -> usize {
         let shared = self.shared();
         match shared.linked() {
             None => shared.put_into_ring(values),
@@ -133,16 +130,15 @@ impl<T> Gives<T> for Send<T> {
         }
     }
 
-    fn several(&self, values: &mut VecDeque<T>) -> usize {
-        let shared: &Shared<T> = self.shared();
-        let Some(linked) = shared.linked().filter(|linked| linked.room.is_some()) else {
-            return self.quick_several(values);
-        };
-        let (mut by, before) = (By::plain(), values.len());
-        shared.put_with_places(linked, values, &mut by);
-        let count = before - values.len();
-        by.wake();
-        count
+    fn several_by(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+        match self.shared().linked() {
+            Some(linked) if linked.room.is_some() && by.is_plain() => {
+                let before = values.len();
+                self.shared().put_with_places(linked, values, by);
+                before - values.len()
+            }
+            _ => self.several(values),
+        }
     }
 }
 
@@ -151,12 +147,19 @@ impl<T> Takes<T> for Recv<T> {
         let shared = self.shared();
         match shared.linked() {
             None => shared.take_from_ring(out, max),
-            Some(linked) => {
-                let mut by = By::plain();
-                let count = shared.take_from_block(linked, out, max, &mut by);
-                by.wake();
-                count
+            Some(linked) if linked.room.is_none() => {
+                shared.take_from_block(linked, out, max, &mut By::plain())
             }
+            Some(_) => 0,
+        }
+    }
+
+    fn several_by(&self, out: &mut Vec<T>, max: usize, by: &mut By<'_>) -> usize {
+        match self.shared().linked() {
+            Some(linked) if linked.room.is_some() && by.is_plain() => {
+                self.shared().take_from_block(linked, out, max, by)
+            }
+            _ => self.several(out, max),
         }
     }
 }
@@ -170,17 +173,30 @@ pub struct Sending<'a, T, B> {
     is_closed: bool,
 }
 
-#[allow(private_bounds, reason = "public in name only, for select")]
-impl<T, B: Gives<T>> Sending<'_, T, B> {
+/// A receive to the end of a vector, as a branch. It is through when one value was received, or several at once, or if none
+/// are asked for.
+pub struct Receiving<'a, T, B> {
+    branch: B,
+    out: &'a mut Vec<T>,
+    /// How many are asked for.
+    asked: usize,
+    /// How many values were there before.
+    before: usize,
+    /// Several have come at once, and none is on the tray.
+    came: bool,
+    is_closed: bool,
+}
+
+impl<T, B> Sending<'_, T, B> {
+    const CALL: &'static str = "send_many";
+
     /// How many were sent, of an operation that does not wait.
     fn sent(&self) -> usize {
         self.asked - self.values.len()
     }
+}
 
-    fn has_more(&self) -> bool {
-        !self.is_closed && !self.values.is_empty()
-    }
-
+impl<T, B: Gives<T>> Sending<'_, T, B> {
     /// Moves the first value to the place of the single send.
     fn load(&mut self) {
         let value = self.values.pop_front().expect("it is through where there is none");
@@ -196,12 +212,30 @@ impl<T, B: Gives<T>> Sending<'_, T, B> {
     }
 }
 
+impl<T, B> Receiving<'_, T, B> {
+    const CALL: &'static str = "recv_many";
+
+    fn received(&self) -> usize {
+        self.out.len() - self.before
+    }
+
+    /// How many more are asked for.
+    fn left(&self) -> usize {
+        self.asked - self.received()
+    }
+}
+
 /// What the branch of a batch does as that of its single operation.
 macro_rules! delegate {
     ($goods:ty) => {
         fn wish(&self) -> (&'static str, Thing) {
             let (_, thing) = self.branch.wish();
             (Self::CALL, thing)
+        }
+
+        #[inline]
+        fn is_idle(&self) -> bool {
+            self.branch.is_idle()
         }
 
         fn is_unsure(&self) -> bool {
@@ -255,10 +289,6 @@ macro_rules! delegate {
     };
 }
 
-impl<T, B> Sending<'_, T, B> {
-    const CALL: &'static str = "send_many";
-}
-
 impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     type Output = Result<usize, SendError<()>>;
     type Goods = ();
@@ -266,18 +296,11 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     delegate!(());
 
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        if self.values.is_empty() {
-            return true;
-        }
-        let is_sent = self.branch.quick_several(self.values) > 0;
-        if is_sent {
+        let is_through = self.values.is_empty() || self.branch.several(self.values) > 0;
+        if is_through {
             tray.put(());
         }
-        is_sent
-    }
-
-    fn is_idle(&self) -> bool {
-        !self.values.is_empty() && self.branch.is_idle()
+        is_through
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
@@ -290,7 +313,8 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
                 }
             }
         }
-        if self.values.is_empty() {
+        if self.branch.several_by(self.values, by) > 0 {
+            tray.put(());
             return Attempt::Ready(());
         }
         self.load();
@@ -309,11 +333,8 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
-        self.is_closed = tray.take().is_none() && !self.values.is_empty();
-        match self.sent() {
-            0 if self.is_closed => Err(SendError(())),
-            sent => Ok(sent),
-        }
+        self.is_closed = tray.take().is_none();
+        if self.is_closed && self.sent() == 0 { Err(SendError(())) } else { Ok(self.sent()) }
     }
 
     /// Waits for the peer that has the node (2).
@@ -335,40 +356,31 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 }
 
-/// A receive, as a branch; or none, which is through at once.
-pub struct UpTo<T, B> {
-    branch: B,
-    is_none: bool,
-    _values: PhantomData<fn() -> T>,
-}
-
-impl<T, B> UpTo<T, B> {
-    const CALL: &'static str = "recv_many";
-}
-
-impl<T, B: Takes<T>> Branch for UpTo<T, B> {
-    type Output = Result<Option<T>, RecvError>;
+impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
+    type Output = Result<usize, RecvError>;
     type Goods = T;
 
     delegate!(T);
 
-    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        self.is_none || self.branch.quick(tray)
-    }
-
-    fn is_idle(&self) -> bool {
-        !self.is_none && self.branch.is_idle()
+    fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
+        let left = self.left();
+        self.came = left == 0 || self.branch.several(self.out, left) > 0;
+        self.came
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
-        if self.is_none { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
+        let left = self.left();
+        self.came = self.branch.several_by(self.out, left, by) > 0;
+        if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
     }
 
     fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+        let came = mem::take(&mut self.came);
         match tray.take() {
-            None if !self.is_none => Err(RecvError),
-            value => Ok(value),
+            Some(value) => self.out.push(value),
+            None => self.is_closed = !came,
         }
+        if self.is_closed && self.received() == 0 { Err(RecvError) } else { Ok(self.received()) }
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
@@ -376,63 +388,52 @@ impl<T, B: Takes<T>> Branch for UpTo<T, B> {
     }
 }
 
-/// What a future of a batch of sends is made of.
-pub(super) struct Giving<'a, T, B: Gives<T>> {
-    operation: Operation<Sending<'a, T, B>>,
+/// A send of all values in a deque, as there is room for them.
+///
+/// Made by [`Sender::send_many`](super::Sender::send_many). Dropping it before it completes cancels the rest: what was not sent is
+/// in the deque, in order. Should a receiver be taking a value on another thread just then, the drop waits for that to be over:
+/// a few instructions, unless that thread was preempted in the middle of them.
+///
+/// Where its time is up ([`wait_timeout`](Self::wait_timeout)) it gives how many were sent by then; an error means none.
+#[must_use = "futures do nothing unless polled"]
+pub struct SendMany<'a, T, K: Kind = Many> {
+    operation: Operation<Sending<'a, T, K::Send<T>>>,
+    _sender: PhantomData<&'a K::Sender<T>>,
 }
 
-impl<'a, T, B: Gives<T>> Giving<'a, T, B> {
+/// A receive of several values, that waits for the first of them only.
+///
+/// Made by [`Receiver::recv_many`](super::Receiver::recv_many). Dropping it before it completes cancels the receive and never loses
+/// a value.
+#[must_use = "futures do nothing unless polled"]
+pub struct RecvMany<'a, T, K: Kind = Many> {
+    operation: Operation<Receiving<'a, T, K::Recv<T>>>,
+    _receiver: PhantomData<&'a K::Receiver<T>>,
+}
+
+impl<'a, T, K: Kind> SendMany<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
     #[track_caller]
-    pub(super) fn new(branch: B, values: &'a mut VecDeque<T>) -> Self {
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>, values: &'a mut VecDeque<T>) -> Self {
+        // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
+        let branch = unsafe { K::send_empty(sender) };
         let asked = values.len();
-        Giving { operation: Operation::new(Sending { branch, values, asked, is_closed: false }) }
-    }
-
-    pub(super) fn operation(&mut self) -> &mut Operation<Sending<'a, T, B>> {
-        &mut self.operation
-    }
-
-    pub(super) fn waits(&self) -> bool {
-        self.operation.waits()
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.operation.is_over()
-    }
-
-    fn several(&mut self) -> usize {
-        let Sending { branch, values, .. } = self.operation.branch_mut();
-        branch.several(values)
+        let operation = Operation::new(Sending { branch, values, asked, is_closed: false });
+        SendMany { operation, _sender: PhantomData }
     }
 
     /// Makes it fresh again if there is more to be sent.
     fn goes_on(&mut self) -> bool {
-        self.operation.branch().has_more() && self.operation.renew()
-    }
-
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, SendError<()>>> {
-        loop {
-            if self.operation.is_fresh() && !budget::is_spent() {
-                while self.several() > 0 {}
-            }
-            match self.operation.poll(cx) {
-                Poll::Ready(_) if self.goes_on() => {}
-                polled => return polled,
-            }
-        }
+        let sending = self.operation.branch();
+        !sending.is_closed && !sending.values.is_empty() && self.operation.renew()
     }
 
     /// Sends what can be sent without waiting; `now`: that has to be told exactly. Fresh before, over after.
     fn go(&mut self, now: bool) {
         loop {
-            while self.several() > 0 {}
             let mut tray = Tray::new();
-            let is_through = if now {
-                self.operation.try_now(&mut tray)
-            } else {
-                matches!(self.operation.attempt(&mut tray), Attempt::Ready(()))
-            };
-            if !is_through {
+            if !at_once(&mut self.operation, &mut tray, now) {
                 return self.operation.end();
             }
             let _ = self.operation.output(&mut tray);
@@ -442,14 +443,15 @@ impl<'a, T, B: Gives<T>> Giving<'a, T, B> {
         }
     }
 
-    /// A select was won by it: the rest.
-    pub(super) fn won(&mut self, sent: Result<usize, SendError<()>>) -> Result<usize, SendError<()>> {
+    /// The first have been sent: in a select, the rest of what can be.
+    fn rest(&mut self, sent: Result<usize, SendError<()>>) -> Result<usize, SendError<()>> {
         if self.goes_on() {
             self.go(false);
         }
         sent.map(|_| self.operation.branch().sent())
     }
 
+    /// Sends without waiting.
     pub(super) fn try_now(mut self) -> Result<usize, TrySendError<()>> {
         self.go(true);
         let sending = self.operation.branch();
@@ -460,333 +462,90 @@ impl<'a, T, B: Gives<T>> Giving<'a, T, B> {
         }
     }
 
-    pub(super) fn block_on(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<()>> {
+    fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<()>> {
         loop {
-            while self.several() > 0 {}
-            let mut tray = Tray::new();
-            if !self.operation.block_on_to(&mut tray, deadline) {
-                self.operation.end();
-                return match self.operation.branch().sent() {
-                    0 => Err(SendTimeoutError::Timeout(())),
-                    sent => Ok(sent),
-                };
-            }
-            let sent = self.operation.output(&mut tray);
-            if !self.goes_on() {
-                return sent.map_err(SendTimeoutError::from);
+            match self.operation.block_on(deadline) {
+                Some(_) if self.goes_on() => {}
+                Some(sent) => return Ok(sent?),
+                None => match self.operation.branch().sent() {
+                    0 => return Err(SendTimeoutError::Timeout(())),
+                    sent => return Ok(sent),
+                },
             }
         }
     }
 }
 
-/// What a future of a batch of receives is made of.
-pub(super) struct Taking<'a, T, B: Takes<T>> {
-    operation: Operation<UpTo<T, B>>,
-    out: &'a mut Vec<T>,
-    /// How many more are asked for.
-    left: usize,
-    /// How many values were there before.
-    before: usize,
-}
-
-impl<'a, T, B: Takes<T>> Taking<'a, T, B> {
+impl<'a, T, K: Kind> RecvMany<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
     #[track_caller]
-    pub(super) fn new(branch: B, out: &'a mut Vec<T>, max: usize) -> Self {
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>, out: &'a mut Vec<T>, max: usize) -> Self {
+        // SAFETY: the receiver is borrowed for as long as the future lives; the caller's promise.
+        let branch = unsafe { K::recv(receiver) };
         let before = out.len();
-        let branch = UpTo { branch, is_none: max == 0, _values: PhantomData };
-        Taking { operation: Operation::new(branch), out, left: max, before }
+        let receiving = Receiving { branch, out, asked: max, before, came: false, is_closed: false };
+        RecvMany { operation: Operation::new(receiving), _receiver: PhantomData }
     }
 
-    pub(super) fn operation(&mut self) -> &mut Operation<UpTo<T, B>> {
-        &mut self.operation
-    }
-
-    pub(super) fn waits(&self) -> bool {
-        self.operation.waits()
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.operation.is_over()
-    }
-
-    fn received(&self) -> usize {
-        self.out.len() - self.before
-    }
-
-    fn several(&mut self) -> usize {
-        if self.left == 0 {
-            return 0;
-        }
-        let count = self.operation.branch().branch.several(self.out, self.left);
-        self.left -= count;
-        count
-    }
-
-    /// Receives what is there. Fresh before, over after.
-    fn several_first(&mut self) -> bool {
-        if self.several() == 0 {
-            return false;
-        }
-        self.go(false);
-        true
-    }
-
-    fn push(&mut self, value: T) {
-        self.out.push(value);
-        self.left -= 1;
-    }
-
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, RecvError>> {
-        if self.operation.is_fresh() && !budget::is_spent() && self.several_first() {
-            budget::spend();
-            return Poll::Ready(Ok(self.received()));
-        }
-        self.operation.poll(cx).map(|first| self.won(first))
-    }
-
-    /// Receives what there is without waiting; `now`: that has to be told exactly. True: the channel is closed and empty. Fresh
-    /// before, over after.
-    fn go(&mut self, now: bool) -> bool {
+    /// Receives what there is without waiting; `now`: that has to be told exactly. Fresh before, over after.
+    fn go(&mut self, now: bool) {
         loop {
-            while self.several() > 0 {}
             let mut tray = Tray::new();
-            let is_through = self.left > 0
-                && if now {
-                    self.operation.try_now(&mut tray)
-                } else {
-                    matches!(self.operation.attempt(&mut tray), Attempt::Ready(()))
-                };
-            if !is_through {
-                self.operation.end();
-                return false;
+            if self.operation.branch().left() == 0 || !at_once(&mut self.operation, &mut tray, now) {
+                return self.operation.end();
             }
-            let Ok(value) = self.operation.output(&mut tray) else { return true };
-            value.into_iter().for_each(|value| self.push(value));
+            let _ = self.operation.output(&mut tray);
+            if self.operation.branch().is_closed {
+                return;
+            }
             self.operation.renew();
         }
     }
 
-    /// The first value has come: the rest.
-    pub(super) fn won(&mut self, first: Result<Option<T>, RecvError>) -> Result<usize, RecvError> {
-        if let Some(value) = first? {
-            self.push(value);
-            self.operation.renew();
-            self.go(false);
-        }
-        Ok(self.received())
+    /// The first have come: the rest of what there is.
+    fn rest(&mut self, received: Result<usize, RecvError>) -> Result<usize, RecvError> {
+        received?;
+        self.operation.renew();
+        self.go(false);
+        Ok(self.operation.branch().received())
     }
 
+    /// Receives without waiting.
     pub(super) fn try_now(mut self) -> Result<usize, TryRecvError> {
-        let is_none = self.left == 0;
-        let is_closed = self.go(true);
-        match self.received() {
-            0 if is_closed => Err(TryRecvError::Closed),
-            0 if !is_none => Err(TryRecvError::Empty),
+        self.go(true);
+        let receiving = self.operation.branch();
+        match receiving.received() {
+            0 if receiving.is_closed => Err(TryRecvError::Closed),
+            0 if receiving.asked > 0 => Err(TryRecvError::Empty),
             received => Ok(received),
         }
     }
-
-    pub(super) fn block_on(&mut self, deadline: Option<Instant>) -> Result<usize, RecvTimeoutError> {
-        if self.several_first() {
-            return Ok(self.received());
-        }
-        match self.operation.block_on(deadline) {
-            None => Err(RecvTimeoutError::Timeout),
-            Some(first) => self.won(first).map_err(RecvTimeoutError::from),
-        }
-    }
 }
 
-/// Makes the two futures of a kind of channel, from its branches.
-macro_rules! batches {
-    ($handle:ident) => {
-        /// A send of all values in a deque, as there is room for them.
-        ///
-        /// Made by [`Sender::send_many`]. Dropping it before it completes cancels the rest: what was not sent is in the deque, in
-        /// order. Should a receiver be taking a value on another thread just then, the drop waits for that to be over: a few
-        /// instructions, unless that thread was preempted in the middle of them.
-        #[must_use = "futures do nothing unless polled"]
-        pub struct SendMany<'a, T> {
-            giving: Giving<'a, T, Send<T>>,
-            _sender: PhantomData<&'a Sender<T>>,
-        }
-
-        /// A receive of several values, that waits for the first of them only.
-        ///
-        /// Made by [`Receiver::recv_many`]. Dropping it before it completes cancels the receive and never loses a value.
-        #[must_use = "futures do nothing unless polled"]
-        pub struct RecvMany<'a, T> {
-            taking: Taking<'a, T, Recv<T>>,
-            _receiver: PhantomData<&'a Receiver<T>>,
-        }
-
-        impl<'a, T> SendMany<'a, T> {
-            #[track_caller]
-            pub(super) fn new(sender: &'a Sender<T>, values: &'a mut VecDeque<T>) -> Self {
-                // SAFETY: the sender is borrowed for as long as the future lives, alone where there is one only.
-                let branch = unsafe { Send::empty(sender.$handle()) };
-                SendMany { giving: Giving::new(branch, values), _sender: PhantomData }
-            }
-
-            pub(super) fn try_now(sender: &'a Sender<T>, values: &'a mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-                // SAFETY: as above.
-                let branch = unsafe { Send::empty(sender.$handle()) };
-                Giving::new(branch, values).try_now()
-            }
-
-            /// Sends from a plain thread, which sleeps until all are sent.
-            ///
-            /// # Errors
-            /// The channel is closed, and none was sent.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-            #[track_caller]
-            pub fn wait(mut self) -> Result<usize, SendError<()>> {
-                may_block("send_many");
-                self.giving.block_on(None).map_err(|_| SendError(()))
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most: gives how many were sent by then. With `d` zero it tries once; with
-            /// [`Duration::MAX`] it waits for ever.
-            ///
-            /// # Errors
-            /// None was sent: the channel is closed, or the time was up.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(mut self, d: Duration) -> Result<usize, SendTimeoutError<()>> {
-                may_block("send_many");
-                self.giving.block_on(deadline_after(d))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-            ///
-            /// # Errors
-            /// As [`wait_timeout`](Self::wait_timeout).
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(mut self, t: Instant) -> Result<usize, SendTimeoutError<()>> {
-                may_block("send_many");
-                self.giving.block_on(Some(t))
-            }
-
-            #[allow(private_interfaces, reason = "for select")]
-            pub(crate) fn operation(&mut self) -> &mut Operation<Sending<'a, T, Send<T>>> {
-                self.giving.operation()
-            }
-
-            /// A select was won by it.
-            pub(crate) fn won(&mut self, sent: Result<usize, SendError<()>>) -> Result<usize, SendError<()>> {
-                self.giving.won(sent)
-            }
-        }
-
-        impl<'a, T> RecvMany<'a, T> {
-            #[track_caller]
-            pub(super) fn new(receiver: &'a Receiver<T>, out: &'a mut Vec<T>, max: usize) -> Self {
-                // SAFETY: the receiver is borrowed for as long as the future lives, alone where there is one only.
-                let branch = unsafe { Recv::new(receiver.$handle()) };
-                RecvMany { taking: Taking::new(branch, out, max), _receiver: PhantomData }
-            }
-
-            pub(super) fn try_now(
-                receiver: &'a Receiver<T>,
-                out: &'a mut Vec<T>,
-                max: usize,
-            ) -> Result<usize, TryRecvError> {
-                // SAFETY: as above.
-                let branch = unsafe { Recv::new(receiver.$handle()) };
-                Taking::new(branch, out, max).try_now()
-            }
-
-            /// Receives on a plain thread, which sleeps until there is a value.
-            ///
-            /// # Errors
-            /// The channel is closed and empty.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-            #[track_caller]
-            pub fn wait(mut self) -> Result<usize, RecvError> {
-                may_block("recv_many");
-                self.taking.block_on(None).map_err(|_| RecvError)
-            }
-
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for
-            /// ever.
-            ///
-            /// # Errors
-            /// The channel is closed and empty, or the time was up and nothing was taken.
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_timeout(mut self, d: Duration) -> Result<usize, RecvTimeoutError> {
-                may_block("recv_many");
-                self.taking.block_on(deadline_after(d))
-            }
-
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-            ///
-            /// # Errors
-            /// As [`wait_timeout`](Self::wait_timeout).
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait).
-            #[track_caller]
-            pub fn wait_deadline(mut self, t: Instant) -> Result<usize, RecvTimeoutError> {
-                may_block("recv_many");
-                self.taking.block_on(Some(t))
-            }
-
-            #[allow(private_interfaces, reason = "for select")]
-            pub(crate) fn operation(&mut self) -> &mut Operation<UpTo<T, Recv<T>>> {
-                self.taking.operation()
-            }
-
-            /// A select was won by it, with its first value.
-            pub(crate) fn won(&mut self, first: Result<Option<T>, RecvError>) -> Result<usize, RecvError> {
-                self.taking.won(first)
-            }
-        }
-
-        batches!(@future SendMany, giving, Result<usize, SendError<()>>);
-        batches!(@future RecvMany, taking, Result<usize, RecvError>);
-    };
-    (@future $name:ident, $batch:ident, $output:ty) => {
-        impl<T> Future for $name<'_, T> {
-            type Output = $output;
-
-            fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                self.$batch.poll(cx)
-            }
-        }
-
-        impl<T> FusedFuture for $name<'_, T> {
-            fn is_terminated(&self) -> bool {
-                self.$batch.is_over()
-            }
-        }
-
-        impl<T> Unpin for $name<'_, T> {}
-
-        /// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
-        impl<T> Drop for $name<'_, T> {
-            #[inline(always)]
-            fn drop(&mut self) {}
-        }
-
-        impl<T> fmt::Debug for $name<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("waits", &self.$batch.waits()).finish_non_exhaustive()
-            }
-        }
-    };
+/// Looks, for a fresh operation; `now`: waits for those who are in the middle of something. Whether it is through.
+fn at_once<B: Branch>(operation: &mut Operation<B>, tray: &mut Tray<B::Goods>, now: bool) -> bool {
+    if now { operation.try_now(tray) } else { matches!(operation.attempt(tray), Attempt::Ready(())) }
 }
-pub(super) use batches;
 
-batches!(shared);
+future! {
+    ['a, T, K: Kind] SendMany<'a, T, K>, "SendMany", "send_many";
+    Sending<'a, T, K::Send<T>> => Result<usize, SendError<()>>, SendMany::rest, while SendMany::goes_on;
+    until Result<usize, SendTimeoutError<()>>
+}
+future! {
+    ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
+    Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, RecvMany::rest; or RecvTimeoutError => usize
+}
+
+/// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
+impl<T, K: Kind> Drop for SendMany<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}
+
+/// As of [`SendMany`].
+impl<T, K: Kind> Drop for RecvMany<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}

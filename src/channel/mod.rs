@@ -97,6 +97,7 @@ mod error;
 mod future;
 mod handle;
 mod iter;
+mod kind;
 mod linked;
 mod many;
 pub mod moving;
@@ -104,21 +105,17 @@ pub mod mpsc;
 pub mod oneshot;
 mod ring;
 mod room;
-mod shape;
 mod shared;
 pub mod spsc;
 mod stream;
 pub mod ticker;
 pub mod watch;
 
-pub(crate) use branch::{Recv as RecvBranch, Send as SendBranch, Watch as WatchBranch};
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use many::{RecvMany, SendMany};
-pub(crate) use many::{Sending, UpTo};
-pub(crate) use spsc::{SpscRecvBranch, SpscSendBranch, SpscWatchBranch};
 pub use stream::{IntoStream, RecvStream};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.

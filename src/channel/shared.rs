@@ -25,8 +25,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO,
-    Tray, Waiter, Word, wake_all,
+    Attempt, By, Claim, Line, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO, Tray,
+    Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -469,20 +469,10 @@ impl<T> Shared<T> {
             Err(false) => return Step::Lost,
         };
         let mut step = Step::Lost;
-        match node.state() {
-            State::Done => {
-                // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
-                unsafe { node.take() }.serve(tray);
-                step = Step::Ready(());
-            }
-            State::Redirect => {
-                // SAFETY: REDIRECT: an address.
-                let to = unsafe { node.take::<NodeRef>() }.open();
-                if !cfg!(leno_bug = "redirect_is_dropped") {
-                    self.give_back(to, RETURNED, false);
-                }
-            }
-            _ => {}
+        if node.state() == State::Done {
+            // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+            unsafe { node.take() }.serve(tray);
+            step = Step::Ready(());
         }
         Waiter::of(node).free();
         step

@@ -1,6 +1,8 @@
 //! Streams over what a channel gives. The receiver itself is none: a dropped `next()` must leave no waiter behind,
 //! so the wait belongs to a stream that was asked for.
 
+#![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,47 +10,46 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
-use super::Receiver;
-use super::branch::Recv;
+use super::kind::{Kind, Many};
 use crate::task::place::Place;
 use crate::wait::Operation;
 
-/// A stream that borrows its receiver. Made by [`Receiver::stream`].
+/// A stream that borrows its receiver. Made by [`Receiver::stream`](super::Receiver::stream).
 #[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<'a, T> {
-    pub(super) state: State<T>,
-    pub(super) place: Place,
-    pub(super) receiver: &'a Receiver<T>,
+pub struct RecvStream<'a, T, K: Kind = Many> {
+    state: State<T, K>,
+    place: Place,
+    receiver: &'a K::Receiver<T>,
 }
 
-/// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
+/// A stream that keeps its receiver. Made by [`Receiver::into_stream`](super::Receiver::into_stream).
 #[must_use = "streams do nothing unless polled"]
-pub struct IntoStream<T> {
+pub struct IntoStream<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
-    pub(super) state: State<T>,
-    pub(super) place: Place,
-    pub(super) receiver: Receiver<T>,
+    state: State<T, K>,
+    place: Place,
+    receiver: K::Receiver<T>,
 }
 
 /// The receive that a stream is in the middle of.
-pub(super) enum State<T> {
+enum State<T, K: Kind> {
     Between,
-    Receiving(Operation<Recv<T>>),
+    Receiving(Operation<K::Recv<T>>),
     Ended,
 }
 
-impl<T> State<T> {
+impl<T, K: Kind> State<T, K> {
     /// # Safety
-    /// The receiver outlives the state.
+    /// The receiver outlives the state and, if it is single, is used for nothing else meanwhile.
     unsafe fn poll_next(
         &mut self,
-        receiver: &Receiver<T>,
+        receiver: &K::Receiver<T>,
         place: Place,
         cx: &mut Context<'_>,
     ) -> Poll<Option<T>> {
         if let State::Between = self {
             // SAFETY: the caller's promise.
-            *self = State::Receiving(Operation::at(place, unsafe { Recv::new(receiver.shared()) }));
+            *self = State::Receiving(Operation::at(place, unsafe { K::recv(receiver) }));
         }
         let State::Receiving(operation) = self else { return Poll::Ready(None) };
         let received = std::task::ready!(operation.poll(cx));
@@ -57,9 +58,25 @@ impl<T> State<T> {
     }
 }
 
+impl<'a, T, K: Kind> RecvStream<'a, T, K> {
+    /// # Safety
+    /// If its side is single the receiver is borrowed alone.
+    #[track_caller]
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
+        RecvStream { state: State::Between, place: Place::here(), receiver }
+    }
+}
+
+impl<T, K: Kind> IntoStream<T, K> {
+    #[track_caller]
+    pub(super) fn new(receiver: K::Receiver<T>) -> Self {
+        IntoStream { state: State::Between, place: Place::here(), receiver }
+    }
+}
+
 macro_rules! stream {
-    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {$(
-        impl<T> Stream for $name<$($lifetime,)? T> {
+    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
+        impl<T, K: Kind> Stream for $name<$($lifetime,)? T, K> {
             type Item = T;
 
             fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
@@ -69,24 +86,24 @@ macro_rules! stream {
             }
         }
 
-        impl<T> FusedStream for $name<$($lifetime,)? T> {
+        impl<T, K: Kind> FusedStream for $name<$($lifetime,)? T, K> {
             fn is_terminated(&self) -> bool {
                 matches!(self.state, State::Ended)
             }
         }
 
-        impl<T> Unpin for $name<$($lifetime,)? T> {}
+        impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
 
-        impl<T> fmt::Debug for $name<$($lifetime,)? T> {
+        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_tuple(stringify!($name)).field(&self.receiver).finish()
             }
         }
     )*};
 }
-stream!(RecvStream<'_, T> IntoStream<T>);
+stream!(RecvStream<'_, T, K> IntoStream<T, K>);
 
 /// Leaves the queue. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T> Drop for RecvStream<'_, T> {
+impl<T, K: Kind> Drop for RecvStream<'_, T, K> {
     fn drop(&mut self) {}
 }

@@ -8,23 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::channel::{
-    Closed, RecvBranch, RecvError, RecvFuture, RecvMany, SendBranch, SendError, SendFuture, SendMany,
-    Sending, SpscRecvBranch, SpscSendBranch, SpscWatchBranch, UpTo, WatchBranch, broadcast, oneshot, spsc,
-    watch,
-};
-use crate::sync::*;
-use crate::wait::{Attempt, Branch, By, Cancelled, Operation, Tray, Waiter};
-
-/// A future of leno that is one operation.
-pub trait Operated {
-    type Branch: Branch;
-    type Output;
-
-    fn operation(&mut self) -> &mut Operation<Self::Branch>;
-
-    fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output;
-}
+use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter};
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
 /// most of this is not asked, or it does nothing.
@@ -444,72 +428,3 @@ macro_rules! tuples {
 }
 
 each_tuple!(tuples);
-
-impl<O: Operated> Operated for &mut O {
-    type Branch = O::Branch;
-    type Output = O::Output;
-
-    fn operation(&mut self) -> &mut Operation<O::Branch> {
-        (**self).operation()
-    }
-
-    fn convert(&mut self, output: <O::Branch as Branch>::Output) -> O::Output {
-        (**self).convert(output)
-    }
-}
-
-macro_rules! operated {
-    ($([$($generics:tt)*] $future:ty as $branch:ty => $output:ty, $convert:expr;)+) => {$(
-        impl<$($generics)*> Operated for $future {
-            type Branch = $branch;
-            type Output = $output;
-
-            fn operation(&mut self) -> &mut Operation<Self::Branch> {
-                <$future>::operation(self)
-            }
-
-            fn convert(&mut self, output: <Self::Branch as Branch>::Output) -> Self::Output {
-                $convert(self, output)
-            }
-        }
-    )+};
-}
-
-operated! {
-    ['a, T] SendFuture<'a, T> as SendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
-    ['a, T] RecvFuture<'a, T> as RecvBranch<T> => Result<T, RecvError>, |_, received| received;
-    ['a, T] Closed<'a, T> as WatchBranch<T> => (), |_, ()| ();
-    ['a, T] spsc::SendFuture<'a, T> as SpscSendBranch<T> => Result<(), SendError<T>>, |_, sent| sent;
-    ['a, T] spsc::RecvFuture<'a, T> as SpscRecvBranch<T> => Result<T, RecvError>, |_, received| received;
-    ['a, T] spsc::Closed<'a, T> as SpscWatchBranch<T> => (), |_, ()| ();
-    ['a, T] SendMany<'a, T> as Sending<'a, T, SendBranch<T>> => Result<usize, SendError<()>>, SendMany::won;
-    ['a, T] RecvMany<'a, T> as UpTo<T, RecvBranch<T>> => Result<usize, RecvError>, RecvMany::won;
-    ['a, T] spsc::SendMany<'a, T> as Sending<'a, T, SpscSendBranch<T>> => Result<usize, SendError<()>>, spsc::SendMany::won;
-    ['a, T] spsc::RecvMany<'a, T> as UpTo<T, SpscRecvBranch<T>> => Result<usize, RecvError>, spsc::RecvMany::won;
-    [T] oneshot::Receiver<T> as oneshot::RecvBranch<T> => Result<T, RecvError>, |_, received| received;
-    ['a, T] oneshot::Closed<'a, T> as oneshot::WatchBranch<T> => (), |_, ()| ();
-    ['a, T: Clone] broadcast::Recv<'a, T> as broadcast::ReceiveBranch<T> => Result<T, broadcast::RecvError>, |_, received| received;
-    ['a, T] broadcast::SendAsync<'a, T> as broadcast::SendingBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent;
-    ['a, T] broadcast::Closed<'a, T> as broadcast::GoneBranch<'a, T> => (), |_, ()| ();
-    ['a, T] watch::Changed<'a, T> as watch::ChangeBranch<'a, T> => Result<(), RecvError>, |_, changed| changed;
-    ['a, T] watch::Closed<'a, T> as watch::GoneBranch<'a, T> => (), |_, ()| ();
-    ['a, T, F: FnMut(&T) -> bool] watch::WaitFor<'a, T, F> as watch::WantedBranch<'a, T, F> => Result<watch::Ref<'a, T>, RecvError>, watch::WaitFor::output;
-    ['a, T: ?Sized] Lock<'a, T> as Locking => MutexGuard<'a, T>, Lock::output;
-    ['a] Acquire<'a> as Taking => Result<Permit<'a>, AcquireError>, |this: &mut Self, taken| this.output(taken);
-    [] AcquireArc as Taking => Result<OwnedPermit, AcquireError>, |this: &mut Self, taken| this.output(taken);
-    ['a, T: ?Sized] Read<'a, T> as Taking<RawRwLock> => RwLockReadGuard<'a, T>,
-        |this: &mut Self, taken| this.output(taken);
-    ['a, T: ?Sized] Write<'a, T> as Taking<RawRwLock> => RwLockWriteGuard<'a, T>,
-        |this: &mut Self, taken| this.output(taken);
-    ['a, T: ?Sized] UpgradableRead<'a, T> as Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>,
-        |this: &mut Self, taken| this.output(taken);
-    [T: ?Sized] ReadArc<T> as Taking<RawRwLock> => OwnedRwLockReadGuard<T>,
-        |this: &mut Self, taken| this.output(taken);
-    [T: ?Sized] WriteArc<T> as Taking<RawRwLock> => OwnedRwLockWriteGuard<T>,
-        |this: &mut Self, taken| this.output(taken);
-    ['a] Notified<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
-    ['a] WaitAll<'a> as Hearing => (), |this: &mut Self, told| this.output(told);
-    ['a] WaitForAll<'a> as Coming => BarrierWaitResult, |this: &mut Self, is_leader| this.output(is_leader);
-    ['a, T: ?Sized] Upgrade<'a, T> as Upgrading => RwLockWriteGuard<'a, T>,
-        |this: &mut Self, upgraded| this.output(upgraded);
-}

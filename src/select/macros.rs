@@ -23,12 +23,12 @@ use std::time::Duration;
 pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
-use super::arm::{Claimed, Open, Operated, Polled, Take, Tuple, each_tuple};
+use super::arm::{Claimed, Open, Polled, Take, Tuple, each_tuple};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
-use crate::wait;
+use crate::wait::{self, Operated};
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///

@@ -107,14 +107,10 @@ pub use handles::{Receives, Sends};
 use arm::{Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::channel::{Closed, RecvFuture, RecvMany, SendFuture, SendMany, spsc};
-use crate::sync::{
-    Acquire, AcquireArc, Lock, Notified, Read, ReadArc, UpgradableRead, Upgrade, WaitAll, WaitForAll, Write,
-    WriteArc,
-};
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
+use crate::wait::Operated;
 
 /// Waits for the first of two to four branches; looks at them in a random order.
 ///
@@ -160,8 +156,8 @@ pub struct Selecting<B: Branches> {
     done: bool,
 }
 
-/// A branch of a [`select`]: a [`SendFuture`], [`RecvFuture`], [`Closed`], [`Lock`] or another operation of [`sync`](crate::sync), by
-/// value or by `&mut`, or a [`Foreign`] future. Sealed.
+/// A branch of a [`select`]: an operation of a [`channel`](crate::channel) or of [`sync`](crate::sync), by value or by `&mut`, or a
+/// [`Foreign`] future. Sealed.
 pub trait Branch: sealed::IntoArm {}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
@@ -278,66 +274,17 @@ impl<B: Branches> fmt::Debug for Selecting<B> {
     }
 }
 
-macro_rules! operations {
-    ($([$($generics:tt)*] $future:ty;)+) => {$(
-        impl<$($generics)*> sealed::IntoArm for $future {
-            type Arm = Claimed<Self>;
+#[allow(private_interfaces, reason = "sealed: only this crate names these")]
+impl<O: Operated> sealed::IntoArm for O {
+    type Arm = Claimed<O>;
 
-            fn into_arm(self) -> Self::Arm {
-                Claimed::new(self)
-            }
-        }
-
-        impl<$($generics)*> Branch for $future {}
-    )+};
+    fn into_arm(self) -> Self::Arm {
+        Claimed::new(self)
+    }
 }
 
-operations! {
-    ['a, T] SendFuture<'a, T>;
-    ['a, T] RecvFuture<'a, T>;
-    ['a, T] Closed<'a, T>;
-    ['a, T] SendMany<'a, T>;
-    ['a, T] RecvMany<'a, T>;
-    ['a, 'b, T] &'b mut SendMany<'a, T>;
-    ['a, 'b, T] &'b mut RecvMany<'a, T>;
-    ['a, T] spsc::SendMany<'a, T>;
-    ['a, T] spsc::RecvMany<'a, T>;
-    ['a, 'b, T] &'b mut spsc::SendMany<'a, T>;
-    ['a, 'b, T] &'b mut spsc::RecvMany<'a, T>;
-    ['a, T: ?Sized] Lock<'a, T>;
-    ['a, T] spsc::SendFuture<'a, T>;
-    ['a, T] spsc::RecvFuture<'a, T>;
-    ['a, T] spsc::Closed<'a, T>;
-    ['a, 'b, T] &'b mut spsc::SendFuture<'a, T>;
-    ['a, 'b, T] &'b mut spsc::RecvFuture<'a, T>;
-    ['a, 'b, T] &'b mut spsc::Closed<'a, T>;
-    ['a] Acquire<'a>;
-    [] AcquireArc;
-    ['a, T: ?Sized] Read<'a, T>;
-    ['a, T: ?Sized] Write<'a, T>;
-    ['a, T: ?Sized] UpgradableRead<'a, T>;
-    ['a, T: ?Sized] Upgrade<'a, T>;
-    [T: ?Sized] ReadArc<T>;
-    [T: ?Sized] WriteArc<T>;
-    ['a] Notified<'a>;
-    ['a] WaitAll<'a>;
-    ['a] WaitForAll<'a>;
-    ['a, 'b, T] &'b mut SendFuture<'a, T>;
-    ['a, 'b, T] &'b mut RecvFuture<'a, T>;
-    ['a, 'b, T] &'b mut Closed<'a, T>;
-    ['a, 'b, T: ?Sized] &'b mut Lock<'a, T>;
-    ['a, 'b] &'b mut Acquire<'a>;
-    ['b] &'b mut AcquireArc;
-    ['a, 'b, T: ?Sized] &'b mut Read<'a, T>;
-    ['a, 'b, T: ?Sized] &'b mut Write<'a, T>;
-    ['a, 'b, T: ?Sized] &'b mut UpgradableRead<'a, T>;
-    ['a, 'b, T: ?Sized] &'b mut Upgrade<'a, T>;
-    ['b, T: ?Sized] &'b mut ReadArc<T>;
-    ['b, T: ?Sized] &'b mut WriteArc<T>;
-    ['a, 'b] &'b mut Notified<'a>;
-    ['a, 'b] &'b mut WaitAll<'a>;
-    ['a, 'b] &'b mut WaitForAll<'a>;
-}
+#[allow(private_bounds, reason = "as above")]
+impl<O: Operated> Branch for O {}
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
     type Arm = Polled<F>;

@@ -17,11 +17,10 @@
 use std::cell::Cell;
 use std::fmt;
 
-use super::future::future;
 use super::signal::{Hearing, Signal, What};
 use crate::prim::{self, Mutex};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
 
 /// Lets a number of fibers, tasks and threads go on together, when the last of them has come; then it begins anew.
 ///
@@ -107,22 +106,15 @@ pub struct WaitForAll<'a> {
     operation: Operation<Coming>,
 }
 
-impl WaitForAll<'_> {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Coming> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&self, is_leader: bool) -> BarrierWaitResult {
-        BarrierWaitResult(is_leader)
-    }
-}
-
 /// Leaves the line. The borrow has to last until then, which a drop of its own says.
 impl Drop for WaitForAll<'_> {
     fn drop(&mut self) {}
 }
 
-future! { plain ['a] WaitForAll<'a> => BarrierWaitResult; "WaitForAll", "wait_for_all" }
+future! {
+    ['a] WaitForAll<'a>, "WaitForAll", "wait_for_all";
+    Coming => BarrierWaitResult, |_, is_leader| BarrierWaitResult(is_leader); or Elapsed
+}
 
 /// Coming to a barrier, as a branch; whether it was the last one.
 pub struct Coming {
@@ -226,6 +218,7 @@ impl Branch for Coming {
         tray.put(false);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::future::future;
 use super::guard::{MutexGuard, OwnedMutexGuard};
 use super::raw::{Acquire, Locked, RawMutex};
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// A mutual exclusion lock for fibers, tasks and threads.
 ///
@@ -213,19 +212,15 @@ pub struct LockArc<T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> Lock<'a, T> {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Acquire> {
-        &mut self.operation
-    }
-
     #[inline(always)]
-    pub(crate) fn output(&self, locked: Locked) -> MutexGuard<'a, T> {
+    fn output(&mut self, locked: Locked) -> MutexGuard<'a, T> {
         locked.keep();
         self.mutex.guard(self.operation.place())
     }
 }
 
 impl<T: ?Sized> LockArc<T> {
-    fn output(&self, locked: Locked) -> OwnedMutexGuard<T> {
+    fn output(&mut self, locked: Locked) -> OwnedMutexGuard<T> {
         locked.keep();
         // SAFETY: the lock is held, and now the guard's.
         unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex), self.operation.place()) }
@@ -237,5 +232,8 @@ impl<T: ?Sized> Drop for Lock<'_, T> {
     fn drop(&mut self) {}
 }
 
-future!(plain ['a, T: ?Sized] Lock<'a, T> => MutexGuard<'a, T>; "Lock", "lock");
-future!(plain [T: ?Sized] LockArc<T> => OwnedMutexGuard<T>; "Lock", "lock");
+future! {
+    ['a, T: ?Sized] Lock<'a, T>, "Lock", "lock";
+    Acquire => MutexGuard<'a, T>, Lock::output; or Elapsed
+}
+future! { [T: ?Sized] LockArc<T>, "LockArc", "lock_arc"; Acquire => OwnedMutexGuard<T>, LockArc::output; or Elapsed }

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::task::{Context, Poll, Waker};
 
-use super::future::future;
-use super::signal::{Hearing, Signal, Told, What};
+use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::budget;
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// Tells one, or all, of those who wait that something has happened.
 ///
@@ -143,12 +142,6 @@ impl Notified<'_> {
             Poll::Pending => false,
         }
     }
-
-    pub(crate) fn operation(&mut self) -> &mut Operation<Hearing> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&self, _told: Told) {}
 }
 
 /// Leaves the line. The borrow has to last until then, which a drop of its own says.
@@ -156,4 +149,4 @@ impl Drop for Notified<'_> {
     fn drop(&mut self) {}
 }
 
-future! { plain ['a] Notified<'a> => (); "Notified", "notified" }
+future! { ['a] Notified<'a>, "Notified", "notified"; Hearing => (), |_, _told| (); or Elapsed }

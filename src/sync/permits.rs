@@ -629,6 +629,7 @@ impl<S: Source> Branch for Taking<S> {
         tray.put(Ok(self.taken()));
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

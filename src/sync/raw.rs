@@ -474,6 +474,7 @@ impl Branch for Acquire {
         tray.put(self.locked());
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Locked>) -> Locked {
         tray.take().expect("a lock does not close")
     }

@@ -289,6 +289,7 @@ impl Branch for Upgrading {
         tray.put(self.upgraded());
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

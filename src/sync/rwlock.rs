@@ -4,14 +4,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::future::future;
 use super::permits::{Shut, Taken, Taking, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgraded, Upgrading, WRITE};
 use super::rwlock_guard::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use crate::prim::{self, UnsafeCell};
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// A lock that many may read, or one may write.
 ///
@@ -256,12 +255,8 @@ macro_rules! borrowed {
         }
 
         impl<'a, T: ?Sized> $Future<'a, T> {
-            pub(crate) fn operation(&mut self) -> &mut Operation<Taking<RawRwLock>> {
-                &mut self.operation
-            }
-
             #[inline]
-            pub(crate) fn output(&self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<'a, T> {
+            fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<'a, T> {
                 outcome.expect("nobody closes a lock").keep();
                 // SAFETY: the lock is held, and now the guard's.
                 unsafe { $Guard::new(self.lock) }
@@ -273,7 +268,10 @@ macro_rules! borrowed {
             fn drop(&mut self) {}
         }
 
-        future! { plain ['a, T: ?Sized] $Future<'a, T> => $Guard<'a, T>; $name, $call }
+        future! {
+            ['a, T: ?Sized] $Future<'a, T>, $name, $call;
+            Taking<RawRwLock> => $Guard<'a, T>, $Future::output; or Elapsed
+        }
     )+};
 }
 
@@ -297,18 +295,17 @@ macro_rules! owned {
         }
 
         impl<T: ?Sized> $Future<T> {
-            pub(crate) fn operation(&mut self) -> &mut Operation<Taking<RawRwLock>> {
-                &mut self.operation
-            }
-
-            pub(crate) fn output(&self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<T> {
+            fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<T> {
                 outcome.expect("nobody closes a lock").keep();
                 // SAFETY: the lock is held, and now the guard's.
                 unsafe { $Guard::new(Arc::clone(&self.lock)) }
             }
         }
 
-        future! { plain [T: ?Sized] $Future<T> => $Guard<T>; $name, $call }
+        future! {
+            [T: ?Sized] $Future<T>, $name, $call;
+            Taking<RawRwLock> => $Guard<T>, $Future::output; or Elapsed
+        }
     )+};
 }
 
@@ -345,11 +342,7 @@ impl<'a, T: ?Sized> Upgrade<'a, T> {
         guard
     }
 
-    pub(crate) fn operation(&mut self) -> &mut Operation<Upgrading> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&mut self, upgraded: Upgraded) -> RwLockWriteGuard<'a, T> {
+    fn output(&mut self, upgraded: Upgraded) -> RwLockWriteGuard<'a, T> {
         upgraded.keep();
         let guard = self.guard.take().expect("an upgrade completes once");
         // SAFETY: it has all now.
@@ -357,4 +350,7 @@ impl<'a, T: ?Sized> Upgrade<'a, T> {
     }
 }
 
-future! { plain ['a, T: ?Sized] Upgrade<'a, T> => RwLockWriteGuard<'a, T>; "Upgrade", "upgrade" }
+future! {
+    ['a, T: ?Sized] Upgrade<'a, T>, "Upgrade", "upgrade";
+    Upgrading => RwLockWriteGuard<'a, T>, Upgrade::output; or Elapsed
+}

@@ -4,10 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::future::future;
 use super::permits::{MOST, Permits, Shut, Taken, Taking, Try, What};
 use crate::prim;
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// A number of permits, of which fibers, tasks and threads take some for a while.
 ///
@@ -298,23 +297,15 @@ pub struct AcquireArc {
 }
 
 impl<'a> Acquire<'a> {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
-        &mut self.operation
-    }
-
     #[inline]
-    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
+    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
         Ok(Permit { semaphore: self.semaphore, permits: self.operation.branch().permits() })
     }
 }
 
 impl AcquireArc {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Taking> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
+    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
         let permits = self.operation.branch().permits();
         Ok(OwnedPermit { semaphore: Arc::clone(&self.semaphore), permits })
@@ -327,10 +318,12 @@ impl Drop for Acquire<'_> {
 }
 
 future! {
-    fallible ['a] Acquire<'a> => Result<Permit<'a>, AcquireError>; Permit<'a>, AcquireTimeoutError; "Acquire", "acquire"
+    ['a] Acquire<'a>, "Acquire", "acquire";
+    Taking => Result<Permit<'a>, AcquireError>, Acquire::output; or AcquireTimeoutError => Permit<'a>
 }
 future! {
-    fallible [] AcquireArc => Result<OwnedPermit, AcquireError>; OwnedPermit, AcquireTimeoutError; "AcquireArc", "acquire_arc"
+    [] AcquireArc, "AcquireArc", "acquire_arc";
+    Taking => Result<OwnedPermit, AcquireError>, AcquireArc::output; or AcquireTimeoutError => OwnedPermit
 }
 
 macro_rules! permit {

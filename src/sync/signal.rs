@@ -369,6 +369,7 @@ impl Branch for Hearing {
         unsafe { node.take::<Told>() }.serve(tray);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }

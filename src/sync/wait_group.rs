@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::future::future;
-use super::signal::{Hearing, Signal, Told};
+use super::signal::{Hearing, Signal};
 use crate::prim::{AtomicUsize, Ordering};
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// Waits until all workers are done.
 ///
@@ -150,17 +149,9 @@ pub struct WaitAll<'a> {
     operation: Operation<Hearing>,
 }
 
-impl WaitAll<'_> {
-    pub(crate) fn operation(&mut self) -> &mut Operation<Hearing> {
-        &mut self.operation
-    }
-
-    pub(crate) fn output(&self, _told: Told) {}
-}
-
 /// Leaves the line. The borrow has to last until then, which a drop of its own says.
 impl Drop for WaitAll<'_> {
     fn drop(&mut self) {}
 }
 
-future! { plain ['a] WaitAll<'a> => (); "WaitAll", "wait_all" }
+future! { ['a] WaitAll<'a>, "WaitAll", "wait_all"; Hearing => (), |_, _told| (); or Elapsed }

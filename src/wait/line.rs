@@ -218,9 +218,10 @@ pub(crate) trait Primitive {
     #[inline]
     fn enter(&self, word: Word, node: &Waiter, flags: u64) -> bool {
         debug_assert!(word.is_free());
-        let stamp = if Self::SAYS { self.says(node) } else { self.stamp(word) };
+        let arrived = self.arrive(word);
+        let stamp = if Self::SAYS { self.says(node) } else { self.stamp(arrived) };
         node.as_ref().place().begin(At::Word, stamp);
-        self.cas(word, self.arrive(word).with_first(node.number()).with(flags))
+        self.cas(word, arrived.with_first(node.number()).with(flags))
     }
 
     /// Puts a node in line behind the word, where somebody of its side stands. False: there is no reason to wait any more;

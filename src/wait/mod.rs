@@ -62,6 +62,7 @@ mod anchor;
 mod batch;
 mod cache;
 mod few;
+mod future;
 mod line;
 mod link;
 mod list;
@@ -82,6 +83,7 @@ pub(crate) use anchor::{Anchor, Busied, By, GivenBack};
 pub(crate) use batch::wake_all;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;
+pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, State, Waiter};
 pub(crate) use operation::{Attempt, Branch, Cancelled, Operation, abandon, abandon_send, look_again};

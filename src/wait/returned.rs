@@ -41,10 +41,19 @@ impl Nodes {
         self.0.insert(0, (stamp, node));
     }
 
-    /// The first one that is finished. `Err`: there is none; whether there are others.
+    /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what
+    /// it gives back is never out of sight, and in its place. `Err`: there is neither; whether there are others.
     pub(super) fn take(&mut self) -> Result<NodeRef, bool> {
-        let finished = self.0.iter().position(|(_, node)| node.state() != State::Open);
-        finished.map(|at| self.0.remove(at).1).ok_or(!self.0.is_empty())
+        let first = |is_it: fn(State) -> bool| self.0.iter().position(|(_, node)| is_it(node.state()));
+        let redirected = first(|state| state == State::Redirect);
+        let at = redirected.or_else(|| first(|state| state != State::Open));
+        let node = self.0.remove(at.ok_or(!self.0.is_empty())?).1;
+        // (Which may have become so since the first look.)
+        if node.state() == State::Redirect && !cfg!(leno_bug = "redirect_is_dropped") {
+            // SAFETY: REDIRECT: an address. Only who has taken the node reads it.
+            self.insert(unsafe { node.take::<NodeRef>() }.open());
+        }
+        Ok(node)
     }
 
     pub(super) fn len(&self) -> usize {

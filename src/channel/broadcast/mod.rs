@@ -42,16 +42,9 @@ pub use super::{SendError, SendTimeoutError, TrySendError};
 
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::Listen;
-use super::shape::{future, limits};
 use crate::prim::{Arc, Ordering};
-use crate::task::context::may_block;
 use crate::task::place::Place;
-use crate::task::thread::deadline_after;
-use crate::wait::{By, Cancelled, Operation, Tray};
-
-pub(crate) type ReceiveBranch<T> = Listen<Receive<T>>;
-pub(crate) type SendingBranch<'a, T> = Listen<SendBranch<'a, T>>;
-pub(crate) type GoneBranch<'a, T> = Listen<Gone<'a, T>>;
+use crate::wait::{By, Cancelled, Operation, Tray, future};
 
 /// What becomes of a receiver that is slower than those who send.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
@@ -460,59 +453,30 @@ impl<T> Drop for Receiver<T> {
 /// Waits for a value. Made by [`Receiver::recv`]; dropping it loses nothing.
 #[must_use = "futures do nothing unless polled"]
 pub struct Recv<'a, T: Clone> {
-    operation: Operation<ReceiveBranch<T>>,
+    operation: Operation<Listen<Receive<T>>>,
     _receiver: PhantomData<&'a mut Receiver<T>>,
 }
 
-future!(['a, T: Clone] Recv<'a, T>, "Recv", "recv", ReceiveBranch<T> => Result<T, RecvError>);
+future! {
+    ['a, T: Clone] Recv<'a, T>, "Recv", "recv";
+    Listen<Receive<T>> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
+}
 
 /// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
 impl<T: Clone> Drop for Recv<'_, T> {
     fn drop(&mut self) {}
 }
 
-impl<T: Clone> Recv<'_, T> {
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
-    ///
-    /// # Errors
-    /// The time was up, and nothing was taken; or as [`recv`](Receiver::recv).
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> Result<T, RecvTimeoutError> {
-        may_block("recv");
-        self.wait_until(deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`wait_timeout`](Self::wait_timeout).
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> Result<T, RecvTimeoutError> {
-        may_block("recv");
-        self.wait_until(Some(t))
-    }
-
-    fn wait_until(mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        match self.operation.block_on(deadline) {
-            Some(received) => received.map_err(RecvTimeoutError::from),
-            None => Err(RecvTimeoutError::Timeout),
-        }
-    }
-}
-
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendAsync<'a, T> {
-    operation: Operation<SendingBranch<'a, T>>,
+    operation: Operation<Listen<SendBranch<'a, T>>>,
 }
 
-future!(['a, T] SendAsync<'a, T>, "SendAsync", "send_async", SendingBranch<'a, T> => Result<usize, SendError<T>>);
+future! {
+    ['a, T] SendAsync<'a, T>, "SendAsync", "send_async";
+    Listen<SendBranch<'a, T>> => Result<usize, SendError<T>>, |_, sent| sent; until Result<usize, SendTimeoutError<T>>
+}
 
 impl<T> SendAsync<'_, T> {
     /// Cancels the send and gives its value back. `None`: it was sent, or came back with the error that the future completed
@@ -524,33 +488,7 @@ impl<T> SendAsync<'_, T> {
         }
     }
 
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it waits for ever.
-    ///
-    /// # Errors
-    /// The time was up, or there is no receiver; the value comes back.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> Result<usize, SendTimeoutError<T>> {
-        may_block("send_async");
-        self.wait_until(deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`wait_timeout`](Self::wait_timeout).
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> Result<usize, SendTimeoutError<T>> {
-        may_block("send_async");
-        self.wait_until(Some(t))
-    }
-
-    fn wait_until(mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<T>> {
+    fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<T>> {
         match self.operation.block_on(deadline) {
             Some(sent) => sent.map_err(SendTimeoutError::from),
             None => {
@@ -564,11 +502,10 @@ impl<T> SendAsync<'_, T> {
 /// Waits for the last receiver to go. Made by [`Sender::closed`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Closed<'a, T> {
-    operation: Operation<GoneBranch<'a, T>>,
+    operation: Operation<Listen<Gone<'a, T>>>,
 }
 
-future!(['a, T] Closed<'a, T>, "Closed", "closed", GoneBranch<'a, T> => ());
-limits!(['a, T] Closed<'a, T>, "closed" => ());
+future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Listen<Gone<'a, T>> => (), |_, ()| (); or Elapsed }
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
@@ -586,7 +523,7 @@ pub struct IntoFeed<T: Clone> {
 /// A receiver, and the receive that its stream is in the middle of.
 struct Flow<T: Clone> {
     receiver: NonNull<Receiver<T>>,
-    operation: Option<Operation<ReceiveBranch<T>>>,
+    operation: Option<Operation<Listen<Receive<T>>>>,
     has_ended: bool,
     place: Place,
 }

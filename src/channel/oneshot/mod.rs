@@ -43,13 +43,11 @@ use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
-pub(crate) use shared::{Recv as RecvBranch, Watch as WatchBranch};
 
 use self::shared::{RX_CLOSED, Recv, SharedRef, Watch};
-use super::shape::{future, limits};
 use crate::task::context::may_block;
 use crate::task::thread::deadline_after;
-use crate::wait::Operation;
+use crate::wait::{Operation, future};
 
 /// A channel for one value.
 ///
@@ -231,7 +229,7 @@ impl<T> Receiver<T> {
     }
 }
 
-future!([T] Receiver<T>, "Receiver", "recv", RecvBranch<T> => Result<T, RecvError>);
+future! { [T] Receiver<T>, "Receiver", "recv"; Recv<T> => Result<T, RecvError>, |_, received| received; }
 
 impl<T> Drop for Receiver<T> {
     #[inline]
@@ -253,8 +251,7 @@ pub struct Closed<'a, T> {
     _sender: PhantomData<&'a mut Sender<T>>,
 }
 
-future!(['a, T] Closed<'a, T>, "Closed", "closed", WatchBranch<T> => ());
-limits!(['a, T] Closed<'a, T>, "closed" => ());
+future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Watch<T> => (), |_, ()| (); or Elapsed }
 
 /// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
 impl<T> Drop for Closed<'_, T> {

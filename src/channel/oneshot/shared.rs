@@ -456,6 +456,7 @@ impl<T> Branch for Recv<T> {
         tray.put(unsafe { self.shared().look() }.expect("invariant 4: who is done finds its outcome"));
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
     }
@@ -499,6 +500,7 @@ impl<T> Branch for Watch<T> {
     /// (The sender is borrowed: it was the receiver that ended something.)
     unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {}
 
+    #[inline(always)]
     fn output(&mut self, _tray: &mut Tray<()>) {}
 
     fn abandon(&mut self, node: Waiter) -> bool {

@@ -15,7 +15,7 @@ use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter,
 const SEVERAL: usize = 4;
 
 /// Which of the two a channel is.
-pub(super) enum Channel<T> {
+pub(in super::super) enum Channel<T> {
     /// Both sides wait in one word.
     Met(CoreRef<T>),
     Own(SharedRef<T>),
@@ -84,7 +84,7 @@ impl<T> Send<T> {
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn new(channel: Channel<T>, value: T) -> Self {
+    pub(in super::super) unsafe fn new(channel: Channel<T>, value: T) -> Self {
         match channel {
             // SAFETY: the caller's promise.
             Channel::Met(shared) => Send::Met(unsafe { core::Send::new(shared, value) }),
@@ -98,7 +98,7 @@ impl<T> Send<T> {
     ///
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
-    pub(super) unsafe fn empty(channel: Channel<T>) -> Self {
+    pub(in super::super) unsafe fn empty(channel: Channel<T>) -> Self {
         match channel {
             // SAFETY: the caller's promise.
             Channel::Met(shared) => Send::Met(unsafe { core::Send::empty(shared) }),
@@ -115,7 +115,7 @@ impl<T> Send<T> {
 
     /// # Safety
     /// The operation is not over, and does not wait; it is not used any more.
-    pub(super) unsafe fn take(&mut self) -> T {
+    pub(in super::super) unsafe fn take(&mut self) -> T {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
@@ -130,7 +130,7 @@ impl<T> Recv<T> {
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn new(channel: Channel<T>) -> Self {
+    pub(in super::super) unsafe fn new(channel: Channel<T>) -> Self {
         match channel {
             // SAFETY: the caller's promise.
             Channel::Met(shared) => Recv::Met(unsafe { core::Recv::new(shared) }),
@@ -142,7 +142,7 @@ impl<T> Recv<T> {
 impl<T> Watch<T> {
     /// # Safety
     /// A handle outlives the branch.
-    pub(super) unsafe fn new(channel: Channel<T>) -> Self {
+    pub(in super::super) unsafe fn new(channel: Channel<T>) -> Self {
         match channel {
             // SAFETY: the caller's promise.
             Channel::Met(shared) => Watch::Met(unsafe { core::Watch::new(shared) }),
@@ -219,6 +219,7 @@ impl<T> Branch for OwnSend<T> {
         tray.put(());
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         // SAFETY: it was not sent, and is over.
         tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
@@ -279,6 +280,7 @@ impl<T> Branch for OwnRecv<T> {
         unsafe { node.take() }.serve(tray);
     }
 
+    #[inline(always)]
     fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
         tray.take().ok_or(RecvError)
     }
@@ -322,6 +324,7 @@ impl<T> Branch for OwnWatch<T> {
         unreachable!("who watches is told to look");
     }
 
+    #[inline(always)]
     fn output(&mut self, _tray: &mut Tray<()>) {}
 
     fn abandon(&mut self, node: Waiter) -> bool {

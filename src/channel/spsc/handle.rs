@@ -9,13 +9,12 @@ use std::time::Duration;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::Channel;
-use super::future::{Closed, RecvFuture, SendFuture};
-use super::iter::{Drain, IntoIter, Iter, TryIter};
-use super::many::{RecvMany, SendMany};
 use super::shared::Shared;
-use super::stream::{IntoStream, RecvStream};
+use super::{
+    Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvMany, RecvStream, SendFuture, SendMany,
+    TryIter,
+};
 use crate::prim;
-use crate::wait::Tray;
 
 /// The sending side of an spsc channel; there is one only.
 ///
@@ -65,7 +64,8 @@ impl<T> Sender<T> {
     #[inline(always)]
     #[track_caller]
     pub fn send(&mut self, value: T) -> SendFuture<'_, T> {
-        SendFuture::new(self, value)
+        // SAFETY: borrowed alone.
+        unsafe { SendFuture::new(self, value) }
     }
 
     /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
@@ -74,11 +74,7 @@ impl<T> Sender<T> {
     /// There is no room, or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
-        let (mut sending, mut tray) = (self.send(value), Tray::new());
-        match sending.operation().try_now(&mut tray) {
-            false => Err(TrySendError::Full(sending.take())),
-            true => tray.take().ok_or_else(|| TrySendError::Closed(sending.take())),
-        }
+        self.send(value).try_now()
     }
 
     /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
@@ -130,7 +126,8 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn send_many<'a>(&'a mut self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
-        SendMany::new(self, values)
+        // SAFETY: borrowed alone.
+        unsafe { SendMany::new(self, values) }
     }
 
     /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
@@ -138,7 +135,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// None was sent: there is no room, or the channel is closed.
     pub fn try_send_many(&mut self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-        SendMany::try_now(self, values)
+        self.send_many(values).try_now()
     }
 
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
@@ -153,7 +150,8 @@ impl<T> Sender<T> {
     /// ```
     #[track_caller]
     pub fn closed(&mut self) -> Closed<'_, T> {
-        Closed::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { Closed::new(self) }
     }
 }
 
@@ -168,7 +166,8 @@ impl<T> Receiver<T> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&mut self) -> RecvFuture<'_, T> {
-        RecvFuture::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { RecvFuture::new(self) }
     }
 
     /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
@@ -177,11 +176,7 @@ impl<T> Receiver<T> {
     /// There is none now, or the channel is closed and empty.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        let mut tray = Tray::new();
-        match self.recv().operation().try_now(&mut tray) {
-            false => Err(TryRecvError::Empty),
-            true => tray.take().ok_or(TryRecvError::Closed),
-        }
+        self.recv().try_now()
     }
 
     /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
@@ -233,7 +228,8 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-        RecvMany::new(self, out, max)
+        // SAFETY: borrowed alone.
+        unsafe { RecvMany::new(self, out, max) }
     }
 
     /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
@@ -241,7 +237,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// There is none now, or the channel is closed and empty.
     pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
-        RecvMany::try_now(self, out, max)
+        self.recv_many(out, max).try_now()
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
@@ -253,18 +249,21 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
     pub fn drain(&mut self) -> Drain<'_, T> {
-        Drain::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { Drain::new(self, self.len()) }
     }
 
     /// Receives on a plain thread until the channel is closed and empty; each step blocks as
     /// [`recv_blocking`](Self::recv_blocking) does.
     pub fn iter(&mut self) -> Iter<'_, T> {
-        Iter::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { Iter::new(self) }
     }
 
     /// Receives without waiting, until there is no value.
     pub fn try_iter(&mut self) -> TryIter<'_, T> {
-        TryIter::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { TryIter::new(self) }
     }
 
     /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -272,7 +271,8 @@ impl<T> Receiver<T> {
     /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
     #[track_caller]
     pub fn stream(&mut self) -> RecvStream<'_, T> {
-        RecvStream::new(self)
+        // SAFETY: borrowed alone.
+        unsafe { RecvStream::new(self) }
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.
@@ -306,7 +306,7 @@ macro_rules! handle {
 
         impl<T> $name<T> {
             #[inline(always)]
-            pub(super) fn channel(&self) -> Channel<T> {
+            pub(in super::super) fn shared(&self) -> Channel<T> {
                 self.channel
             }
 

@@ -32,23 +32,40 @@
 //! operation is one locked instruction, which cannot fail. Capacities 0 and 1 are as in the general kind: there each value needs
 //! both sides anyhow. An empty channel takes 384 bytes, and its slots.
 
-mod branch;
+pub(super) mod branch;
 mod end;
-mod future;
 mod handle;
-mod iter;
 mod many;
 mod shared;
 mod store;
-mod stream;
 mod words;
 
-pub(crate) use branch::{Recv as SpscRecvBranch, Send as SpscSendBranch, Watch as SpscWatchBranch};
-pub use future::{Closed, RecvFuture, SendFuture};
+use super::kind::Single;
+
 pub use handle::{Receiver, Sender};
-pub use iter::{Drain, IntoIter, Iter, TryIter};
-pub use many::{RecvMany, SendMany};
-pub use stream::{IntoStream, RecvStream};
+
+/// See [`channel::SendFuture`](super::SendFuture).
+pub type SendFuture<'a, T> = super::SendFuture<'a, T, Single>;
+/// See [`channel::RecvFuture`](super::RecvFuture).
+pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Single>;
+/// See [`channel::Closed`](super::Closed).
+pub type Closed<'a, T> = super::Closed<'a, T, Single>;
+/// See [`channel::RecvStream`](super::RecvStream).
+pub type RecvStream<'a, T> = super::RecvStream<'a, T, Single>;
+/// See [`channel::IntoStream`](super::IntoStream).
+pub type IntoStream<T> = super::IntoStream<T, Single>;
+/// See [`channel::Iter`](super::Iter).
+pub type Iter<'a, T> = super::Iter<'a, T, Single>;
+/// See [`channel::TryIter`](super::TryIter).
+pub type TryIter<'a, T> = super::TryIter<'a, T, Single>;
+/// See [`channel::Drain`](super::Drain).
+pub type Drain<'a, T> = super::Drain<'a, T, Single>;
+/// See [`channel::IntoIter`](super::IntoIter).
+pub type IntoIter<T> = super::IntoIter<T, Single>;
+/// See [`channel::SendMany`](super::SendMany).
+pub type SendMany<'a, T> = super::SendMany<'a, T, Single>;
+/// See [`channel::RecvMany`](super::RecvMany).
+pub type RecvMany<'a, T> = super::RecvMany<'a, T, Single>;
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 ///

@@ -105,7 +105,7 @@ use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Waiter, Word};
 
-pub(super) struct Shared<T> {
+pub(in super::super) struct Shared<T> {
     pub(super) handles: AtomicU32,
     pub(super) capacity: u64,
     /// As it was asked for; `None`: no bound.

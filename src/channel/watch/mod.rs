@@ -38,29 +38,15 @@ mod lock;
 mod shared;
 
 use std::fmt;
-use std::future::Future;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
-use futures_core::future::FusedFuture;
 
 pub use super::{RecvError, SendError};
 
 use self::shared::{Change, Gone, Held, Shared, Wanted};
 use super::bell::Listen;
-use super::shape::{future, limits};
 use crate::prim::{Arc, Ordering};
-use crate::task::context::may_block;
-use crate::task::error::Elapsed;
-use crate::task::thread::deadline_after;
-use crate::wait::Operation;
-
-pub(crate) type ChangeBranch<'a, T> = Listen<Change<'a, T>>;
-pub(crate) type WantedBranch<'a, T, F> = Listen<Wanted<'a, T, F>>;
-pub(crate) type GoneBranch<'a, T> = Listen<Gone<'a, T>>;
+use crate::wait::{Operation, future};
 
 /// A channel that holds `value`, which counts as seen.
 ///
@@ -348,103 +334,36 @@ impl<T> Drop for Receiver<T> {
 /// Waits for a value that was not seen. Made by [`Receiver::changed`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Changed<'a, T> {
-    operation: Operation<ChangeBranch<'a, T>>,
+    operation: Operation<Listen<Change<'a, T>>>,
 }
 
-future!(['a, T] Changed<'a, T>, "Changed", "changed", ChangeBranch<'a, T> => Result<(), RecvError>);
-limits!(['a, T] Changed<'a, T>, "changed" => Result<(), RecvError>);
+future! {
+    ['a, T] Changed<'a, T>, "Changed", "changed";
+    Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed; or Elapsed
+}
 
 /// Waits for the last receiver to go. Made by [`Sender::closed`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Closed<'a, T> {
-    operation: Operation<GoneBranch<'a, T>>,
+    operation: Operation<Listen<Gone<'a, T>>>,
 }
 
-future!(['a, T] Closed<'a, T>, "Closed", "closed", GoneBranch<'a, T> => ());
-limits!(['a, T] Closed<'a, T>, "closed" => ());
+future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Listen<Gone<'a, T>> => (), |_, ()| (); or Elapsed }
 
 /// Waits for a value of which something is true. Made by [`Receiver::wait_for`].
 #[must_use = "futures do nothing unless polled"]
 pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
-    operation: Operation<WantedBranch<'a, T, F>>,
+    operation: Operation<Listen<Wanted<'a, T, F>>>,
 }
 
-impl<'a, T, F: FnMut(&T) -> bool> WaitFor<'a, T, F> {
-    /// (That it had changed for the receiver says nothing here: it was wanted.)
-    fn found(held: Result<Held<'a, T>, RecvError>) -> Result<Ref<'a, T>, RecvError> {
-        held.map(|held| Ref { held, changed: true, _local: PhantomData })
-    }
-
-    #[allow(private_interfaces, reason = "for select")]
-    pub(crate) fn operation(&mut self) -> &mut Operation<WantedBranch<'a, T, F>> {
-        &mut self.operation
-    }
-
-    #[allow(private_interfaces, reason = "for select")]
-    pub(crate) fn output(&mut self, held: Result<Held<'a, T>, RecvError>) -> Result<Ref<'a, T>, RecvError> {
-        Self::found(held)
-    }
-
-    /// Waits on a plain thread, which sleeps meanwhile.
-    ///
-    /// # Errors
-    /// As [`wait_for`](Receiver::wait_for).
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[track_caller]
-    pub fn wait(mut self) -> Result<Ref<'a, T>, RecvError> {
-        may_block("wait_for");
-        Self::found(self.operation.block_on(None).expect("without a deadline it waits until it is done"))
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most.
-    ///
-    /// # Errors
-    /// The time was up.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(mut self, d: Duration) -> Result<Result<Ref<'a, T>, RecvError>, Elapsed> {
-        may_block("wait_for");
-        self.operation.block_on(deadline_after(d)).map(Self::found).ok_or(Elapsed::new())
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Errors
-    /// The time was up.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(mut self, t: Instant) -> Result<Result<Ref<'a, T>, RecvError>, Elapsed> {
-        may_block("wait_for");
-        self.operation.block_on(Some(t)).map(Self::found).ok_or(Elapsed::new())
-    }
+future! {
+    ['a, T, F: FnMut(&T) -> bool] WaitFor<'a, T, F>, "WaitFor", "wait_for";
+    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, held| found(held); or Elapsed
 }
 
-impl<'a, T, F: FnMut(&T) -> bool> Future for WaitFor<'a, T, F> {
-    type Output = Result<Ref<'a, T>, RecvError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.operation.poll(cx).map(Self::found)
-    }
-}
-
-impl<T, F: FnMut(&T) -> bool> FusedFuture for WaitFor<'_, T, F> {
-    fn is_terminated(&self) -> bool {
-        self.operation.is_over()
-    }
-}
-
-impl<T, F: FnMut(&T) -> bool> Unpin for WaitFor<'_, T, F> {}
-
-impl<T, F: FnMut(&T) -> bool> fmt::Debug for WaitFor<'_, T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitFor").field("waits", &self.operation.waits()).finish_non_exhaustive()
-    }
+/// (That it had changed for the receiver says nothing here: it was wanted.)
+fn found<T>(held: Result<Held<'_, T>, RecvError>) -> Result<Ref<'_, T>, RecvError> {
+    held.map(|held| Ref { held, changed: true, _local: PhantomData })
 }
 
 impl<T> fmt::Debug for Sender<T> {

@@ -34,6 +34,11 @@ pub(crate) struct Operation<E> {
 }
 
 impl Called {
+    /// From the beginning of this to the end of a later one.
+    pub(crate) fn through(self, later: Called) -> Called {
+        Called { ret: later.ret, ..self }
+    }
+
     pub(crate) fn with<E>(self, event: E) -> Operation<E> {
         Operation { when: self, event }
     }

@@ -1,0 +1,105 @@
+//! What the futures, streams and iterators of a channel ask of its kind: what its operations are, and how one is made of a
+//! handle. There are two kinds of operations, so that each of those types is written once.
+
+#![allow(
+    private_interfaces,
+    private_bounds,
+    unnameable_types,
+    reason = "nobody outside the crate can name what is here"
+)]
+
+use std::fmt;
+
+use super::many::{Gives, Takes};
+use super::{self as channel, RecvError, SendError, spsc};
+use crate::wait::Branch;
+
+/// Whether a side may have several operations at a time.
+pub trait Kind: Sized {
+    type Sender<T>: fmt::Debug;
+    type Receiver<T>: fmt::Debug;
+    type Send<T>: Branch<Output = Result<(), SendError<T>>, Goods = ()> + Gives<T>;
+    type Recv<T>: Branch<Output = Result<T, RecvError>, Goods = T> + Takes<T>;
+    type Watch<T>: Branch<Output = (), Goods = ()>;
+
+    /// A send.
+    ///
+    /// # Safety
+    /// The handle outlives the branch and, if its side is single, is used for nothing else meanwhile. The same holds for the
+    /// others.
+    unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T>;
+
+    /// A send whose value comes to its place before it is used.
+    ///
+    /// # Safety
+    /// As for [`Kind::send`].
+    unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T>;
+
+    /// The value of a send.
+    ///
+    /// # Safety
+    /// The operation is not over, and does not wait; it is not used any more.
+    unsafe fn take<T>(send: &mut Self::Send<T>) -> T;
+
+    /// A receive.
+    ///
+    /// # Safety
+    /// As for [`Kind::send`].
+    unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Self::Recv<T>;
+
+    /// Waiting for the channel to close.
+    ///
+    /// # Safety
+    /// As for [`Kind::send`].
+    unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T>;
+}
+
+/// Any number on each side.
+#[derive(Debug)]
+pub enum Many {}
+
+/// One sender and one receiver.
+#[derive(Debug)]
+pub enum Single {}
+
+macro_rules! kind {
+    ($kind:ident, $module:ident) => {
+        impl Kind for $kind {
+            type Sender<T> = $module::Sender<T>;
+            type Receiver<T> = $module::Receiver<T>;
+            type Send<T> = $module::branch::Send<T>;
+            type Recv<T> = $module::branch::Recv<T>;
+            type Watch<T> = $module::branch::Watch<T>;
+
+            #[inline(always)]
+            unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::Send::new(sender.shared(), value) }
+            }
+
+            unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::Send::empty(sender.shared()) }
+            }
+
+            #[inline(always)]
+            unsafe fn take<T>(send: &mut Self::Send<T>) -> T {
+                // SAFETY: the caller's promise.
+                unsafe { send.take() }
+            }
+
+            #[inline(always)]
+            unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Self::Recv<T> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::Recv::new(receiver.shared()) }
+            }
+
+            unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::Watch::new(sender.shared()) }
+            }
+        }
+    };
+}
+kind!(Many, channel);
+kind!(Single, spsc);

@@ -1,0 +1,169 @@
+//! What all futures have in common that are one [`Operation`]: they are polled, waited for on a plain thread, and claimed by a
+//! select.
+
+use super::operation::{Branch, Operation};
+
+/// A future that is one operation. (Public in name only: it is what the sealed traits of `select` are made of.)
+#[allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name it")]
+pub trait Operated {
+    type Branch: Branch;
+    type Output;
+
+    fn operation(&mut self) -> &mut Operation<Self::Branch>;
+
+    /// The operation's outcome as that of the future.
+    fn convert(&mut self, outcome: <Self::Branch as Branch>::Output) -> Self::Output;
+}
+
+#[allow(private_interfaces, reason = "as above")]
+impl<O: Operated> Operated for &mut O {
+    type Branch = O::Branch;
+    type Output = O::Output;
+
+    fn operation(&mut self) -> &mut Operation<O::Branch> {
+        (**self).operation()
+    }
+
+    fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
+        (**self).convert(outcome)
+    }
+}
+
+/// Makes a future of a struct whose field `operation` is an operation of `$branch`.
+///
+/// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation
+/// fresh again; a select does not. Then what the waits with a limit say: `or Elapsed`: that the time was up;
+/// `or Error => Ok`: that, or the future's error, as one; `until Result`: what a method `until(&mut self, deadline)` says;
+/// nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote it.
+macro_rules! future {
+    (
+        [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
+        $branch:ty => $output:ty, $convert:expr $(, while $more:expr)?; $($limits:tt)*
+    ) => {
+        #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
+        impl<$($generics)*> $crate::wait::Operated for $future {
+            type Branch = $branch;
+            type Output = $output;
+
+            #[inline(always)]
+            fn operation(&mut self) -> &mut $crate::wait::Operation<$branch> {
+                &mut self.operation
+            }
+
+            #[inline(always)]
+            fn convert(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $output {
+                $convert(self, outcome)
+            }
+        }
+
+        impl<$($generics)*> $future {
+            /// Waits on a plain thread, which sleeps meanwhile.
+            ///
+            /// # Errors
+            /// Those of the future, if it has any.
+            ///
+            /// # Panics
+            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
+            /// there.
+            #[inline]
+            #[track_caller]
+            pub fn wait(mut self) -> $output {
+                $crate::task::context::may_block($call);
+                let outcome = self.operation.wait();
+                $(
+                    let mut outcome = outcome;
+                    while $more(&mut self) {
+                        outcome = self.operation.wait();
+                    }
+                )?
+                $crate::wait::Operated::convert(&mut self, outcome)
+            }
+
+            $crate::wait::future! { @limits $call [$output] $($limits)* }
+        }
+
+        impl<$($generics)*> std::future::Future for $future {
+            type Output = $output;
+
+            #[inline(always)]
+            fn poll(
+                mut self: std::pin::Pin<&mut Self>,
+                cx: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<Self::Output> {
+                let polled = self.operation.poll(cx);
+                $(
+                    let mut polled = polled;
+                    while polled.is_ready() && $more(&mut *self) {
+                        polled = self.operation.poll(cx);
+                    }
+                )?
+                match polled {
+                    std::task::Poll::Ready(outcome) => {
+                        std::task::Poll::Ready($crate::wait::Operated::convert(&mut *self, outcome))
+                    }
+                    std::task::Poll::Pending => std::task::Poll::Pending,
+                }
+            }
+        }
+
+        impl<$($generics)*> futures_core::future::FusedFuture for $future {
+            fn is_terminated(&self) -> bool {
+                self.operation.is_over()
+            }
+        }
+
+        impl<$($generics)*> Unpin for $future {}
+
+        impl<$($generics)*> std::fmt::Debug for $future {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct($name).field("waits", &self.operation.waits()).finish_non_exhaustive()
+            }
+        }
+    };
+    (@limits $call:literal [$output:ty]) => {};
+    (@limits $call:literal [$output:ty] or Elapsed) => {
+        $crate::wait::future! { @limits $call [$output] until Result<$output, $crate::task::error::Elapsed> }
+
+        fn until(&mut self, deadline: Option<std::time::Instant>) -> Result<$output, $crate::task::error::Elapsed> {
+            let outcome = self.operation.block_on(deadline).ok_or($crate::task::error::Elapsed::new())?;
+            Ok($crate::wait::Operated::convert(self, outcome))
+        }
+    };
+    (@limits $call:literal [$output:ty] or $error:ty => $ok:ty) => {
+        $crate::wait::future! { @limits $call [$output] until Result<$ok, $error> }
+
+        fn until(&mut self, deadline: Option<std::time::Instant>) -> Result<$ok, $error> {
+            let outcome = self.operation.block_on(deadline).ok_or(<$error>::Timeout)?;
+            Ok($crate::wait::Operated::convert(self, outcome)?)
+        }
+    };
+    (@limits $call:literal [$output:ty] until $timely:ty) => {
+        /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with
+        /// [`Duration::MAX`](std::time::Duration::MAX) it waits for ever.
+        ///
+        /// # Errors
+        /// As [`wait`](Self::wait); or the time was up, and nothing has happened.
+        ///
+        /// # Panics
+        /// As [`wait`](Self::wait).
+        #[track_caller]
+        pub fn wait_timeout(mut self, d: std::time::Duration) -> $timely {
+            $crate::task::context::may_block($call);
+            self.until($crate::task::thread::deadline_after(d))
+        }
+
+        /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`. One in the past tries once.
+        ///
+        /// # Errors
+        /// As [`wait_timeout`](Self::wait_timeout).
+        ///
+        /// # Panics
+        /// As [`wait`](Self::wait).
+        #[track_caller]
+        pub fn wait_deadline(mut self, t: std::time::Instant) -> $timely {
+            $crate::task::context::may_block($call);
+            self.until(Some(t))
+        }
+    };
+}
+pub(crate) use future;
