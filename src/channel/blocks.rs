@@ -61,6 +61,7 @@
 //! A claim without a look at the slot, and a claim that keeps the block, as in the unbounded queue of crossbeam,
 //! whose receivers wait in a loop where they are told to look again here, and mark slots by a locked instruction.
 
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -68,6 +69,7 @@ use crossbeam_utils::CachePadded;
 
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
+use super::many::push;
 use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::wait::{REST_SHIFT, Tray};
 
@@ -151,6 +153,22 @@ impl<T> Blocks<T> {
         block_of(block.load(Ordering::Acquire), parity_of::<T>(head))
     }
 
+    /// The same, and how many values from there on are published and in this block; `max` at most.
+    pub(super) fn values(&self, head: u64, max: usize) -> Option<(*mut Block<T>, usize)> {
+        let block = self.value(head)?;
+        let next = (head & !FLAGS).wrapping_add(ONE);
+        // ORDERING: Acquire, as in `value`. (Another receiver may have noted less since.)
+        let behind = self.front.seen_ready.load(Ordering::Acquire).wrapping_sub(next);
+        let behind = if behind < SPAN { behind / ONE } else { 0 };
+        let in_block = Block::<T>::SLOTS - index_of::<T>(head);
+        Some((block, in_block.min(behind as usize + 1).min(max)))
+    }
+
+    /// How many slots from `tail` on are in its block.
+    pub(super) fn slots_left(tail: u64) -> usize {
+        Block::<T>::SLOTS - index_of::<T>(tail)
+    }
+
     /// There was no [`room`](Blocks::room) at `tail`, the position of `word`: there may be some now.
     #[cold]
     #[inline(never)]
@@ -205,17 +223,89 @@ impl<T> Blocks<T> {
         ready.store(next, PUBLISH);
     }
 
+    /// The same with so many of `values`, from `tail` on, which are published by one store.
+    ///
+    /// # Safety
+    /// The caller has claimed the slots, which are in `block`; there are as many values.
+    pub(super) unsafe fn put_several(
+        &self,
+        tail: u64,
+        block: *mut Block<T>,
+        values: &mut VecDeque<T>,
+        count: usize,
+        word: &AtomicU64,
+    ) {
+        let ready = &self.back.ready;
+        let position = tail & !FLAGS;
+        let index = index_of::<T>(tail);
+        for at in index..index + count {
+            let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
+            // SAFETY: the claimed slots keep the block.
+            let slot = unsafe { (*block).slot(at) };
+            // SAFETY: the slot is the caller's, and free.
+            slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(&value, 1) });
+        }
+        if index + count == Block::<T>::SLOTS {
+            // SAFETY: as above.
+            unsafe { self.fill_block(tail, block) };
+        }
+        // ORDERING: as in `put`.
+        if ready.load(Ordering::Acquire) != position {
+            for at in index..index + if cfg!(leno_bug = "batch_marks_one") { 1 } else { count } {
+                // SAFETY: as above: the last one that is marked keeps the block until then.
+                unsafe { Block::mark_full(block, at) };
+            }
+            return;
+        }
+        let mut next = position.wrapping_add(ONE * count as u64);
+        // ORDERING: as in `put`.
+        if index_of::<T>(next) != 0 && distance(next, word.load(Ordering::Relaxed)) != 0 {
+            // SAFETY: as above.
+            next = unsafe { (*block).full_from(next) };
+        }
+        // ORDERING: Release: pairs with `value`.
+        ready.store(next, PUBLISH);
+    }
+
+    /// Takes the values out of so many slots of `block`, from `head` on.
+    ///
+    /// # Safety
+    /// The caller has claimed the slots, which are in `block`, and published; there is room in `out`.
+    pub(super) unsafe fn take_several(
+        &self,
+        head: u64,
+        block: *mut Block<T>,
+        count: usize,
+        out: &mut Vec<T>,
+    ) {
+        for at in 0..count as u64 {
+            let head = head.wrapping_add(ONE * at);
+            // SAFETY: the caller's promise. The last slot keeps the block.
+            unsafe { push(out, |to| self.take_to(head, block, to)) };
+        }
+    }
+
     /// Takes the value out of the slot `head` of `block`.
     ///
     /// # Safety
     /// The caller has claimed the slot, which is published.
     #[inline]
     pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
+        // SAFETY: at once; the caller's promise.
+        unsafe { self.take_to(head, block, tray.place()) };
+    }
+
+    /// The same, to an empty place.
+    ///
+    /// # Safety
+    /// As for [`Blocks::take`].
+    #[inline(always)]
+    unsafe fn take_to(&self, head: u64, block: *mut Block<T>, to: &mut MaybeUninit<T>) {
         let index = index_of::<T>(head);
         // SAFETY: the claimed slot keeps the block.
         let slot = unsafe { (*block).slot(index) };
         // SAFETY: the slot is the caller's, and published.
-        slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
+        slot.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
         // SAFETY: as above.
         unsafe {
             if index + 1 == Block::<T>::SLOTS {

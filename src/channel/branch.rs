@@ -34,7 +34,7 @@ macro_rules! branch {
         unsafe impl<T: core::marker::Send> Sync for $name<T> {}
 
         impl<T> $name<T> {
-            fn shared(&self) -> &Shared<T> {
+            pub(super) fn shared(&self) -> &Shared<T> {
                 // SAFETY: whoever makes a branch keeps a handle for as long.
                 unsafe { self.shared.as_ref() }
             }
@@ -56,6 +56,18 @@ impl<T> Send<T> {
     pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By<'_>) -> bool {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
+    }
+
+    /// One whose value comes to its [`place`](Self::place) before it is used.
+    ///
+    /// # Safety
+    /// A handle outlives the branch.
+    pub(super) unsafe fn empty(shared: SharedRef<T>) -> Self {
+        Send { shared, value: MaybeUninit::uninit() }
+    }
+
+    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
+        &mut self.value
     }
 
     /// # Safety

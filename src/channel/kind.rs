@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use super::many::{Gives, Takes};
 use super::{self as channel, RecvError, SendError, mpsc, spsc};
 use crate::wait::Branch;
 
@@ -17,16 +18,22 @@ use crate::wait::Branch;
 pub trait Kind: Sized {
     type Sender<T>: fmt::Debug;
     type Receiver<T>: fmt::Debug;
-    type Send<T>: Branch<Output = Result<(), SendError<T>>, Goods = ()>;
-    type Recv<T>: Branch<Output = Result<T, RecvError>, Goods = T>;
+    type Send<T>: Branch<Output = Result<(), SendError<T>>, Goods = ()> + Gives<T>;
+    type Recv<T>: Branch<Output = Result<T, RecvError>, Goods = T> + Takes<T>;
     type Watch<T>: Branch<Output = (), Goods = ()>;
 
     /// A send.
     ///
     /// # Safety
     /// The handle outlives the branch and, if its side is single, is used for nothing else meanwhile. The same holds for the
-    /// other two.
+    /// others.
     unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T>;
+
+    /// A send whose value comes to its place before it is used.
+    ///
+    /// # Safety
+    /// As for [`Kind::send`].
+    unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T>;
 
     /// The value of a send.
     ///
@@ -72,6 +79,11 @@ macro_rules! kind {
             unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T> {
                 // SAFETY: the caller's promise.
                 unsafe { Self::Send::new(sender.shared(), value) }
+            }
+
+            unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T> {
+                // SAFETY: the caller's promise.
+                unsafe { Self::Send::empty(sender.shared()) }
             }
 
             #[inline(always)]

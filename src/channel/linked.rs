@@ -16,6 +16,8 @@
 //! | tail ≠ head | recv: it is not | – | looks again |
 //! | tail = head, CLOSED | recv | – | fails |
 //! | tail = head | recv waits | me, a new version | |
+//! | nobody waits | send k, as far as the block goes | tail + k | puts them into the block, publishes all |
+//! | | recv k: so many are published, as far as the block goes | head + k | takes them |
 //!
 //! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it was there once, and the
 //! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
@@ -28,12 +30,14 @@
 //! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
 //! whose value it puts for it, or back. So it costs one more locked instruction on either side.
 //!
-//! Locked instructions, unbounded: send 1, receive 1; a receive that waits 2.
+//! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 2.
 
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
 use super::limit::SEND;
+use super::many::Front;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Ordering};
@@ -63,10 +67,10 @@ impl<T> Linked<T> {
         self.blocks.front.head.load(Ordering::Acquire) >> REST_SHIFT
     }
 
-    /// Claims the slot at `head`.
+    /// Claims the slot at `head`, or so many from there on.
     #[inline(always)]
-    fn move_head(&self, head: u64) -> bool {
-        let next = head.wrapping_add(1 << REST_SHIFT);
+    fn move_head(&self, head: u64, count: u64) -> bool {
+        let next = head.wrapping_add(count << REST_SHIFT);
         // ORDERING: AcqRel orders receivers with each other.
         self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -113,12 +117,82 @@ impl<T> Shared<T> {
         }
         let head = linked.blocks.front.head.load(Ordering::Acquire);
         let Some(block) = linked.blocks.value(head) else { return false };
-        if !linked.move_head(head) {
+        if !linked.move_head(head, 1) {
             return false;
         }
         // SAFETY: claimed, and published.
         unsafe { linked.blocks.take(head, block, tray) };
         true
+    }
+
+    /// Puts values into one block by one exchange, `most` of them at most, if nobody is in the way; how many.
+    pub(super) fn put_into_block(&self, linked: &Linked<T>, values: &mut VecDeque<T>, most: usize) -> usize {
+        let word = self.line.load();
+        if !word.is_free() || word.has(CLOSED) {
+            return 0;
+        }
+        let Some(block) = linked.blocks.room(word.0) else { return 0 };
+        let count = Blocks::<T>::slots_left(word.0).min(most);
+        if count == 0 || !self.cas(word, word.plus(count as u64)) {
+            return 0;
+        }
+        // SAFETY: claimed.
+        unsafe { linked.blocks.put_several(word.0, block, values, count, self.line.word()) };
+        count
+    }
+
+    /// The same where there is a room: takes as many places as there are, then puts the values there, or hands them over.
+    pub(super) fn put_with_places(&self, linked: &Linked<T>, values: &mut VecDeque<T>, by: &mut By<'_>) {
+        // (Where a receiver waits a value needs no place.)
+        if !self.line.load().is_free() {
+            return;
+        }
+        let mut places = linked.room().take_several(values.len());
+        while places > 0 {
+            let sent = self.put_into_block(linked, values, places);
+            places -= sent;
+            if sent > 0 {
+                continue;
+            }
+            let mut front = Front::of(values);
+            match self.put(linked, self.line.load(), front.place(), by) {
+                Step::Ready(Sent::Closed) => return,
+                Step::Ready(sent) => {
+                    front.taken();
+                    places -= 1;
+                    if sent == Sent::HandedOver {
+                        // It needs no place.
+                        self.release(linked, by);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes values out of one block by one exchange, `max` at most; how many.
+    pub(super) fn take_from_block(
+        &self,
+        linked: &Linked<T>,
+        out: &mut Vec<T>,
+        max: usize,
+        by: &mut By<'_>,
+    ) -> usize {
+        if self.line.load().has(RETURNED) {
+            return 0;
+        }
+        let head = linked.blocks.front.head.load(Ordering::Acquire);
+        let Some((block, count)) = linked.blocks.values(head, max) else { return 0 };
+        out.reserve(count);
+        if !linked.move_head(head, count as u64) {
+            return 0;
+        }
+        // SAFETY: claimed, and published; there is room.
+        unsafe { linked.blocks.take_several(head, block, count, out) };
+        if linked.room.is_some() {
+            self.release_several(linked, count, by);
+        }
+        count
     }
 
     #[inline(always)]
@@ -215,7 +289,7 @@ impl<T> Shared<T> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
-            if !linked.move_head(head) {
+            if !linked.move_head(head, 1) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.
@@ -248,6 +322,20 @@ impl<T> Shared<T> {
             None => self.has_turns() && self.is_unsure_ring(end),
             Some(linked) => {
                 linked.room.as_ref().is_some_and(|room| self.is_unsure_room(linked, room, end, 1))
+            }
+        }
+    }
+
+    /// Gives so many places to those who wait for one, the first of them first, and back.
+    fn release_several(&self, linked: &Linked<T>, mut count: usize, by: &mut By<'_>) {
+        let room = linked.room();
+        while count > 0 {
+            let word = room.line().load();
+            if !word.is_free() {
+                self.release(linked, by);
+                count -= 1;
+            } else if room.cas(word, word.plus(count as u64)) {
+                return;
             }
         }
     }

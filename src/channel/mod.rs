@@ -60,6 +60,28 @@
 //! served in the order in which they began to wait: what is sent while a receiver waits is handed to the first of them, and
 //! what is received while a sender waits lets the value of the first of those in, at that moment.
 //!
+//! # Batches
+//!
+//! [`Sender::send_many`] sends what is in a `VecDeque`, [`Receiver::recv_many`] receives what there is to the end of a `Vec`, in
+//! order; each has a form with `try_`. Where nobody waits several values go by one exchange of the channel's word, as far
+//! as a ring or a block goes; where somebody does they go one by one, so that all are served in their order. A
+//! send of many waits until the last one is sent, a receive of many for the first one only. What was not sent is in the
+//! deque still, whatever ends it: a dropped future, a limit of time, a close. What was received is in the vector.
+//!
+//! ```
+//! use std::collections::VecDeque;
+//!
+//! let (tx, rx) = leno::bounded(64);
+//! let weaver = std::thread::spawn(move || {
+//!     let mut threads = (0..1000).collect::<VecDeque<u32>>();
+//!     tx.send_many(&mut threads).wait()
+//! });
+//! let mut woven = Vec::new();
+//! while rx.recv_many(&mut woven, 32).wait().is_ok() {}
+//! assert_eq!(weaver.join().unwrap(), Ok(1000));
+//! assert!(woven.into_iter().eq(0..1000));
+//! ```
+//!
 //! # Closing
 //!
 //! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
@@ -98,6 +120,7 @@ mod iter;
 mod kind;
 mod limit;
 mod linked;
+mod many;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
@@ -125,6 +148,7 @@ pub use error::{
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
+pub use many::{RecvMany, SendMany};
 pub use owned::{IntoRecv, IntoSend};
 pub use permit::{OwnedPermit, Permit, Permits};
 pub use reserve::{Reserve, ReserveMany, ReserveOwned};

@@ -83,7 +83,7 @@
 //! | `tx.send(v)`, `rx.recv()` of the sync handles | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send(v).await`, `rx.recv().await` of the async ones | the same |
 //! | `try_send(v)` gives `Ok(false)` where it is full | `try_send(v)` gives `Err(TrySendError::Full(v))` |
-//! | `rx.drain_into(&mut vec)` | `vec.extend(rx.drain())` |
+//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error where there is nothing |
 //!
 //! # From `tokio::sync::mpsc`
 //!
@@ -93,6 +93,9 @@
 //! | `rx.recv().await` gives an `Option` | it gives a `Result`: `while let Ok(v) = rx.recv().await` |
 //! | `rx.recv()` takes `&mut self` | `&self`; a receiver can be cloned, and each value goes to one of them |
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `rx.recv_many(&mut vec, n).await` gives 0 once it is closed | `rx.recv_many(&mut vec, n).await` gives an error then |
+//! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
+//! | `tx.reserve_many(n).await`, and a send for each permit | `tx.send_many(&mut deque).await`, if the values are there |
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |

@@ -20,6 +20,7 @@
 //! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in the line: it may be handed one value,
 //! which is lost with it, and the next receive waits behind it. Nothing else relies on there being one receiver.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -31,8 +32,8 @@ use super::{
 };
 
 pub use super::{
-    Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvStream, Reserve, ReserveMany,
-    SendFuture, TryIter,
+    Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve,
+    ReserveMany, SendFuture, SendMany, TryIter,
 };
 
 /// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
@@ -138,6 +139,41 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
         self.0.send_deadline(value, t)
+    }
+
+    /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
+    /// them, unless the channel closes.
+    ///
+    /// The values keep their order; those of other senders may come in between. Where nobody waits several of them cost little
+    /// more than one.
+    ///
+    /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
+    /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
+    ///
+    /// # Errors
+    /// The channel is closed, and none was sent. (Where it closes after some were, they are counted.)
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::channel::mpsc::bounded(3);
+    /// let mut values = (1..=5).collect();
+    /// assert_eq!(tx.try_send_many(&mut values), Ok(3));
+    /// assert_eq!(values, [4, 5], "what was not sent stays");
+    /// drop(rx);
+    /// assert!(tx.send_many(&mut values).await.is_err());
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn send_many<'a>(&'a self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
+        self.0.send_many(values)
+    }
+
+    /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
+    ///
+    /// # Errors
+    /// None was sent: there is no room, or somebody waits for it already, or the channel is closed.
+    pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
+        self.0.try_send_many(values)
     }
 
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
@@ -308,6 +344,41 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
         self.0.recv_deadline(t)
+    }
+
+    /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
+    /// at least one, or none if `max` is 0.
+    ///
+    /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
+    /// Room in `out` is made for what there is, not for `max`.
+    ///
+    /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
+    /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, mut rx) = leno::channel::mpsc::unbounded();
+    /// let mut seen = Vec::new();
+    /// tx.send_many(&mut (1..=5).collect()).await.unwrap();
+    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(3));
+    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(2));
+    /// assert_eq!(seen, [1, 2, 3, 4, 5]);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
+        self.0.recv_many(out, max)
+    }
+
+    /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
+    ///
+    /// # Errors
+    /// There is none now, or the channel is closed and empty.
+    pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
+        self.0.try_recv_many(out, max)
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.

@@ -35,6 +35,8 @@
 //! | capacity 0, a sender waits, not CLOSED | recv | next, V | claims it, takes its value |
 //! | empty, CLOSED | recv | – | fails |
 //! | empty | recv waits | me | |
+//! | nobody waits, len + k ≤ capacity, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
+//! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
@@ -58,16 +60,18 @@
 //!
 //! # Cost
 //!
-//! Locked instructions: send or receive uncontended, 1; hand over, 1, and the waking; wait, 1, and the cloned waker.
+//! Locked instructions: send or receive uncontended, 1, of one value or of several; hand over, 1, and the waking; wait, 1, and the cloned waker.
 //!
 //! # Orderings
 //!
 //! A slot's flag is released by who is through with the slot and acquired by the next one who claims it; the word orders
 //! everything else.
 
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use super::many::push;
 use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
@@ -147,8 +151,18 @@ impl<T> Slot<T> {
     /// The slot is the caller's, and full.
     #[inline(always)]
     pub(super) unsafe fn empty(&self, tray: &mut Tray<T>) {
+        // SAFETY: at once; the caller's promise.
+        unsafe { self.empty_to(tray.place()) };
+    }
+
+    /// The same, to an empty place.
+    ///
+    /// # Safety
+    /// As for [`Slot::empty`].
+    #[inline(always)]
+    unsafe fn empty_to(&self, to: &mut MaybeUninit<T>) {
         // SAFETY: the caller's promise.
-        self.value.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
+        self.value.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
         self.full.store(0, PUBLISH);
     }
 }
@@ -226,6 +240,60 @@ impl<T> Shared<T> {
         // SAFETY: claimed, and full.
         unsafe { slot.empty(tray) };
         true
+    }
+
+    /// Sends as many values as there is room for by one exchange, if nobody is in the way; how many.
+    pub(super) fn put_into_ring(&self, values: &mut VecDeque<T>) -> usize {
+        let word = self.line.load();
+        let len = self.ring_len(word);
+        let is_free = word.is_free() || cfg!(leno_bug = "batch_passes_waiters") && !word.has(SENDERS);
+        let limit = self.limit();
+        if !is_free || word.has(CLOSED | HELD) || len >= limit {
+            return 0;
+        }
+        let tail = self.head(word).wrapping_add(len);
+        let slot = self.slots_from(tail);
+        let room = (limit - len).min(values.len().try_into().unwrap_or(u32::MAX));
+        let count = (0..room).take_while(|at| !slot(*at).is_full()).count() as u32;
+        if count == 0 || !self.cas(word, Word(word.0 + ONE_LEN * u64::from(count))) {
+            return 0;
+        }
+        for slot in (0..count).map(&slot) {
+            if slot.is_full() {
+                wait_for(|| !slot.is_full());
+            }
+            let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
+            // SAFETY: claimed, and empty; the value is given up.
+            unsafe { slot.fill(&value) };
+        }
+        count as usize
+    }
+
+    /// Receives as many values as there are by one exchange, `max` at most, if nobody is in the way; how many.
+    pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
+        let word = self.line.load();
+        let len = self.ring_len(word);
+        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
+            return 0;
+        }
+        let head = self.head(word);
+        let slot = self.slots_from(head);
+        let most = len.min(max.try_into().unwrap_or(u32::MAX));
+        let is_seen = !cfg!(leno_bug = "batch_takes_unpublished");
+        let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
+        out.reserve(count as usize);
+        let next = (ONE_HEAD - ONE_LEN).wrapping_mul(u64::from(count));
+        if count == 0 || !self.cas(word, Word(word.0.wrapping_add(next))) {
+            return 0;
+        }
+        for slot in (0..count).map(&slot) {
+            if is_seen && !slot.is_full() {
+                wait_for(|| slot.is_full());
+            }
+            // SAFETY: claimed, and full; there is room in `out`.
+            unsafe { push(out, |to| slot.empty_to(to)) };
+        }
+        count as usize
     }
 
     #[inline(always)]

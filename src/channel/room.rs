@@ -58,6 +58,19 @@ impl Room {
         }
     }
 
+    /// Takes as many places as there are, `most` at most, if nobody is in the way; how many.
+    pub(super) fn take_several(&self, most: usize) -> usize {
+        let word = self.line.load();
+        if word.has(CLOSED) || !word.is_free() {
+            return 0;
+        }
+        let count = word.rest().min(most as u64);
+        if count == 0 || !self.cas(word, word.with_rest(word.rest() - count)) {
+            return 0;
+        }
+        count as usize
+    }
+
     /// Enters the line; false: there is a place, or it is closed.
     pub(super) fn register(&self, node: &Waiter) -> bool {
         loop {

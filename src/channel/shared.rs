@@ -357,6 +357,14 @@ impl<T> Shared<T> {
         unsafe { self.behind.add((position & self.bound.mask) as usize).as_ref() }
     }
 
+    /// The slots from a position on, by their distance; for many of them.
+    #[inline(always)]
+    pub(super) fn slots_from<'a>(&'a self, position: u32) -> impl Fn(u32) -> &'a Slot<T> + 'a {
+        let (slots, mask) = (self.behind, self.bound.mask);
+        // SAFETY: as in `slot`.
+        move |at| unsafe { slots.add((position.wrapping_add(at) & mask) as usize).as_ref() }
+    }
+
     /// # Safety
     /// Nobody has the channel any more.
     #[cold]

@@ -41,6 +41,10 @@
 //! polled one: `select! { v = rx.recv() => … }` is atomic, `select! { v = async { rx.recv().await } => … }` is as
 //! good as the futures in it.
 //!
+//! *A batch* ([`send_many`](crate::Sender::send_many), [`recv_many`](crate::Receiver::recv_many)) is claimed by its first
+//! value. The others go once it has won, as many as need no waiting: so in a select a `send_many` completes with less
+//! than all, and what was not sent is in its deque.
+//!
 //! # What happens to the others
 //!
 //! They are taken out of their queues before the handler runs, and dropped: they have taken, sent and locked nothing, and

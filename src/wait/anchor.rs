@@ -375,6 +375,11 @@ impl<'a> By<'a> {
         By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
+    /// Whether it need not ask before it acts on others.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.anchor.is_none()
+    }
+
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
     pub(super) fn may_claim(&mut self, other: &Anchor, node: NodeRef, two: bool) -> bool {
         if other.watches && !cfg!(leno_bug = "who_watches_is_claimed") {

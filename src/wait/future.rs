@@ -31,13 +31,14 @@ impl<O: Operated> Operated for &mut O {
 
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
-/// `$convert` makes its outcome the future's. Then what the waits with a limit say: `or Elapsed`: that the time was up;
+/// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation
+/// fresh again; a select does not. Then what the waits with a limit say: `or Elapsed`: that the time was up;
 /// `or Error => Ok`: that, or the future's error, as one; `until Result`: what a method `until(&mut self, deadline)` says;
 /// nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote it.
 macro_rules! future {
     (
         [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
-        $branch:ty => $output:ty, $convert:expr; $($limits:tt)*
+        $branch:ty => $output:ty, $convert:expr $(, while $more:expr)?; $($limits:tt)*
     ) => {
         #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
         impl<$($generics)*> $crate::wait::Operated for $future {
@@ -69,6 +70,12 @@ macro_rules! future {
             pub fn wait(mut self) -> $output {
                 $crate::task::context::may_block($call);
                 let outcome = self.operation.wait();
+                $(
+                    let mut outcome = outcome;
+                    while $more(&mut self) {
+                        outcome = self.operation.wait();
+                    }
+                )?
                 $crate::wait::Operated::convert(&mut self, outcome)
             }
 
@@ -83,7 +90,14 @@ macro_rules! future {
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<Self::Output> {
-                match self.operation.poll(cx) {
+                let polled = self.operation.poll(cx);
+                $(
+                    let mut polled = polled;
+                    while polled.is_ready() && $more(&mut *self) {
+                        polled = self.operation.poll(cx);
+                    }
+                )?
+                match polled {
                     std::task::Poll::Ready(outcome) => {
                         std::task::Poll::Ready($crate::wait::Operated::convert(&mut *self, outcome))
                     }

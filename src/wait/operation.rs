@@ -447,7 +447,6 @@ impl<B: Branch> Operation<B> {
     }
 
     /// One try, for a fresh operation that is waited for later, if at all.
-    #[cfg(feature = "sink")]
     pub(crate) fn try_once(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         self.quick(tray) || matches!(self.attempt(tray, &mut Kept::default()), Attempt::Ready(()))
     }

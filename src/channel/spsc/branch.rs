@@ -71,7 +71,7 @@ macro_rules! own {
         unsafe impl<T: std::marker::Send> Sync for $name<T> {}
 
         impl<T> $name<T> {
-            fn shared(&self) -> &Shared<T> {
+            pub(super) fn shared(&self) -> &Shared<T> {
                 // SAFETY: whoever makes a branch keeps the handle for as long.
                 unsafe { self.shared.as_ref() }
             }
@@ -91,6 +91,25 @@ impl<T> Send<T> {
             Channel::Own(shared) => {
                 Send::Own(OwnSend { shared, value: MaybeUninit::new(value), sent: false })
             }
+        }
+    }
+
+    /// One whose value comes to its [`place`](Self::place) before it is used.
+    ///
+    /// # Safety
+    /// The handle outlives the branch, and is used for nothing else meanwhile.
+    pub(in super::super) unsafe fn empty(channel: Channel<T>) -> Self {
+        match channel {
+            // SAFETY: the caller's promise.
+            Channel::Met(shared) => Send::Met(unsafe { core::Send::empty(shared) }),
+            Channel::Own(shared) => Send::Own(OwnSend { shared, value: MaybeUninit::uninit(), sent: false }),
+        }
+    }
+
+    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
+        match self {
+            Send::Met(send) => send.place(),
+            Send::Own(send) => &mut send.value,
         }
     }
 

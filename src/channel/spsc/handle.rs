@@ -1,5 +1,6 @@
 //! The two handles of an spsc channel. Neither is cloned, and what waits or tries has its handle alone.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -10,8 +11,8 @@ use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::branch::Channel;
 use super::shared::Shared;
 use super::{
-    Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvFuture, RecvStream, SendFuture,
-    TryIter,
+    Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvFuture, RecvMany, RecvStream,
+    SendFuture, SendMany, TryIter,
 };
 use crate::prim;
 
@@ -113,6 +114,42 @@ impl<T> Sender<T> {
         self.send(value).wait_deadline(t)
     }
 
+    /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
+    /// them, unless the channel closes.
+    ///
+    /// The values keep their order; those of other senders may come in between. Where nobody waits several of them cost little
+    /// more than one.
+    ///
+    /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
+    /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
+    ///
+    /// # Errors
+    /// The channel is closed, and none was sent. (Where it closes after some were, they are counted.)
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (mut tx, rx) = leno::channel::spsc::bounded(3);
+    /// let mut values = (1..=5).collect();
+    /// assert_eq!(tx.try_send_many(&mut values), Ok(3));
+    /// assert_eq!(values, [4, 5], "what was not sent stays");
+    /// drop(rx);
+    /// assert!(tx.send_many(&mut values).await.is_err());
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn send_many<'a>(&'a mut self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
+        // SAFETY: borrowed alone.
+        unsafe { SendMany::new(self, values) }
+    }
+
+    /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
+    ///
+    /// # Errors
+    /// None was sent: there is no room, or the channel is closed.
+    pub fn try_send_many(&mut self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
+        self.send_many(values).try_now()
+    }
+
     /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
     ///
     /// ```
@@ -196,6 +233,42 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
         self.recv().wait_deadline(t)
+    }
+
+    /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
+    /// at least one, or none if `max` is 0.
+    ///
+    /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
+    /// Room in `out` is made for what there is, not for `max`.
+    ///
+    /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
+    /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
+    ///
+    /// # Errors
+    /// The channel is closed and empty.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (mut tx, mut rx) = leno::channel::spsc::unbounded();
+    /// let mut seen = Vec::new();
+    /// tx.send_many(&mut (1..=5).collect()).await.unwrap();
+    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(3));
+    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(2));
+    /// assert_eq!(seen, [1, 2, 3, 4, 5]);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
+        // SAFETY: borrowed alone.
+        unsafe { RecvMany::new(self, out, max) }
+    }
+
+    /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
+    ///
+    /// # Errors
+    /// There is none now, or the channel is closed and empty.
+    pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
+        self.recv_many(out, max).try_now()
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.

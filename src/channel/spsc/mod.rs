@@ -40,6 +40,7 @@
 pub(super) mod branch;
 mod end;
 mod handle;
+mod many;
 mod shared;
 mod store;
 mod words;
@@ -70,6 +71,10 @@ pub type TryIter<'a, T> = super::TryIter<'a, T, Single>;
 pub type Drain<'a, T> = super::Drain<'a, T, Single>;
 /// See [`channel::IntoIter`](super::IntoIter).
 pub type IntoIter<T> = super::IntoIter<T, Single>;
+/// See [`channel::SendMany`](super::SendMany).
+pub type SendMany<'a, T> = super::SendMany<'a, T, Single>;
+/// See [`channel::RecvMany`](super::RecvMany).
+pub type RecvMany<'a, T> = super::RecvMany<'a, T, Single>;
 /// See [`channel::SendSink`](super::SendSink).
 #[cfg(feature = "sink")]
 pub type SendSink<'a, T> = super::SendSink<'a, T, Single>;

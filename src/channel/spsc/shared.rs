@@ -32,6 +32,9 @@
 //! | `tail` = `head` | | recv | waits: me, at the back |
 //! | `tail` = `head`, CLOSED | | recv | SEALED; fails |
 //!
+//! A *batch* moves on by several positions at once, within a block: all of its values are written before, or copied. Nothing else
+//! is different: who is in the way, and what was said meanwhile, counts for all of them.
+//!
 //! *Moving on* is an addition (`fetch_add`), which takes nobody out, whoever stands there, and gives the word before: it cannot
 //! fail. All else are exchanges of the core.
 //!
@@ -72,7 +75,7 @@
 //!
 //! # Progress, cost
 //!
-//! Wait-free while neither side waits. Locked instructions: send 1, receive 1; a receive that waits and is served, 2 for
+//! Wait-free while neither side waits. Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 2 for
 //! both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while only: when
 //! what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
 //! side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is for.
@@ -86,7 +89,8 @@
 //! multi-core synchronization mechanism for line-rate network traffic monitoring", IPDPS 2010. That no such queue goes without a fence or a locked instruction: H. Attiya
 //! et al., "Laws of order: expensive synchronization in concurrent algorithms cannot be eliminated", POPL 2011.
 
-use std::mem::MaybeUninit;
+use std::collections::VecDeque;
+use std::mem::{self, MaybeUninit};
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
@@ -241,6 +245,76 @@ impl<T> Shared<T> {
             Quick::No => return Step::Lost,
         }
         Step::Ready(Ok(()))
+    }
+
+    /// Sends as many values as there is room for in a block by one move of the tail, if nobody is in the way; how many.
+    pub(super) fn send_several(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+        let word = self.back.load();
+        if !word.is_free() || word.has(CLOSED) {
+            return 0;
+        }
+        let tail = word.rest();
+        let room = || self.capacity.saturating_sub(distance(self.back.seen.load(Ordering::Relaxed), tail));
+        let mut count = room().min(values.len() as u64);
+        // (What was seen before counts still if there is nothing new to be seen.)
+        if count < values.len() as u64 && self.sees_room(word) {
+            count = room().min(values.len() as u64);
+        }
+        let count = (count as usize).min(self.store.slots_left(tail));
+        if count == 0 {
+            return 0;
+        }
+        // SAFETY: the back is this operation's, and there is room.
+        unsafe { self.store.put_several(&self.back, tail, values, count) };
+        // ORDERING: as in `publish`.
+        let before = self.back.advance_by(count as u64, PUBLISH);
+        if before.has(SEALED) && !cfg!(leno_bug = "spsc_batch_seal_unseen") {
+            return 0;
+        }
+        for _ in 0..count {
+            mem::forget(values.pop_front());
+        }
+        if !before.is_free() {
+            self.tell(End::Receiver, by);
+        }
+        count
+    }
+
+    /// Takes as many values as there are in a block by one move of the head, `max` at most, if nobody is in the way; how many.
+    pub(super) fn recv_several(&self, out: &mut Vec<T>, max: usize, by: &mut By<'_>) -> usize {
+        let room = self.front.load();
+        let head = room.rest();
+        if !room.is_free() || room.has(TAKEN) {
+            return 0;
+        }
+        let ahead = || distance(head, self.front.seen.load(Ordering::Relaxed));
+        let mut count = ahead().min(max as u64);
+        // (As above.)
+        if count < max as u64 && self.sees_value(head) {
+            count = ahead().min(max as u64);
+        }
+        let count = (count as usize).min(self.store.slots_left(head));
+        if count == 0 {
+            return 0;
+        }
+        out.reserve(count);
+        let places = &mut out.spare_capacity_mut()[..count];
+        // SAFETY: the front is this operation's; so many were seen.
+        let is_next = unsafe { self.store.copy_several(&self.front, head, places) };
+        // ORDERING: as in `take`.
+        let before = self.front.advance_by(count as u64, Ordering::AcqRel);
+        if before.has(TAKEN) && !cfg!(leno_bug = "spsc_batch_taken_unseen") {
+            return 0;
+        }
+        if is_next {
+            self.store.leave(&self.front);
+        }
+        // SAFETY: published, and claimed by the move.
+        unsafe { out.set_len(out.len() + count) };
+        if !before.is_free() {
+            self.tell(End::Sender, by);
+        }
+        count
     }
 
     /// Takes the first value if there is one, and nobody is in the way.

@@ -17,6 +17,7 @@
 //! 3. A block that was left goes into the cache, if that is empty, and is freed otherwise. Only the receiver puts one there,
 //!    and only who is at `back` takes it out.
 
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -128,6 +129,36 @@ impl<T> Store<T> {
         }
     }
 
+    /// How many slots from this position on are in its block.
+    pub(super) fn slots_left(&self, position: u64) -> usize {
+        self.slots() - self.index(position)
+    }
+
+    /// Puts copies of the first of `values` at so many positions, which are in one block; the caller gives the values up if it
+    /// publishes them.
+    ///
+    /// # Safety
+    /// The back is the caller's, and the slots are empty.
+    pub(super) unsafe fn put_several(
+        &self,
+        back: &Side<T>,
+        position: u64,
+        values: &VecDeque<T>,
+        count: usize,
+    ) {
+        let index = self.index(position);
+        if index == 0 {
+            self.begin_block(back, position);
+        }
+        for (at, value) in values.iter().take(count).enumerate() {
+            // SAFETY: the index is within the block; the caller's promise.
+            unsafe {
+                let slot = &*back.slots.load(Ordering::Relaxed).add(index + at);
+                slot.with_mut(|place| place.cast::<T>().copy_from_nonoverlapping(value, 1));
+            }
+        }
+    }
+
     /// At the first slot of a block: goes on to it, if that is not done. (A ring has one block.)
     #[cold]
     #[inline(never)]
@@ -170,6 +201,26 @@ impl<T> Store<T> {
         // SAFETY: the index is within the block; the caller's promise.
         let value = unsafe { (*slots.add(index)).with(|place| place.read()) };
         (value, next.is_some())
+    }
+
+    /// Copies what is at so many positions as there are places, which are in one block. True: that is the next one.
+    ///
+    /// # Safety
+    /// As for [`Store::copy`].
+    pub(super) unsafe fn copy_several(
+        &self,
+        front: &Side<T>,
+        position: u64,
+        places: &mut [MaybeUninit<T>],
+    ) -> bool {
+        let index = self.index(position);
+        let next = if index == 0 { self.next_slots(front, position) } else { None };
+        let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));
+        for (at, to) in places.iter_mut().enumerate() {
+            // SAFETY: the index is within the block; the caller's promise.
+            unsafe { (*slots.add(index + at)).with(|place| place.copy_to_nonoverlapping(to, 1)) };
+        }
+        next.is_some()
     }
 
     /// At the first slot of a block: where that begins, if the front has not gone on to it yet.

@@ -64,6 +64,12 @@ impl<T> Side<T> {
         Word(self.line.word().fetch_add(ONE, order))
     }
 
+    /// The same by several.
+    #[inline(always)]
+    pub(super) fn advance_by(&self, count: u64, order: Ordering) -> Word {
+        Word(self.line.word().fetch_add(ONE * count, order))
+    }
+
     #[inline(always)]
     pub(super) fn parity(&self) -> usize {
         self.block.load(Ordering::Relaxed).addr() & 1

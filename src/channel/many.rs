@@ -1,0 +1,555 @@
+//! Batches: several values sent or received by one operation.
+//!
+//! ```text
+//!   fresh ──▶ what goes by one exchange ──▶ one value, as a single operation ──▶ fresh again, or over
+//!              (nobody is in the way)          (somebody is, or it has to wait)
+//! ```
+//!
+//! A batch is a single operation of the channel, gone through again and again: its [`Branch`] is that of a send or a receive,
+//! so that a batch waits, is served, closes and leaves as any other, and goes into a select. What is its own is the way
+//! before: where nobody waits several values go by one exchange. Where somebody does, values go one at a time, so that
+//! those who wait are served in order.
+//!
+//! | | one exchange is | and then |
+//! |---|---|---|
+//! | [ring](super::ring) | len + k; head + k and len − k, as far as flags say that the slots are empty, or full | k slots, one after the other |
+//! | [blocks](super::linked) | tail + k; head + k, within a block | k values, one publication |
+//! | large and bounded | k places, then as above; as above, then k places back | those who wait for a place get theirs one at a time |
+//! | [spsc](super::spsc) | tail + k; head + k, within a block | – (k values before) |
+//!
+//! # Where values are
+//!
+//! 1. A value that is not sent is in the deque, but for the one that waits: while a send waits its value is in its node,
+//!    as that of any send. Whoever takes the node out of the line puts it back in front.
+//! 2. A send that leaves while a peer has its node waits until that peer is through: a close would leave the value in the node,
+//!    and it belongs in front of the deque. (A single send can leave it to be dropped.)
+//! 3. A value that is received is in the vector, or still on the tray of its receive, which goes back to the channel
+//!    if somebody's waker panics. Wakers are called when all else is where it belongs.
+//! 4. A node knows nothing of the deque or the vector. So a future that is forgotten strands one value, and borrows nothing.
+//!
+//! How many were sent is how many fewer there are in the deque when the operation is over; how many were received, how many
+//! more in the vector.
+//!
+//! # In a select
+//!
+//! The select claims the single operation, by its one value, or by several where nobody waits who would have to be claimed, too.
+//! The rest goes, without waiting, when the branch has won. So a branch that loses has neither sent nor received anything.
+
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::time::Instant;
+
+use super::branch::{Recv, Send};
+use super::kind::{Kind, Many};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use crate::task::thread;
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, future};
+
+/// Moves a value to the end of `out`.
+///
+/// # Safety
+/// There is room, and `put` moves a value there.
+#[inline(always)]
+pub(super) unsafe fn push<T>(out: &mut Vec<T>, put: impl FnOnce(&mut MaybeUninit<T>)) {
+    put(&mut out.spare_capacity_mut()[0]);
+    // SAFETY: there is one more now.
+    unsafe { out.set_len(out.len() + 1) };
+}
+
+/// The first value of a deque, out of it for as long as somebody may take it; otherwise it goes back.
+pub(super) struct Front<'a, T> {
+    values: &'a mut VecDeque<T>,
+    value: MaybeUninit<T>,
+}
+
+impl<'a, T> Front<'a, T> {
+    pub(super) fn of(values: &'a mut VecDeque<T>) -> Self {
+        let value = MaybeUninit::new(values.pop_front().expect("there is one"));
+        Front { values, value }
+    }
+
+    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
+        &mut self.value
+    }
+
+    /// It was taken.
+    pub(super) fn taken(self) {
+        let _ = ManuallyDrop::new(self);
+    }
+}
+
+impl<T> Drop for Front<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: nobody has taken it.
+        self.values.push_front(unsafe { self.value.assume_init_read() });
+    }
+}
+
+/// A send of a kind of channel, made for several values, which come to its place one by one.
+pub(super) trait Gives<T>: Branch<Goods = ()> {
+    fn place(&mut self) -> &mut MaybeUninit<T>;
+
+    /// Sends values by one exchange, if nobody is in the way; how many. Takes nobody out whom a select would have to ask.
+    fn several(&self, values: &mut VecDeque<T>) -> usize;
+
+    /// The same; takes others out, and has them woken.
+    fn several_by(&self, values: &mut VecDeque<T>, _by: &mut By<'_>) -> usize {
+        self.several(values)
+    }
+}
+
+/// A receive of a kind of channel, made for several values.
+pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
+    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. Takes nobody out, as above.
+    fn several(&self, out: &mut Vec<T>, max: usize) -> usize;
+
+    /// The same; takes others out, and has them woken.
+    fn several_by(&self, out: &mut Vec<T>, max: usize, _by: &mut By<'_>) -> usize {
+        self.several(out, max)
+    }
+}
+
+impl<T> Gives<T> for Send<T> {
+    fn place(&mut self) -> &mut MaybeUninit<T> {
+        Send::place(self)
+    }
+
+    fn several(&self, values: &mut VecDeque<T>) -> usize {
+        let shared = self.shared();
+        match shared.linked() {
+            None => shared.put_into_ring(values),
+            Some(linked) if linked.room.is_none() => {
+                let most = values.len();
+                shared.put_into_block(linked, values, most)
+            }
+            Some(_) => 0,
+        }
+    }
+
+    fn several_by(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+        match self.shared().linked() {
+            Some(linked) if linked.room.is_some() && by.is_plain() => {
+                let before = values.len();
+                self.shared().put_with_places(linked, values, by);
+                before - values.len()
+            }
+            _ => self.several(values),
+        }
+    }
+}
+
+impl<T> Takes<T> for Recv<T> {
+    fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
+        let shared = self.shared();
+        match shared.linked() {
+            None => shared.take_from_ring(out, max),
+            Some(linked) if linked.room.is_none() => {
+                shared.take_from_block(linked, out, max, &mut By::plain())
+            }
+            Some(_) => 0,
+        }
+    }
+
+    fn several_by(&self, out: &mut Vec<T>, max: usize, by: &mut By<'_>) -> usize {
+        match self.shared().linked() {
+            Some(linked) if linked.room.is_some() && by.is_plain() => {
+                self.shared().take_from_block(linked, out, max, by)
+            }
+            _ => self.several(out, max),
+        }
+    }
+}
+
+/// A send of what is in a deque, as a branch. It is through when one value was sent, or several at once.
+pub struct Sending<'a, T, B> {
+    branch: B,
+    values: &'a mut VecDeque<T>,
+    /// How many there were.
+    asked: usize,
+    is_closed: bool,
+}
+
+/// A receive to the end of a vector, as a branch. It is through when one value was received, or several at once, or if none
+/// are asked for.
+pub struct Receiving<'a, T, B> {
+    branch: B,
+    out: &'a mut Vec<T>,
+    /// How many are asked for.
+    asked: usize,
+    /// How many values were there before.
+    before: usize,
+    /// Several have come at once, and none is on the tray.
+    came: bool,
+    is_closed: bool,
+}
+
+impl<T, B> Sending<'_, T, B> {
+    const CALL: &'static str = "send_many";
+
+    /// How many were sent, of an operation that does not wait.
+    fn sent(&self) -> usize {
+        self.asked - self.values.len()
+    }
+}
+
+impl<T, B: Gives<T>> Sending<'_, T, B> {
+    /// Moves the first value to the place of the single send.
+    fn load(&mut self) {
+        let value = self.values.pop_front().expect("it is through where there is none");
+        self.branch.place().write(value);
+    }
+
+    /// Moves it back.
+    fn unload(&mut self) {
+        // SAFETY: it is there, and gone from there then.
+        let value = unsafe { self.branch.place().assume_init_read() };
+        // (There is room, which nobody has used meanwhile.)
+        self.values.push_front(value);
+    }
+}
+
+impl<T, B> Receiving<'_, T, B> {
+    const CALL: &'static str = "recv_many";
+
+    fn received(&self) -> usize {
+        self.out.len() - self.before
+    }
+
+    /// How many more are asked for.
+    fn left(&self) -> usize {
+        self.asked - self.received()
+    }
+}
+
+/// What the branch of a batch does as that of its single operation.
+macro_rules! delegate {
+    ($goods:ty) => {
+        fn wish(&self) -> (&'static str, Thing) {
+            let (_, thing) = self.branch.wish();
+            (Self::CALL, thing)
+        }
+
+        #[inline]
+        fn is_idle(&self) -> bool {
+            self.branch.is_idle()
+        }
+
+        fn is_unsure(&self) -> bool {
+            self.branch.is_unsure()
+        }
+
+        fn comes_soon(&self) -> bool {
+            self.branch.comes_soon()
+        }
+
+        fn comes_more(&self) -> bool {
+            self.branch.comes_more()
+        }
+
+        fn meets(&self) -> bool {
+            self.branch.meets()
+        }
+
+        fn opposite(&self) -> Option<usize> {
+            self.branch.opposite()
+        }
+
+        fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+            self.branch.register(node, pair)
+        }
+
+        fn leave(&self, node: &Waiter) -> bool {
+            self.branch.leave(node)
+        }
+
+        fn touch(&self, node: &Waiter) -> bool {
+            self.branch.touch(node)
+        }
+
+        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<$goods>) {
+            // SAFETY: the caller's promise.
+            unsafe { self.branch.finish(node, tray) }
+        }
+
+        fn is_worth_a_look(&self) -> bool {
+            self.branch.is_worth_a_look()
+        }
+
+        fn pass_on(&mut self) {
+            self.branch.pass_on();
+        }
+
+        fn told(&mut self) {
+            self.branch.told();
+        }
+
+        fn restore(&mut self, tray: &mut Tray<$goods>) {
+            self.branch.restore(tray);
+        }
+    };
+}
+
+impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
+    type Output = Result<usize, SendError<()>>;
+    type Goods = ();
+
+    delegate!(());
+
+    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
+        let is_through = self.values.is_empty() || self.branch.several(self.values) > 0;
+        if is_through {
+            tray.put(());
+        }
+        is_through
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+        /// Moves the value back unless it is sent, also when the waker of somebody panics whom a close tells.
+        struct Loaded<'s, 'a, T, B: Gives<T>>(&'s mut Sending<'a, T, B>, &'s mut Tray<()>);
+        impl<T, B: Gives<T>> Drop for Loaded<'_, '_, T, B> {
+            fn drop(&mut self) {
+                if !self.1.is_full() {
+                    self.0.unload();
+                }
+            }
+        }
+        if self.branch.several_by(self.values, by) > 0 {
+            tray.put(());
+            return Attempt::Ready(());
+        }
+        self.load();
+        let loaded = Loaded(self, tray);
+        loaded.0.branch.attempt(by, loaded.1)
+    }
+
+    fn stow(&mut self, node: NodeRef) {
+        self.load();
+        self.branch.stow(node);
+    }
+
+    fn unstow(&mut self, node: NodeRef) {
+        self.branch.unstow(node);
+        self.unload();
+    }
+
+    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+        self.is_closed = tray.take().is_none();
+        if self.is_closed && self.sent() == 0 { Err(SendError(())) } else { Ok(self.sent()) }
+    }
+
+    /// Waits for the peer that has the node (2).
+    fn abandon(&mut self, node: Waiter) -> bool {
+        let mut pauses = 0;
+        loop {
+            match node.as_ref().state() {
+                State::Open => {
+                    thread::pause(pauses);
+                    pauses += 1;
+                }
+                State::Look => return true,
+                _ => {
+                    node.free();
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
+    type Output = Result<usize, RecvError>;
+    type Goods = T;
+
+    delegate!(T);
+
+    fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
+        let left = self.left();
+        self.came = left == 0 || self.branch.several(self.out, left) > 0;
+        self.came
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+        let left = self.left();
+        self.came = self.branch.several_by(self.out, left, by) > 0;
+        if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
+    }
+
+    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+        let came = mem::take(&mut self.came);
+        match tray.take() {
+            Some(value) => self.out.push(value),
+            None => self.is_closed = !came,
+        }
+        if self.is_closed && self.received() == 0 { Err(RecvError) } else { Ok(self.received()) }
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        self.branch.abandon(node)
+    }
+}
+
+/// A send of all values in a deque, as there is room for them.
+///
+/// Made by [`Sender::send_many`](super::Sender::send_many). Dropping it before it completes cancels the rest: what was not sent is
+/// in the deque, in order. Should a receiver be taking a value on another thread just then, the drop waits for that to be over:
+/// a few instructions, unless that thread was preempted in the middle of them.
+///
+/// Where its time is up ([`wait_timeout`](Self::wait_timeout)) it gives how many were sent by then; an error means none.
+#[must_use = "futures do nothing unless polled"]
+pub struct SendMany<'a, T, K: Kind = Many> {
+    operation: Operation<Sending<'a, T, K::Send<T>>>,
+    _sender: PhantomData<&'a K::Sender<T>>,
+}
+
+/// A receive of several values, that waits for the first of them only.
+///
+/// Made by [`Receiver::recv_many`](super::Receiver::recv_many). Dropping it before it completes cancels the receive and never loses
+/// a value.
+#[must_use = "futures do nothing unless polled"]
+pub struct RecvMany<'a, T, K: Kind = Many> {
+    operation: Operation<Receiving<'a, T, K::Recv<T>>>,
+    _receiver: PhantomData<&'a K::Receiver<T>>,
+}
+
+impl<'a, T, K: Kind> SendMany<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
+    #[track_caller]
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>, values: &'a mut VecDeque<T>) -> Self {
+        // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
+        let branch = unsafe { K::send_empty(sender) };
+        let asked = values.len();
+        let operation = Operation::new(Sending { branch, values, asked, is_closed: false });
+        SendMany { operation, _sender: PhantomData }
+    }
+
+    /// Makes it fresh again if there is more to be sent.
+    fn goes_on(&mut self) -> bool {
+        let sending = self.operation.branch();
+        !sending.is_closed && !sending.values.is_empty() && self.operation.renew()
+    }
+
+    /// Sends what can be sent without waiting; `now`: that has to be told exactly. Fresh before, over after.
+    fn go(&mut self, now: bool) {
+        loop {
+            let mut tray = Tray::new();
+            if !at_once(&mut self.operation, &mut tray, now) {
+                return self.operation.end();
+            }
+            let _ = self.operation.output(&mut tray);
+            if !self.goes_on() {
+                return;
+            }
+        }
+    }
+
+    /// The first have been sent: in a select, the rest of what can be.
+    fn rest(&mut self, sent: Result<usize, SendError<()>>) -> Result<usize, SendError<()>> {
+        if self.goes_on() {
+            self.go(false);
+        }
+        sent.map(|_| self.operation.branch().sent())
+    }
+
+    /// Sends without waiting.
+    pub(super) fn try_now(mut self) -> Result<usize, TrySendError<()>> {
+        self.go(true);
+        let sending = self.operation.branch();
+        match sending.sent() {
+            0 if sending.is_closed => Err(TrySendError::Closed(())),
+            0 if sending.asked > 0 => Err(TrySendError::Full(())),
+            sent => Ok(sent),
+        }
+    }
+
+    fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<()>> {
+        loop {
+            match self.operation.block_on(deadline) {
+                Some(_) if self.goes_on() => {}
+                Some(sent) => return Ok(sent?),
+                None => match self.operation.branch().sent() {
+                    0 => return Err(SendTimeoutError::Timeout(())),
+                    sent => return Ok(sent),
+                },
+            }
+        }
+    }
+}
+
+impl<'a, T, K: Kind> RecvMany<'a, T, K> {
+    /// # Safety
+    /// If its side is single the handle is borrowed alone.
+    #[track_caller]
+    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>, out: &'a mut Vec<T>, max: usize) -> Self {
+        // SAFETY: the receiver is borrowed for as long as the future lives; the caller's promise.
+        let branch = unsafe { K::recv(receiver) };
+        let before = out.len();
+        let receiving = Receiving { branch, out, asked: max, before, came: false, is_closed: false };
+        RecvMany { operation: Operation::new(receiving), _receiver: PhantomData }
+    }
+
+    /// Receives what there is without waiting; `now`: that has to be told exactly. Fresh before, over after.
+    fn go(&mut self, now: bool) {
+        loop {
+            let mut tray = Tray::new();
+            if self.operation.branch().left() == 0 || !at_once(&mut self.operation, &mut tray, now) {
+                return self.operation.end();
+            }
+            let _ = self.operation.output(&mut tray);
+            if self.operation.branch().is_closed {
+                return;
+            }
+            self.operation.renew();
+        }
+    }
+
+    /// The first have come: the rest of what there is.
+    fn rest(&mut self, received: Result<usize, RecvError>) -> Result<usize, RecvError> {
+        received?;
+        self.operation.renew();
+        self.go(false);
+        Ok(self.operation.branch().received())
+    }
+
+    /// Receives without waiting.
+    pub(super) fn try_now(mut self) -> Result<usize, TryRecvError> {
+        self.go(true);
+        let receiving = self.operation.branch();
+        match receiving.received() {
+            0 if receiving.is_closed => Err(TryRecvError::Closed),
+            0 if receiving.asked > 0 => Err(TryRecvError::Empty),
+            received => Ok(received),
+        }
+    }
+}
+
+/// Looks, for a fresh operation; `now`: waits for those who are in the middle of something. Whether it is through.
+fn at_once<B: Branch>(operation: &mut Operation<B>, tray: &mut Tray<B::Goods>, now: bool) -> bool {
+    if now { operation.try_now(tray) } else { operation.try_once(tray) }
+}
+
+future! {
+    ['a, T, K: Kind] SendMany<'a, T, K>, "SendMany", "send_many";
+    Sending<'a, T, K::Send<T>> => Result<usize, SendError<()>>, SendMany::rest, while SendMany::goes_on;
+    until Result<usize, SendTimeoutError<()>>
+}
+future! {
+    ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
+    Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, RecvMany::rest; or RecvTimeoutError => usize
+}
+
+/// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
+impl<T, K: Kind> Drop for SendMany<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}
+
+/// As of [`SendMany`].
+impl<T, K: Kind> Drop for RecvMany<'_, T, K> {
+    #[inline(always)]
+    fn drop(&mut self) {}
+}
