@@ -6,7 +6,7 @@ mod scenarios;
 
 use scenarios::table::Do::*;
 use scenarios::table::Kind::{Linked, LinkedOldest, Newest, Oldest, Ring};
-use scenarios::table::{any, in_order};
+use scenarios::table::{Log, any, in_order};
 
 // (Who only looks comes last: loom finds what a write of another thread would change in a look, if the write was first. And
 // two that look again and again for a third one never come to an end there.)
@@ -41,10 +41,23 @@ table! {
     newest_goes_against_recv: Newest(1), [S(1, 1)], [[TR, TR], [S(2, 2), TSok(3)]], in_order;
     newest_goes_where_nothing_is_kept: Newest(0), [], [[R(2), D(2)], [S(1, 1)]], any;
 
+    oldest_goes_beside_a_permit: Oldest(2), [S(1, 1), TReserve(2)], [[S(3, 3)], [Use(2, 2)], [TR]], any;
+    the_own_goes_where_all_is_reserved: Oldest(1), [TReserve(1)], [[S(2, 2)], [Free(1)]], any;
+    forced_while_places_change_hands: Oldest(1), [TReserve(1)], [[Free(1), S(2, 2), Reserve(3, 1)], [F(4)]], any;
+    newest_stays_where_there_is_room: Newest(2), [TS(1)], [[TR, TReserve(1)], [S(2, 2)]], none_goes;
+    oldest_stays_where_there_is_room: Oldest(2), [TS(1)], [[TR, TReserve(1)], [S(2, 2)]], none_goes;
+    forced_past_those_who_reserve: Ring(1), [TReserve(1), Reserve(2, 1), R(3)], [[F(4)], [Free(1)]], none_goes;
+    forced_past_those_who_reserve_a_room: Linked(1), [TReserve(1), Reserve(2, 1), R(3)], [[F(4)], [Free(1)]], none_goes;
+
     a_send_is_dropped_against_close: Ring(0), [S(1, 1), S(2, 2)], [[Close], [D(1)]], any;
     a_second_send_is_dropped_against_close: Ring(0), [S(1, 1), S(2, 2)], [[Close], [D(2)]], any;
     a_send_is_dropped_against_a_place: Linked(1), [S(1, 1), S(2, 2)], [[D(2)], [TR, Close]], any;
     a_send_is_dropped_against_a_place_and_close - 1: Linked(1), [S(1, 1), S(2, 2)], [[TR], [D(2)], [Close]], any;
+}
+
+/// There is room, or a receiver, all the time.
+fn none_goes(log: &Log) {
+    assert!(log.undelivered.is_empty() && log.back.is_empty(), "a value went, and there was no need");
 }
 
 /// The last receiver.

@@ -183,7 +183,7 @@ fn poll<F: Future + Unpin>(
     for poll in 1.. {
         let (called, polled) = clock.call(|| future.as_mut().poll(&mut Context::from_waker(&waker)));
         if is_beginning {
-            begun = Some(begun.map_or(called, |begun| begun.through(called)));
+            begun = Some(begun.map_or(called, |begun| Called { ret: called.ret, ..begun }));
         }
         if let Poll::Ready(output) = polled {
             return (begun.expect("it was polled"), Some((called, output)));

@@ -23,8 +23,8 @@ pub(crate) trait Sequential: Clone + Eq + Hash + Debug {
 /// When an operation was called, and when it had returned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
-    call: u64,
-    ret: u64,
+    pub(crate) call: u64,
+    pub(crate) ret: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -34,11 +34,6 @@ pub(crate) struct Operation<E> {
 }
 
 impl Called {
-    /// From the beginning of this to the end of a later one.
-    pub(crate) fn through(self, later: Called) -> Called {
-        Called { ret: later.ret, ..self }
-    }
-
     pub(crate) fn with<E>(self, event: E) -> Operation<E> {
         Operation { when: self, event }
     }
