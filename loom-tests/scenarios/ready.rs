@@ -294,8 +294,9 @@ pub(crate) fn told_of_a_lock_and_dropped() {
     let mut waiter = mutex.lock();
     let woken = Woken::new();
     assert!(poll_with(&mut waiter, &woken).is_pending());
-    drop(held);
+    let unlocks = thread::spawn(move || drop(held));
     drop(asking);
+    unlocks.join().unwrap();
     assert!(woken.count() > 0, "it did not take it");
     drop(settle(&mut waiter));
     drop(set);
