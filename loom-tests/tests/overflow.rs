@@ -45,6 +45,8 @@ table! {
     the_own_goes_where_all_is_reserved: Oldest(1), [TReserve(1)], [[S(2, 2)], [Free(1)]], any;
     forced_while_places_change_hands: Oldest(1), [TReserve(1)], [[Free(1), S(2, 2), Reserve(3, 1)], [F(4)]], any;
     newest_stays_where_there_is_room: Newest(2), [TS(1)], [[TR, TReserve(1)], [S(2, 2)]], none_goes;
+    newest_stays_while_room_changes_hands: Newest(3), [TS(1), TS(2)],
+        [[TR, TReserve(1), TR, TReserve(2)], [TS(3)]], none_goes;
     oldest_stays_where_there_is_room: Oldest(2), [TS(1)], [[TR, TReserve(1)], [S(2, 2)]], none_goes;
     forced_past_those_who_reserve: Ring(1), [TReserve(1), Reserve(2, 1), R(3)], [[F(4)], [Free(1)]], none_goes;
     forced_past_those_who_reserve_a_room: Linked(1), [TReserve(1), Reserve(2, 1), R(3)], [[F(4)], [Free(1)]], none_goes;

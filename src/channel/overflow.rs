@@ -168,11 +168,10 @@ impl<T> Shared<T> {
         }
         if goes == Goes::Newest || len == 0 {
             // (The step may have come to "full" by another word, or by another limit.)
-            if self.line.load() != word && !cfg!(leno_bug = "refused_unasked") {
+            if self.line.load() != word {
                 return Step::Lost;
             }
-            let is_unsure = self.is_unsure(End::Sender) && !cfg!(leno_bug = "refused_unasked");
-            return if is_unsure { Step::Busy } else { self.refuse(value, gone) };
+            return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
         }
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
         if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
