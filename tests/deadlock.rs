@@ -4,7 +4,7 @@ mod fiber_support;
 
 use fiber_support::{in_time, until};
 use leno::fiber::{self, Builder, Cord, Runtime, spawn_local, unblock};
-use leno::sync::Mutex;
+use leno::sync::{Mutex, OnceCell, RwLock, RwLockUpgradableReadGuard, Semaphore};
 use leno::time::Clock;
 use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
 use std::future::{Future, pending, poll_fn};
@@ -135,6 +135,109 @@ fn a_lock_that_one_holds_oneself_is_a_circle_of_one() {
     if cfg!(debug_assertions) {
         assert!(reports.iter().all(|text| text.matches(" waits: lock mutex@").count() == 1), "{reports:?}");
         assert!(reports.iter().all(|text| text.contains("circle")), "{reports:?}");
+    }
+}
+
+/// The lines of the circle that a report tells of.
+fn circle(text: &str) -> Vec<&str> {
+    let (_, circle) = text.split_once("they wait in a circle:\n").expect(text);
+    circle.lines().take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn permits_and_reads_that_are_held_are_parts_of_a_circle() {
+    let reports = stuck(|| async {
+        let (table, looms) = (Arc::new(RwLock::new(())), Arc::new(Semaphore::new(3)));
+        let (read, kept) = (Arc::clone(&table), Arc::clone(&looms));
+        let one = Builder::new().name("one").spawn(async move {
+            let _reads = read.read().await;
+            while kept.available_permits() > 1 {
+                yield_now().await;
+            }
+            let _two = kept.acquire_many(2).await.unwrap();
+        });
+        let two = Builder::new().name("two").spawn(async move {
+            let _two = looms.acquire_many(2).await.unwrap();
+            while table.try_write().is_some() {
+                yield_now().await;
+            }
+            let _writes = table.write().await;
+        });
+        one.await.unwrap();
+        two.await.unwrap();
+    });
+    for text in reports.iter().filter(|_| cfg!(debug_assertions)) {
+        let lines = circle(text);
+        assert_eq!(lines.len(), 2, "{text}");
+        for (waits, holds) in [
+            ("`one` waits: acquire semaphore@", "`two` holds by acquire since tests"),
+            ("`two` waits: write rwlock@", "`one` holds by read since tests"),
+        ] {
+            assert!(lines.iter().any(|line| line.contains(waits) && line.contains(holds)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn who_reads_again_behind_a_writer_is_a_circle() {
+    let reports = stuck(|| async {
+        let table = Arc::new(RwLock::new(()));
+        let _reads = table.read().await;
+        let write = Arc::clone(&table);
+        let writer = spawn(async move { drop(write.write().await) });
+        while table.try_read().is_some() {
+            yield_now().await;
+        }
+        let _again = table.read().await;
+        writer.await.unwrap();
+    });
+    for text in reports.iter().filter(|_| cfg!(debug_assertions)) {
+        let lines = circle(text);
+        assert_eq!(lines.len(), 1, "{text}");
+        assert!(
+            lines[0].contains("waits: read rwlock@") && lines[0].contains("holds by read since"),
+            "{text}"
+        );
+    }
+}
+
+/// It waits for the readers, and not for itself.
+#[test]
+fn who_becomes_a_writer_waits_for_who_reads() {
+    let reports = stuck(|| async {
+        let table = Arc::new(RwLock::new(()));
+        let read = Arc::clone(&table);
+        let reader = Builder::new().name("reader").spawn(async move {
+            let _reads = read.read().await;
+            fiber::park().await;
+        });
+        while table.try_write().is_some() {
+            yield_now().await;
+        }
+        let guard = table.upgradable_read().await;
+        let _writes = RwLockUpgradableReadGuard::upgrade(guard).await;
+        reader.await.unwrap();
+    });
+    for text in &reports {
+        assert!(!text.contains("circle") && text.contains("upgrade rwlock@"), "{text}");
+        if cfg!(debug_assertions) {
+            assert!(text.contains(" by upgradable_read since") && text.contains(" by read since"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_needs_itself_is_a_circle() {
+    let reports = stuck(|| async {
+        let cell = OnceCell::<u8>::new();
+        let cell = &cell;
+        let inner = async || *cell.get_or_init(async || 1).await;
+        cell.get_or_init(inner).await;
+    });
+    for text in reports.iter().filter(|_| cfg!(debug_assertions)) {
+        let lines = circle(text);
+        assert_eq!(lines.len(), 1, "{text}");
+        assert!(lines[0].contains("waits: get_or_init once cell@"), "{text}");
     }
 }
 

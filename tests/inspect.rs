@@ -5,7 +5,10 @@ mod fiber_support;
 use fiber_support::{Latch, Stash, in_time, until};
 use leno::fiber::{self, Builder, Cord, FiberId, Runtime, unblock};
 use leno::inspect::{self, Dump, FiberInfo, FiberState};
-use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, RwLock, Semaphore, WaitGroup};
+use leno::sync::{
+    Barrier, Condvar, Mutex, Notify, OnceCell, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, Semaphore, WaitGroup,
+};
 use leno::time::Clock;
 use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
 use std::future::{Future, pending};
@@ -543,6 +546,120 @@ fn a_lock_is_held_until_it_is_unlocked_wherever_that_is() {
         until(|| held(id) == 1);
         taker.fiber().unpark();
         until(|| held(id) == 0);
+        taker.fiber().unpark();
+        taker.wait().unwrap();
+    });
+}
+
+/// Reads, writes and permits show with the fiber that took them, until they are given back, wherever that is.
+#[test]
+fn shares_of_a_lock_show_as_what_they_are() {
+    if !PLACES {
+        return;
+    }
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (step, stepped) = rendezvous::<u32>();
+        let (table, looms) = (Arc::new(RwLock::new((1, 2))), Arc::new(Semaphore::new(9)));
+        let (give, taken) = rendezvous();
+        let taker = runtime.spawn(async move {
+            let next = async |line: u32| step.send(line).await.unwrap();
+            let reads = table.read().await;
+            let looks = table.try_upgradable_read().unwrap();
+            next(line!() - 2).await;
+            drop(reads);
+            let mut writes = RwLockUpgradableReadGuard::upgrade(looks).await;
+            writes.0 = 5;
+            next(0).await;
+            let reads = RwLockReadGuard::map(RwLockWriteGuard::downgrade(writes), |pair| &pair.0);
+            next(0).await;
+            drop(reads);
+            let writes = select! { guard = table.write() => guard, () = fiber::park() => unreachable!() };
+            next(line!() - 1).await;
+            drop(writes);
+            let mut permits = looms.acquire_many(3).await.unwrap();
+            let mut one = permits.split(1).unwrap();
+            let nothing = looms.try_acquire_many(0).unwrap();
+            next(line!() - 3).await;
+            one.merge(permits);
+            next(0).await;
+            one.forget();
+            give.send(looms.acquire_arc().await.unwrap()).await.unwrap();
+            next(0).await;
+            drop(nothing);
+        });
+        let id = taker.id();
+        let holds = || {
+            let dump = runtime.dump();
+            let mut seen: Vec<_> = find(&dump, id)
+                .holds()
+                .iter()
+                .map(|hold| {
+                    let place = hold.place().unwrap();
+                    assert!(place.file().ends_with("inspect.rs"), "{place}");
+                    (hold.operation(), hold.object().kind(), place.line())
+                })
+                .collect();
+            seen.sort_unstable();
+            seen
+        };
+        // Each step is made when the one before was looked at.
+        let at_step = |expected: &[(&'static str, &'static str)]| {
+            until(|| find(&runtime.dump(), id).waits().iter().any(|wait| wait.operation() == "send"));
+            let seen = holds();
+            let kinds: Vec<_> = seen.iter().map(|(operation, kind, _)| (*operation, *kind)).collect();
+            assert_eq!(kinds, expected);
+            let line = stepped.recv_blocking().unwrap();
+            assert!(line == 0 || seen.iter().all(|(.., at)| at.abs_diff(line) <= 1), "{line}: {seen:?}");
+        };
+        at_step(&[("read", "rwlock"), ("upgradable_read", "rwlock")]);
+        at_step(&[("write", "rwlock")]);
+        at_step(&[("read", "rwlock")]);
+        at_step(&[("write", "rwlock")]);
+        at_step(&[("acquire", "semaphore"), ("acquire", "semaphore")]);
+        at_step(&[("acquire", "semaphore")]);
+        // Another thread has it now, and gives it back.
+        let permit = taken.recv_blocking().unwrap();
+        until(|| find(&runtime.dump(), id).waits().iter().any(|wait| wait.operation() == "send"));
+        assert_eq!(holds().len(), 1);
+        drop(permit);
+        assert_eq!(holds(), []);
+        stepped.recv_blocking().unwrap();
+        taker.wait().unwrap();
+    });
+}
+
+/// Who makes the value of a cell shows; also one that gives up, and one whose holds are too many to be noted.
+#[test]
+fn a_turn_shows_and_holds_are_counted_up_to_a_limit() {
+    if !PLACES {
+        return;
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let looms = Arc::new(Semaphore::new(3000));
+        let (cell, kept) = (Arc::new(OnceCell::<u8>::new()), Arc::clone(&looms));
+        let taker = runtime.spawn(async move {
+            let permits: Vec<_> = (0..2000).map(|_| kept.try_acquire_arc().unwrap()).collect();
+            fiber::park().await;
+            drop(permits);
+            select! {
+                biased;
+                _ = cell.get_or_init(async || { fiber::park().await; 1 }) => {}
+                () = fiber::park() => unreachable!(),
+            }
+            fiber::park().await;
+        });
+        let id = taker.id();
+        let held = || find(&runtime.dump(), id).holds().len();
+        until(|| held() == 1024);
+        taker.fiber().unpark();
+        until(|| held() == 1);
+        assert_eq!(looms.available_permits(), 3000);
+        assert_eq!(find(&runtime.dump(), id).holds()[0].object().kind(), "once cell");
+        assert_eq!(find(&runtime.dump(), id).holds()[0].operation(), "get_or_init");
+        taker.fiber().unpark();
+        until(|| held() == 0);
         taker.fiber().unpark();
         taker.wait().unwrap();
     });

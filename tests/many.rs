@@ -13,6 +13,7 @@ use futures_core::future::FusedFuture;
 use leno::channel::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError, mpsc, spsc,
 };
+use leno::select::Select;
 use leno::{bounded, rendezvous, select, select_biased, select_blocking, unbounded};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -335,6 +336,44 @@ macro_rules! kinds {
                     }
                     drop(quit);
                 });
+            }
+
+            /// In a set: asking does nothing; a batch of none would not wait, and both sides of a rendezvous would.
+            #[test]
+            fn in_a_set() {
+                let (mut tx, mut rx) = super::open(CAPACITY);
+                let (mut values, mut none, mut out) = ((0..2).collect(), VecDeque::new(), Vec::new());
+                let room = CAPACITY.unwrap_or(2).min(2);
+                {
+                    let mut set = Select::biased();
+                    set.add(rx.recv_many(&mut out, 9));
+                    assert_eq!(set.try_ready(), None, "it is empty");
+                    set.add(tx.send_many(&mut values));
+                    assert_eq!(set.try_ready(), (room > 0).then_some(1));
+                }
+                {
+                    let mut set = Select::biased();
+                    let sending = set.add(tx.send_many(&mut none));
+                    assert_eq!(set.try_ready(), Some(0), "there is nothing to be sent");
+                    assert_eq!(set.try_select().expect("as it was").output(sending), Ok(0));
+                    let receiving = set.add(rx.recv_many(&mut out, 0));
+                    assert_eq!(set.try_ready(), Some(1), "nothing is asked for");
+                    assert_eq!(set.try_select().expect("as it was").output(receiving), Ok(0));
+                }
+                assert_eq!((&values, out.len()), (&VecDeque::from([0, 1]), 0));
+                {
+                    let mut set = Select::biased();
+                    let sending = set.add(tx.send_many(&mut values));
+                    let sent = set.try_select().map(|operation| operation.output(sending));
+                    assert_eq!(sent, (room > 0).then_some(Ok(room)));
+                }
+                let mut set = Select::biased();
+                let receiving = set.add(rx.recv_many(&mut out, 9));
+                assert_eq!(set.try_ready(), (room > 0).then_some(0));
+                let received = set.try_select().map(|operation| operation.output(receiving));
+                assert_eq!(received, (room > 0).then_some(Ok(room)));
+                drop(set);
+                assert!(out.into_iter().chain(values).eq(0..2));
             }
 
             /// C12, S9: lent to a select, and polled by itself, with another waker.

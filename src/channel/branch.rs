@@ -102,6 +102,10 @@ macro_rules! common {
             self.shared().is_rendezvous()
         }
 
+        fn opposite(&self) -> Option<usize> {
+            self.shared().opposite(End::$end)
+        }
+
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
             self.shared().register(End::$end, node, pair)
         }
@@ -179,6 +183,11 @@ impl<T> Branch for Send<T> {
     fn discard(&mut self) {
         // SAFETY: the operation did not happen, and is over.
         unsafe { self.value.assume_init_drop() };
+    }
+
+    unsafe fn unsent(&mut self, to: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { *to.cast::<Option<T>>() = Some(self.take()) };
     }
 }
 

@@ -62,19 +62,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     /// # drop(rx);
     /// ```
     pub fn into_inner(mut self) -> Option<T> {
-        match self.operation.cancel(Some(&mut Tray::new())) {
-            Cancelled::Undone if self.operation.is_fresh() => Some(self.take()),
-            _ => None,
-        }
-    }
-
-    /// The value of a send that did not happen.
-    #[inline(always)]
-    fn take(&mut self) -> T {
-        debug_assert!(self.operation.is_fresh(), "a send that did not happen has its value");
-        self.operation.end();
-        // SAFETY: it was fresh, and is over now.
-        unsafe { K::take(self.operation.branch_mut()) }
+        cancel::<T, K>(&mut self.operation)
     }
 
     /// Sends without waiting.
@@ -82,17 +70,13 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     pub(super) fn try_now(mut self) -> Result<(), TrySendError<T>> {
         let mut tray = Tray::new();
         match self.operation.try_now(&mut tray) {
-            false => Err(TrySendError::Full(self.take())),
-            true => tray.take().ok_or_else(|| TrySendError::Closed(self.take())),
+            false => Err(TrySendError::Full(take::<T, K>(&mut self.operation))),
+            true => tray.take().ok_or_else(|| TrySendError::Closed(take::<T, K>(&mut self.operation))),
         }
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
-        let mut tray = Tray::new();
-        match self.operation.block_on_to(&mut tray, deadline) {
-            false => Err(SendTimeoutError::Timeout(self.take())),
-            true => tray.take().ok_or_else(|| SendTimeoutError::Closed(self.take())),
-        }
+        send_until::<T, K>(&mut self.operation, deadline)
     }
 }
 
@@ -118,11 +102,7 @@ impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        let mut tray = Tray::new();
-        match self.operation.block_on_to(&mut tray, deadline) {
-            false => Err(RecvTimeoutError::Timeout),
-            true => tray.take().ok_or(RecvTimeoutError::Closed),
-        }
+        recv_until::<T, K>(&mut self.operation, deadline)
     }
 }
 
@@ -134,6 +114,50 @@ impl<'a, T, K: Kind> Closed<'a, T, K> {
         // SAFETY: as above.
         let branch = unsafe { K::watch(sender) };
         Closed { operation: Operation::new(branch), _sender: PhantomData }
+    }
+}
+
+/// The value of a send that did not happen.
+#[inline(always)]
+pub(super) fn take<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> T {
+    debug_assert!(send.is_fresh(), "a send that did not happen has its value");
+    send.end();
+    // SAFETY: it was fresh, and is over now.
+    unsafe { K::take(send.branch_mut()) }
+}
+
+/// Cancels a send. Its value, unless it was sent, or went with an error.
+#[inline(always)]
+pub(super) fn cancel<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> Option<T> {
+    match send.cancel(Some(&mut Tray::new())) {
+        Cancelled::Undone if send.is_fresh() => Some(take::<T, K>(send)),
+        _ => None,
+    }
+}
+
+/// Sends on a plain thread, which waits until the deadline.
+#[inline(always)]
+pub(super) fn send_until<T, K: Kind>(
+    send: &mut Operation<K::Send<T>>,
+    deadline: Option<Instant>,
+) -> Result<(), SendTimeoutError<T>> {
+    let mut tray = Tray::new();
+    match send.block_on_to(&mut tray, deadline) {
+        false => Err(SendTimeoutError::Timeout(take::<T, K>(send))),
+        true => tray.take().ok_or_else(|| SendTimeoutError::Closed(take::<T, K>(send))),
+    }
+}
+
+/// Receives on a plain thread, which waits until the deadline.
+#[inline(always)]
+pub(super) fn recv_until<T, K: Kind>(
+    recv: &mut Operation<K::Recv<T>>,
+    deadline: Option<Instant>,
+) -> Result<T, RecvTimeoutError> {
+    let mut tray = Tray::new();
+    match recv.block_on_to(&mut tray, deadline) {
+        false => Err(RecvTimeoutError::Timeout),
+        true => tray.take().ok_or(RecvTimeoutError::Closed),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
@@ -94,6 +94,18 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
         self.send(value).wait_timeout(d)
+    }
+
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_deadline(t)
     }
 
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
@@ -200,6 +212,18 @@ impl<T> Receiver<T> {
         self.recv().wait_timeout(d)
     }
 
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
+    }
+
     /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
     /// at least one, or none if `max` is 0.
     ///
@@ -298,6 +322,12 @@ macro_rules! handle {
             #[inline(always)]
             pub(super) fn shared(&self) -> SharedRef<T> {
                 self.shared
+            }
+
+            /// # Safety
+            /// It is counted already.
+            pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
+                $name { shared, _values: PhantomData }
             }
 
             /// Closes the channel; true the first time, then false.

@@ -1,5 +1,5 @@
-//! What the futures, streams and iterators of a channel ask of its kind: what its operations are, and how one is made of a
-//! handle. There are two kinds of operations, so that each of those types is written once.
+//! What the futures, streams, iterators and sinks of a channel ask of its kind: what its operations are, and how one is made of a
+//! handle. There are two kinds of operations, and three of handles, so that each of those types is written once.
 
 #![allow(
     private_interfaces,
@@ -11,7 +11,7 @@
 use std::fmt;
 
 use super::many::{Gives, Takes};
-use super::{self as channel, RecvError, SendError, spsc};
+use super::{self as channel, RecvError, SendError, mpsc, spsc};
 use crate::wait::Branch;
 
 /// Whether a side may have several operations at a time.
@@ -58,18 +58,22 @@ pub trait Kind: Sized {
 #[derive(Debug)]
 pub enum Many {}
 
+/// Any number of senders and one receiver; its operations are those of [`Many`].
+#[derive(Debug)]
+pub enum Mpsc {}
+
 /// One sender and one receiver.
 #[derive(Debug)]
 pub enum Single {}
 
 macro_rules! kind {
-    ($kind:ident, $module:ident) => {
+    ($kind:ident, $module:ident, $operations:ident) => {
         impl Kind for $kind {
             type Sender<T> = $module::Sender<T>;
             type Receiver<T> = $module::Receiver<T>;
-            type Send<T> = $module::branch::Send<T>;
-            type Recv<T> = $module::branch::Recv<T>;
-            type Watch<T> = $module::branch::Watch<T>;
+            type Send<T> = $operations::branch::Send<T>;
+            type Recv<T> = $operations::branch::Recv<T>;
+            type Watch<T> = $operations::branch::Watch<T>;
 
             #[inline(always)]
             unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T> {
@@ -101,5 +105,6 @@ macro_rules! kind {
         }
     };
 }
-kind!(Many, channel);
-kind!(Single, spsc);
+kind!(Many, channel, channel);
+kind!(Mpsc, mpsc, channel);
+kind!(Single, spsc, spsc);

@@ -322,12 +322,12 @@ impl<T> Shared<T> {
             let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
             // SAFETY: a send of this channel.
             let mut parcel = unsafe { claim.take::<T>() };
+            let mut handing = By::plain();
             let sent = loop {
-                let mut handing = By::plain();
                 // SAFETY: the parcel has its value until it is sent.
                 let value = unsafe { &mut *parcel.place() };
                 if let Step::Ready(sent) = self.put(linked, self.line.load(), value, &mut handing) {
-                    by.adopt(handing);
+                    by.adopt(&mut handing);
                     break sent;
                 }
             };

@@ -85,6 +85,15 @@
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
 //! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
 //!
+//! # Handles
+//!
+//! A handle can be cloned, and [downgraded](Sender::downgrade) to a weak one, which keeps the channel neither open nor its values
+//! alive, and gives a handle again for as long as its side has one: for registries, and for those who send to themselves. The
+//! futures of [`Sender::into_send`] and [`Receiver::into_recv`] keep their handle and borrow nothing.
+//!
+//! With the feature `sink` senders are sinks of `futures` (`Sender::sink`, `Sender::into_sink`), as receivers are
+//! [streams](Receiver::stream).
+//!
 //! Moving here from other channels: [`moving`].
 
 mod bell;
@@ -103,20 +112,28 @@ mod many;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod owned;
 mod ring;
 mod room;
 mod shared;
+#[cfg(feature = "sink")]
+mod sink;
 pub mod spsc;
 mod stream;
 pub mod ticker;
 pub mod watch;
+mod weak;
 
 pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use many::{RecvMany, SendMany};
+pub use owned::{IntoRecv, IntoSend};
+#[cfg(feature = "sink")]
+pub use sink::{IntoSink, SendSink};
 pub use stream::{IntoStream, RecvStream};
+pub use weak::{WeakReceiver, WeakSender};
 
 /// A channel of capacity 0: a send completes when a receiver has taken its value. The same as `bounded(0)`.
 ///

@@ -42,7 +42,7 @@
 //! |---|---|
 //! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send_timeout(v, d)`, `rx.recv_timeout(d)` | the same |
-//! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | `tx.send(v).wait_deadline(t)`, `rx.recv().wait_deadline(t)` |
+//! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
 //! | `rx.iter()`, `rx.try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
 //! | `select!`, `Select` | see [`select::moving`](crate::select::moving) |
 //!
@@ -53,6 +53,7 @@
 //! | `tx.send(v).await`, `rx.recv().await`, `try_send`, `try_recv` | the same |
 //! | `send_blocking`, `recv_blocking` | the same |
 //! | `tx.close()`, `is_closed`, `len`, `sender_count`, … | the same; `is_closed` says that sends can only fail |
+//! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle counts the others (`sender_count`) |
 //! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`: a receiver that is none leaves no waiter behind where a `next()` is dropped |
 //!
 //! Dropping a `send` that waits takes the value back out; `into_inner` gives it to you.
@@ -63,8 +64,12 @@
 //! |---|---|
 //! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send_async(v).await`, `rx.recv_async().await` | `tx.send(v).await`, `rx.recv().await` |
+//! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
+//! | `tx.into_send_async(v)`, `rx.into_recv_async()` | `tx.into_send(v)`, `rx.into_recv()` |
 //! | `rx.drain()`, `rx.iter()`, `rx.try_iter()` | the same |
 //! | `rx.stream()`, `rx.into_stream()` | the same |
+//! | `tx.sink()`, `tx.into_sink()` | the same, with the feature `sink` |
+//! | `tx.downgrade()`, `upgrade()` | the same, of receivers as well |
 //! | `Selector` | [`select::Select`](crate::select::Select) |
 //!
 //! # From kanal
@@ -89,6 +94,8 @@
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
 //! | `tx.reserve_many(n).await`, and a send for each permit | `tx.send_many(&mut deque).await`, if the values are there |
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
+//! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
+//! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
 //! | `rx.close()`, then `recv` until `None` | the same, until `Err` |
 //!
 //! ```

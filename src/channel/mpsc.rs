@@ -22,14 +22,30 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::kind::Mpsc;
+use super::shared::SharedRef;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
 pub use super::{
     Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvMany, RecvStream, SendFuture, SendMany,
     TryIter,
 };
+
+/// A send that keeps its sender. Made by [`Sender::into_send`].
+pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
+
+/// A receive that keeps its receiver. Made by [`Receiver::into_recv`].
+pub type IntoRecv<T> = super::IntoRecv<T, Mpsc>;
+
+/// See [`channel::SendSink`](super::SendSink).
+#[cfg(feature = "sink")]
+pub type SendSink<'a, T> = super::SendSink<'a, T, Mpsc>;
+
+/// See [`channel::IntoSink`](super::IntoSink).
+#[cfg(feature = "sink")]
+pub type IntoSink<T> = super::IntoSink<T, Mpsc>;
 
 /// The receiving side of an mpsc channel; there is one only.
 ///
@@ -104,6 +120,18 @@ impl<T> Sender<T> {
         self.0.send_timeout(value, d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.0.send_deadline(value, t)
+    }
+
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -148,6 +176,52 @@ impl<T> Sender<T> {
     /// How many senders there are.
     pub fn sender_count(&self) -> usize {
         self.0.sender_count()
+    }
+
+    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// [`leno::Sender::into_send`](super::Sender::into_send).
+    #[track_caller]
+    pub fn into_send(self, value: T) -> IntoSend<T> {
+        IntoSend::new(self, value)
+    }
+
+    /// A handle that does not keep the channel open, and can be made a sender again. See
+    /// [`leno::Sender::downgrade`](super::Sender::downgrade).
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender(self.0.downgrade())
+    }
+}
+
+/// A handle that does not keep the channel open, and can be made a [`Sender`] again. See
+/// [`leno::channel::WeakSender`](super::WeakSender).
+pub struct WeakSender<T>(super::WeakSender<T>);
+
+impl<T> WeakSender<T> {
+    /// A sender of the channel. `None`: there is none any more, and the channel is closed.
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        self.0.upgrade().map(Sender)
+    }
+
+    /// How many senders there are; weak ones are not counted.
+    pub fn sender_count(&self) -> usize {
+        self.0.sender_count()
+    }
+
+    /// 1, or 0 once the receiver is gone.
+    pub fn receiver_count(&self) -> usize {
+        self.0.receiver_count()
+    }
+}
+
+impl<T> Clone for WeakSender<T> {
+    fn clone(&self) -> Self {
+        WeakSender(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -202,6 +276,18 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
         self.0.recv_timeout(d)
+    }
+
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.0.recv_deadline(t)
     }
 
     /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
@@ -263,6 +349,13 @@ impl<T> Receiver<T> {
         self.0.stream()
     }
 
+    /// As [`recv`](Self::recv), in a future that keeps this receiver. See
+    /// [`leno::Receiver::into_recv`](super::Receiver::into_recv).
+    #[track_caller]
+    pub fn into_recv(self) -> IntoRecv<T> {
+        IntoRecv::new(self)
+    }
+
     /// As [`stream`](Self::stream), keeping the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoStream<T> {
@@ -273,6 +366,10 @@ impl<T> Receiver<T> {
 macro_rules! handle {
     ($($name:ident)*) => {$(
         impl<T> $name<T> {
+            pub(super) fn shared(&self) -> SharedRef<T> {
+                self.0.shared()
+            }
+
             /// Closes the channel; true the first time, then false.
             ///
             /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be

@@ -1,7 +1,7 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ word, line │ hint │ watchers │ bound │ linked? │ slot slot slot …, or blocks and room
+//!   handles │ weak │ word, line │ hint │ watchers │ bound │ behind │ slot slot slot …, or blocks and room
 //! ```
 //!
 //! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
@@ -11,7 +11,8 @@
 //! # Lifetime
 //!
 //! Both counts of handles stand in one word. Who brings a side to zero closes the channel first, and takes its own count
-//! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count.
+//! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count. Where there are
+//! weak handles these free it, or the last handle does: see [`weak`](super::weak).
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
@@ -20,7 +21,7 @@ use std::ptr::{self, NonNull};
 use super::linked::Linked;
 use super::ring::Slot;
 use super::room::Room;
-use crate::prim::{self, AtomicU64, Ordering};
+use crate::prim::{self, AtomicU64, AtomicUsize, Life, Ordering};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -36,7 +37,9 @@ pub(super) const RETURNED: u64 = OWN[1];
 
 #[repr(C)]
 pub(super) struct Shared<T> {
-    handles: AtomicU64,
+    pub(super) handles: AtomicU64,
+    /// The weak handles, and one for all others together.
+    pub(super) weak: AtomicUsize,
     pub(super) line: Line,
     /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
     /// that was just exchanged is slow.
@@ -44,12 +47,11 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
-    /// Behind it, in the same allocation.
-    linked: Option<NonNull<Linked<T>>>,
-    /// The same.
-    slots: NonNull<Slot<T>>,
-    /// Last: only subscribers of `tracing` look at it.
+    /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
+    behind: NonNull<Slot<T>>,
+    /// Only subscribers of `tracing` look at it.
     sign: Sign,
+    pub(super) life: Life,
 }
 
 /// The size of a ring.
@@ -57,12 +59,14 @@ pub(super) struct Shared<T> {
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
     pub(super) capacity: u32,
-    /// The slots, less one; or [`UNBOUNDED`].
+    /// The slots, less one; or [`UNBOUNDED`], or [`LINKED`].
     pub(super) mask: u32,
 }
 
 /// Of a channel that has no bound, in the place of the mask.
 const UNBOUNDED: u32 = u32::MAX;
+/// Of one that has a bound and is no ring. What is less is a mask.
+const LINKED: u32 = UNBOUNDED - 1;
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,15 +76,30 @@ pub(super) enum End {
 }
 
 impl End {
-    const fn one(self) -> u64 {
+    pub(super) const fn one(self) -> u64 {
         match self {
             End::Sender => 1,
             End::Receiver => 1 << 32,
         }
     }
 
-    const fn all(self) -> u64 {
+    /// Count and flags.
+    pub(super) const fn all(self) -> u64 {
         self.one() * 0xffff_ffff
+    }
+
+    pub(super) const fn counted(self) -> u64 {
+        self.one() * COUNT
+    }
+
+    /// The flag of a side that a weak handle was made of.
+    pub(super) const fn downgraded(self) -> u64 {
+        self.one() << 30
+    }
+
+    /// The flag of a side whose last handle is being dropped, if it was downgraded.
+    pub(super) const fn gone(self) -> u64 {
+        self.one() << 31
     }
 
     /// The side as waiters know it.
@@ -91,6 +110,9 @@ impl End {
         }
     }
 }
+
+/// The handles of a side, beside two flags.
+pub(super) const COUNT: u64 = (1 << 30) - 1;
 
 /// A pointer to a channel, kept alive by a handle.
 pub(super) type SharedRef<T> = NonNull<Shared<T>>;
@@ -153,7 +175,7 @@ impl Watchers {
 /// For a ring the version is its head; otherwise what the rest of the word says while somebody waits.
 impl<T> Primitive for Shared<T> {
     fn has_few(&self) -> bool {
-        self.linked.is_none()
+        !self.is_linked()
     }
 
     #[inline(always)]
@@ -225,7 +247,7 @@ impl<T> Shared<T> {
                 Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
             }
             (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
-            _ => Bound { capacity: 0, mask: 0 },
+            _ => Bound { capacity: 0, mask: LINKED },
         };
         let (layout, at) = Self::layout(slots);
         // SAFETY: the layout has a size.
@@ -234,31 +256,37 @@ impl<T> Shared<T> {
         };
         // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
-            let linked = shared.byte_add(at).cast::<Linked<T>>();
-            let first = shared.byte_add(at).cast::<Slot<T>>();
+            let behind = shared.byte_add(at).cast::<Slot<T>>();
             if slots.is_none() {
-                linked.write(Linked::new(capacity));
+                behind.cast::<Linked<T>>().write(Linked::new(capacity));
             }
             shared.write(Shared {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
+                weak: AtomicUsize::new(1),
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
-                linked: slots.is_none().then_some(linked),
-                slots: first,
+                behind,
                 sign: Sign::new(),
+                life: Life::new(),
             });
-            Slot::create(first, slots.unwrap_or(0));
+            Slot::create(behind, slots.unwrap_or(0));
         }
         shared
+    }
+
+    /// Whether it is no ring.
+    #[inline(always)]
+    fn is_linked(&self) -> bool {
+        self.bound.mask >= LINKED
     }
 
     /// What it has if it is no ring.
     #[inline(always)]
     pub(super) fn linked(&self) -> Option<&Linked<T>> {
-        // SAFETY: it lives as long as the channel.
-        self.linked.map(|linked| unsafe { linked.as_ref() })
+        // SAFETY: `bound` says what is there; it lives as long as the channel.
+        self.is_linked().then(|| unsafe { self.behind.cast().as_ref() })
     }
 
     #[inline(always)]
@@ -267,7 +295,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn is_rendezvous(&self) -> bool {
-        self.bound.capacity == 0 && self.linked.is_none()
+        self.bound.capacity == 0 && !self.is_linked()
     }
 
     /// Tells a send that was claimed to look for itself: the channel has closed. Its value is dropped if its owner has left.
@@ -289,7 +317,7 @@ impl<T> Shared<T> {
 
     /// Whether a few values fit, so that both sides run on while neither waits.
     pub(super) fn is_buffer_of_several(&self) -> bool {
-        self.bound.capacity > 1 || self.linked.is_some()
+        self.bound.capacity > 1 || self.is_linked()
     }
 
     fn room(&self) -> Option<&Room> {
@@ -301,13 +329,13 @@ impl<T> Shared<T> {
     pub(super) fn slot(&self, position: u32) -> &Slot<T> {
         debug_assert!(self.bound.capacity > 0);
         // SAFETY: the mask keeps it within the ring, which lives as long as the channel.
-        unsafe { self.slots.add((position & self.bound.mask) as usize).as_ref() }
+        unsafe { self.behind.add((position & self.bound.mask) as usize).as_ref() }
     }
 
     /// The slots from a position on, by their distance; for many of them.
     #[inline(always)]
     pub(super) fn slots_from<'a>(&'a self, position: u32) -> impl Fn(u32) -> &'a Slot<T> + 'a {
-        let (slots, mask) = (self.slots, self.bound.mask);
+        let (slots, mask) = (self.behind, self.bound.mask);
         // SAFETY: as in `slot`.
         move |at| unsafe { slots.add((position.wrapping_add(at) & mask) as usize).as_ref() }
     }
@@ -315,20 +343,21 @@ impl<T> Shared<T> {
     /// # Safety
     /// Nobody has the channel any more.
     #[cold]
-    unsafe fn free(shared: SharedRef<T>) {
+    pub(super) unsafe fn free(shared: SharedRef<T>) {
         // SAFETY: the caller's promise.
         unsafe {
             let this = shared.as_ref();
-            let slots = match this.linked {
-                Some(linked) => {
-                    linked.drop_in_place();
+            this.life.end();
+            let slots = match this.bound.capacity {
+                _ if this.is_linked() => {
+                    this.behind.cast::<Linked<T>>().drop_in_place();
                     None
                 }
-                None if this.bound.capacity == 0 => Some(0),
-                None => Some(this.bound.mask as usize + 1),
+                0 => Some(0),
+                _ => Some(this.bound.mask as usize + 1),
             };
             for index in 0..slots.unwrap_or(0) {
-                this.slots.add(index).drop_in_place();
+                this.behind.add(index).drop_in_place();
             }
             ptr::drop_in_place(shared.as_ptr());
             dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
@@ -336,13 +365,14 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn count(&self, end: End) -> usize {
-        ((self.handles.load(Ordering::Relaxed) & end.all()) / end.one()) as usize
+        let handles = self.handles.load(Ordering::Relaxed);
+        if handles & end.gone() != 0 { 0 } else { ((handles & end.counted()) / end.one()) as usize }
     }
 
     pub(super) fn add_handle(&self, end: End) {
         // ORDERING: Relaxed; the caller has a handle, so the count is above zero.
         let before = self.handles.fetch_add(end.one(), Ordering::Relaxed);
-        if (before & end.all()) / end.one() > 0x7fff_ffff {
+        if (before & end.counted()) / end.one() > COUNT / 2 {
             // Only forgotten handles can add up to this; an overflow would free the channel under them.
             std::process::abort();
         }
@@ -357,12 +387,16 @@ impl<T> Shared<T> {
         // ORDERING: Acquire: the last handle closes after all that was done through the others.
         let mut handles = this.handles.load(Ordering::Acquire);
         loop {
-            if handles & end.all() == end.one() {
-                // SAFETY: as above; the last one.
+            if handles & end.all() == end.one() || this.is_believed_last(handles, end) {
+                // SAFETY: as above; the last one, and there is no weak one of this side.
                 return unsafe { Self::drop_last(shared, end) };
             }
-            let less = handles - end.one();
+            let is_last = handles & end.counted() == end.one();
+            let mark = if cfg!(leno_bug = "weak_last_is_not_marked") { 0 } else { end.gone() };
+            let less = if is_last { handles | mark } else { handles - end.one() };
             match this.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: as above; the last one, and no weak one is upgraded any more.
+                Ok(_) if is_last => return unsafe { Self::drop_last(shared, end) },
                 Ok(_) => return,
                 Err(now) => handles = now,
             }
@@ -377,12 +411,18 @@ impl<T> Shared<T> {
         impl<T> Drop for Release<T> {
             fn drop(&mut self) {
                 // SAFETY: the count keeps it alive.
-                let handles = unsafe { &self.0.as_ref().handles };
+                let this = unsafe { self.0.as_ref() };
                 // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
                 let one = self.1.one();
-                if handles.load(Ordering::Acquire) == one || handles.fetch_sub(one, Ordering::AcqRel) == one {
-                    // SAFETY: both sides are gone.
+                if this.handles.load(Ordering::Acquire) == one {
+                    // SAFETY: both sides are gone, and neither was downgraded.
                     unsafe { Shared::free(self.0) };
+                } else {
+                    let both = End::Sender.counted() | End::Receiver.counted();
+                    if this.handles.fetch_sub(one, Ordering::AcqRel) & both == one {
+                        // SAFETY: both sides are gone.
+                        unsafe { Shared::drop_share(self.0) };
+                    }
                 }
             }
         }
@@ -508,7 +548,7 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     fn is_idle_at(&self, end: End, word: Word) -> bool {
-        self.linked.is_none()
+        !self.is_linked()
             && match end {
                 End::Sender => {
                     let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
@@ -562,6 +602,17 @@ impl<T> Shared<T> {
             thread::back_off(lost);
             lost += 1;
         }
+    }
+
+    /// What keeps those of `end` out of the line: of a rendezvous the number of the node that stands on the other side, or on
+    /// both, if that is a select's; otherwise 0. `None`: nothing.
+    pub(super) fn opposite(&self, end: End) -> Option<usize> {
+        let word = self.line.load();
+        if !self.is_rendezvous() || word.has(CLOSED) || end == End::Receiver && word.has(RETURNED) {
+            return Some(0);
+        }
+        let is_in_the_way = !word.is_free() && (word.side() != end.side() || word.has(TWO));
+        is_in_the_way.then(|| if word.first_is_branch() { word.first() } else { 0 })
     }
 
     /// Whether one has to wait who finds nobody in the word.
@@ -703,7 +754,7 @@ impl<T> Shared<T> {
         if let Some(room) = self.room() {
             room.assert_valid();
         }
-        if self.linked.is_none() && !word.is_free() && !word.has(CLOSED) {
+        if !self.is_linked() && !word.is_free() && !word.has(CLOSED) {
             assert!(self.has_to_wait(if word.has(SENDERS) { End::Sender } else { End::Receiver }, word));
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");

@@ -66,9 +66,10 @@ pub struct Wait {
     left: Option<Duration>,
 }
 
-/// A lock that a fiber has taken.
+/// A lock that a fiber has taken, or a share of one: a read, some permits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hold {
+    operation: &'static str,
     object: Object,
     place: Option<&'static Location<'static>>,
 }
@@ -168,7 +169,7 @@ impl FiberInfo {
         self.noted.as_ref().map_or(&[], |(noted, _)| &noted.waits)
     }
 
-    /// The locks that it has taken and that are held. Known in builds with debug assertions.
+    /// The locks, and shares of locks, that it has taken and that are held (1024 at most). Known in builds with debug assertions.
     pub fn holds(&self) -> &[Hold] {
         self.noted.as_ref().map_or(&[], |(noted, _)| &noted.holds)
     }
@@ -228,7 +229,11 @@ impl Noted {
             holds: seen
                 .holds
                 .into_iter()
-                .map(|hold| Hold { object: Object::new(hold.thing), place: hold.place })
+                .map(|hold| Hold {
+                    operation: hold.operation,
+                    object: Object::new(hold.thing),
+                    place: hold.place,
+                })
                 .collect(),
         }
     }
@@ -274,6 +279,12 @@ impl Wait {
 }
 
 impl Hold {
+    /// As what it is held, by the operation that took it: `lock`, `read`, `write`, `upgradable_read`, `acquire`,
+    /// `get_or_init`, and more to come.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
     /// The lock.
     pub fn object(&self) -> &Object {
         &self.object
@@ -291,7 +302,7 @@ impl Object {
         Object { kind: thing.kind, address: thing.address, name }
     }
 
-    /// What kind of thing: `channel`, `mutex`, and more to come.
+    /// What kind of thing: `channel`, `mutex`, `rwlock`, `semaphore`, and more to come.
     pub fn kind(&self) -> &'static str {
         self.kind
     }
@@ -307,6 +318,17 @@ impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{:x}", self.kind, self.address)?;
         self.name.as_ref().map_or(Ok(()), |name| write!(f, " `{name}`"))
+    }
+}
+
+/// Object, operation where there are several, place.
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.object)?;
+        if self.operation != "lock" {
+            write!(f, " by {}", self.operation)?;
+        }
+        self.place.map_or(Ok(()), |place| write!(f, " since {place}"))
     }
 }
 

@@ -3,13 +3,15 @@
 //! ```text
 //!   fiber ── send, recv ──▶ channel
 //!   fiber ── lock ──▶ mutex ── held by ──▶ fiber
+//!   fiber ── read, write ──▶ rwlock ── held by ──▶ all readers, or the writer
+//!   fiber ── acquire ──▶ semaphore ── held by ──▶ all that have permits
 //!   fiber ── join ──▶ fiber
 //! ```
 //!
 //! In it are the fibers that wait, and those at the end of an edge. Who could serve a channel nobody knows, so no edge leads
 //! out of one. What else a fiber waits for (time, a park) stands in its label.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::dump::{Dump, FiberInfo, FiberState, Hold, Object, Wait};
@@ -49,8 +51,9 @@ impl<'a> Graph<'a> {
             }
         }
         for fiber in dump.fibers() {
+            let mut known = HashSet::new();
             for hold in fiber.holds() {
-                if let Some(number) = numbers.get(hold.object()) {
+                if let Some(number) = numbers.get(hold.object()).filter(|number| known.insert(**number)) {
                     graph.add(Node::Object(*number), "held by", Node::Fiber(fiber.id()));
                 }
             }
@@ -74,6 +77,16 @@ impl<'a> Graph<'a> {
             self.edges.push(edge);
         }
     }
+}
+
+/// Two holds of one object.
+fn is_alike(one: &Hold, other: &Hold) -> bool {
+    one.operation() == other.operation()
+}
+
+/// Who becomes a writer waits for the readers, and has the only upgradable read.
+fn is_for(wait: &Wait, hold: &Hold) -> bool {
+    wait.operation() != "upgrade" || hold.operation() != "upgradable_read"
 }
 
 fn is_waiting(fiber: &FiberInfo) -> bool {
@@ -159,7 +172,10 @@ impl Dump {
         let mut holders: HashMap<&Object, Vec<(usize, &Hold)>> = HashMap::new();
         for (at, fiber) in fibers.iter().enumerate() {
             for hold in fiber.holds() {
-                holders.entry(hold.object()).or_default().push((at, hold));
+                let of_object = holders.entry(hold.object()).or_default();
+                if !of_object.last().is_some_and(|(last, before)| *last == at && is_alike(before, hold)) {
+                    of_object.push((at, hold));
+                }
             }
         }
         let next = |at: usize| -> Vec<(Link<'_>, usize)> {
@@ -168,7 +184,7 @@ impl Dump {
             let targets = waits.iter().flat_map(|wait| {
                 let joined = wait.fiber().and_then(|id| by_id.get(&id)).map(|to| (None, *to));
                 let held = wait.object().and_then(|object| holders.get(object)).into_iter().flatten();
-                let held = held.map(|(to, hold)| (Some(*hold), *to));
+                let held = held.filter(|(_, hold)| is_for(wait, hold)).map(|(to, hold)| (Some(*hold), *to));
                 joined.into_iter().chain(held).map(move |(hold, to)| (Link { fiber, wait, hold }, to))
             });
             targets.collect()

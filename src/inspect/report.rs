@@ -21,8 +21,12 @@ pub(super) fn deadlock(home: &Home, main: &Task) -> String {
             let _ = match link.hold {
                 None => writeln!(text),
                 Some(hold) => {
+                    let how = match hold.operation() {
+                        "lock" => String::new(),
+                        operation => format!(" by {operation}"),
+                    };
                     let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
-                    writeln!(text, ", which {next} holds{place}")
+                    writeln!(text, ", which {next} holds{how}{place}")
                 }
             };
         }

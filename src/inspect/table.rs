@@ -46,8 +46,7 @@ fn add(lines: &mut Vec<[String; HEAD.len()]>, fiber: &FiberInfo, inspected: bool
         notes.push(String::from("something outside leno"));
     }
     for hold in fiber.holds() {
-        let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
-        notes.push(format!("(holds {}{place})", hold.object()));
+        notes.push(format!("(holds {hold})"));
     }
     let mut notes = notes.into_iter();
     lines.push([

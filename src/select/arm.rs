@@ -51,6 +51,11 @@ pub trait Arm {
         false
     }
 
+    /// See [`Branch::opposite`].
+    fn opposite(&mut self) -> Option<usize> {
+        Some(0)
+    }
+
     /// Leaves the line, if it stands there, and takes back what is to be sent, as nobody else takes that any more. False: a
     /// peer has the node.
     fn leave(&mut self, _node: &Waiter, _stands: bool) -> bool {
@@ -77,7 +82,7 @@ pub trait Arm {
     /// It was told to look, and does so.
     fn told(&mut self) {}
 
-    /// It was told to look, and leaves.
+    /// It was told to look, and leaves; or it was only asked whether it would have to wait.
     fn pass_on(&mut self) {}
 
     /// Moves its outcome into an `Option` of the outcome's type.
@@ -85,6 +90,12 @@ pub trait Arm {
     /// # Safety
     /// `outcome` is the address of one. The arm was completed.
     unsafe fn take_into(&mut self, outcome: *mut ());
+
+    /// Moves what it was to send, and has not sent, into an `Option` of its type: the operation is over.
+    ///
+    /// # Safety
+    /// `to` is the address of one, and the arm is of a send.
+    unsafe fn take_unsent(&mut self, _to: *mut ()) {}
 
     /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
     fn renew(&mut self) -> bool {
@@ -305,6 +316,10 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().branch().meets()
     }
 
+    fn opposite(&mut self) -> Option<usize> {
+        self.future.operation().branch().opposite()
+    }
+
     fn leave(&mut self, node: &Waiter, stands: bool) -> bool {
         let operation = self.future.operation();
         let is_out = !stands || operation.branch().leave(node);
@@ -365,6 +380,19 @@ impl<O: Operated> Arm for Claimed<O> {
         unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
     }
 
+    unsafe fn take_unsent(&mut self, to: *mut ()) {
+        let operation = self.future.operation();
+        // A peer that is sending it just now is waited for.
+        if operation.waits() && matches!(operation.cancel(Some(&mut self.tray)), Cancelled::Done) {
+            self.is_through = true;
+        }
+        if operation.is_fresh() && !self.tray.is_full() {
+            operation.end();
+            // SAFETY: the caller's promise; it was fresh, and is over now.
+            unsafe { operation.branch_mut().unsent(to) };
+        }
+    }
+
     fn renew(&mut self) -> bool {
         self.future.operation().renew()
     }
@@ -372,6 +400,10 @@ impl<O: Operated> Arm for Claimed<O> {
 
 impl<F: Future + Unpin> Arm for Polled<F> {
     fn attempt(&mut self, _by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()> {
+        if self.output.is_some() {
+            // A select that only asks has polled it.
+            return Attempt::Ready(());
+        }
         match Pin::new(&mut self.future).poll(cx) {
             Poll::Ready(output) => {
                 self.output = Some(output);
@@ -387,27 +419,23 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     }
 }
 
-/// Calls a macro with the tuples of 1 to 16 arms: for each arm its type, its name in [`super::macros::Which`], its index.
+/// Calls a macro with the tuples of 1 to 32 arms: for each arm its type, its name in [`super::macros::Which`], its index.
 macro_rules! each_tuple {
     ($callback:ident) => {
-        $callback! {
-            [A b0 0]
-            [A b0 0, B b1 1]
-            [A b0 0, B b1 1, C b2 2]
-            [A b0 0, B b1 1, C b2 2, D b3 3]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14]
-            [A b0 0, B b1 1, C b2 2, D b3 3, E b4 4, F b5 5, G b6 6, H b7 7, I b8 8, J b9 9, K b10 10, L b11 11, M b12 12, N b13 13, O b14 14, P b15 15]
+        each_tuple! {
+            $callback [] []
+            [T0 b0 0] [T1 b1 1] [T2 b2 2] [T3 b3 3] [T4 b4 4] [T5 b5 5] [T6 b6 6] [T7 b7 7]
+            [T8 b8 8] [T9 b9 9] [T10 b10 10] [T11 b11 11] [T12 b12 12] [T13 b13 13] [T14 b14 14] [T15 b15 15]
+            [T16 b16 16] [T17 b17 17] [T18 b18 18] [T19 b19 19] [T20 b20 20] [T21 b21 21] [T22 b22 22] [T23 b23 23]
+            [T24 b24 24] [T25 b25 25] [T26 b26 26] [T27 b27 27] [T28 b28 28] [T29 b29 29] [T30 b30 30] [T31 b31 31]
         }
+    };
+    ($callback:ident [$($tuples:tt)*] [$($arms:tt)*]) => {
+        $callback! { $($tuples)* }
+    };
+    // The tuples so far, the arms of the last one.
+    ($callback:ident [$($tuples:tt)*] [$($arms:tt)*] [$($arm:tt)*] $($rest:tt)*) => {
+        each_tuple! { $callback [$($tuples)* [$($arms)* $($arm)*]] [$($arms)* $($arm)*,] $($rest)* }
     };
 }
 pub(super) use each_tuple;
@@ -428,3 +456,12 @@ macro_rules! tuples {
 }
 
 each_tuple!(tuples);
+
+/// No arms at all: `default` alone.
+impl Tuple for () {
+    const COUNT: usize = 0;
+
+    fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
+        f(&mut Open { arms: &mut [], are_fresh: true, off, foreign: 0 })
+    }
+}

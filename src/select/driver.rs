@@ -36,6 +36,8 @@
 //! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring). One
 //! poll goes round a bounded number of times for what is given back to it meanwhile.
 
+mod ready;
+
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::task::{Context, Poll};
@@ -59,6 +61,8 @@ pub(super) struct Driver {
     started: bool,
     /// Whether there are foreign futures among them.
     foreign: bool,
+    /// It only asks what is ready.
+    watches: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
     adopted: Option<usize>,
 }
@@ -248,6 +252,7 @@ impl Driver {
     pub(super) fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
         self.started = false;
+        self.watches = false;
         self.adopted = None;
     }
 
@@ -610,7 +615,12 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code runs from here on only.
-        if is_told {
+        if self.watches {
+            // Whatever it was told, it takes nothing.
+            if !cfg!(leno_bug = "who_watches_passes_nothing_on") {
+                (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
+            }
+        } else if is_told {
             let told = self.branches.iter().enumerate().filter(|(_, branch)| branch.stage == Stage::Told);
             told.filter(|(index, _)| winner != Some(*index)).for_each(|(index, _)| arms.arm(index).pass_on());
         }

@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::arm::{Arm, Arms};
+use super::Branch;
+use super::arm::{Arm, Arms, Take};
 use super::driver::Driver;
 use super::handles::{Receives, Sends};
 use crate::channel::{RecvError, SendError};
@@ -22,13 +23,13 @@ use crate::task::thread;
 /// set are never used again.
 static SETS: Counter = Counter::new();
 
-/// A set of receives and sends, of which one is completed at a time.
+/// A set of receives, sends, and operations of all other kinds, of which one is completed at a time.
 ///
 /// Where the branches are known when the program is written, [`select!`](crate::select!) is simpler. This is for a number
-/// of channels that is not known then, or for more than 16.
+/// of channels that is not known then, or for more than 32.
 ///
 /// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
-/// registration; once its outcome was taken it has left the set.
+/// registration; once its outcome was taken it has left the set. So has what was [added](Select::add) otherwise.
 ///
 /// ```
 /// use leno::select::Select;
@@ -61,6 +62,10 @@ pub struct Select<'a> {
 /// A branch of a set.
 struct Member<'a> {
     number: u64,
+    /// It can only be polled.
+    is_foreign: bool,
+    /// With its outcome taken it has left the set.
+    is_once: bool,
     operation: Box<dyn Arm + Send + 'a>,
 }
 
@@ -86,6 +91,11 @@ impl Arms for Members<'_> {
     fn arm(&mut self, index: usize) -> &mut dyn Arm {
         &mut *self.all[index].operation
     }
+
+    #[inline]
+    fn is_foreign(&self, index: usize) -> bool {
+        self.all[index].is_foreign
+    }
 }
 
 /// Which set, and which branch of it.
@@ -101,18 +111,27 @@ pub struct RecvToken<T>(Place, PhantomData<fn() -> T>);
 /// Names a send in its [`Select`].
 pub struct SendToken<T>(Place, PhantomData<fn() -> T>);
 
-/// A [`RecvToken`] or a [`SendToken`]. Sealed.
-pub trait Token: Copy + sealed::Sealed {}
+/// Names an operation or a future in its [`Select`], with what it completes with.
+pub struct BranchToken<R>(Place, PhantomData<fn() -> R>);
+
+/// A [`RecvToken`], a [`SendToken`] or a [`BranchToken`]. Sealed.
+pub trait Token: Copy + sealed::Sealed {
+    /// What comes back if it is removed from the set: of a send its value, unless that was sent.
+    type Removed: Default;
+}
 
 mod sealed {
     #[allow(private_interfaces, reason = "sealed: only this crate names it")]
     pub trait Sealed {
+        /// Whether it is a send of this module's.
+        const SENDS: bool;
+
         fn place(self) -> super::Place;
     }
 }
 
 macro_rules! tokens {
-    ($($name:ident)+) => {$(
+    ($($name:ident, $sends:literal => $removed:ty;)+) => {$(
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
                 *self
@@ -129,16 +148,32 @@ macro_rules! tokens {
 
         #[allow(private_interfaces, reason = "sealed: only this crate names it")]
         impl<T> sealed::Sealed for $name<T> {
+            const SENDS: bool = $sends;
+
             fn place(self) -> Place {
                 self.0
             }
         }
 
-        impl<T> Token for $name<T> {}
+        impl<T> Token for $name<T> {
+            type Removed = $removed;
+        }
+
+        impl<T> $name<T> {
+            /// Which branch it names: how many were registered before it. Of the branches of its set no other has this
+            /// index, also when it was removed.
+            pub fn index(self) -> usize {
+                self.0.number as usize
+            }
+        }
     )+};
 }
 
-tokens! { RecvToken SendToken }
+tokens! {
+    RecvToken, false => ();
+    SendToken, true => Option<T>;
+    BranchToken, false => ();
+}
 
 impl<'a> Select<'a> {
     /// An empty set that looks at its branches in a random order.
@@ -166,20 +201,115 @@ impl<'a> Select<'a> {
 
     /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
     pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
-        RecvToken(self.add(receiver.receive()), PhantomData)
+        RecvToken(self.insert(receiver.receive(), false, false), PhantomData)
     }
 
     /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
     pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
-        SendToken(self.add(sender.sending(value)), PhantomData)
+        SendToken(self.insert(sender.sending(value), true, false), PhantomData)
     }
 
-    fn add(&mut self, operation: Box<dyn Arm + Send + 'a>) -> Place {
+    /// Adds an operation of any kind: whatever [`select()`](super::select()) takes, by value or by `&mut`. A future that is
+    /// not leno's, or only ends in one of leno's, is added as [`foreign`](super::foreign): it is polled, not claimed.
+    ///
+    /// It is a future, and completes once; when its outcome was [taken](Operation::output) it has left the set. Lent by
+    /// `&mut` it can be added again, if it has not completed.
+    ///
+    /// ```
+    /// use leno::select::{Select, foreign};
+    /// use leno::sync::{Mutex, Notify};
+    /// use std::pin::pin;
+    ///
+    /// # leno::block_on(async {
+    /// let (mutex, notify) = (Mutex::new(7), Notify::new());
+    /// let held = mutex.lock().await;
+    /// let (_tx, rx) = leno::channel::oneshot::channel::<u8>();
+    /// let late = pin!(async { "late" });
+    ///
+    /// let mut set = Select::biased();
+    /// let locked = set.add(mutex.lock());
+    /// let told = set.add(notify.notified());
+    /// let answered = set.add(rx);
+    /// let late = set.add(foreign(late));
+    ///
+    /// notify.notify_one();
+    /// let operation = set.select().await;
+    /// assert!(operation.is(told) && !operation.is(answered));
+    /// operation.output(told);
+    ///
+    /// drop(held);
+    /// assert_eq!(*set.select().await.output(locked), 7);
+    /// assert_eq!(set.select().await.output(late), "late");
+    /// # });
+    /// ```
+    pub fn add<B, R>(&mut self, branch: B) -> BranchToken<R>
+    where
+        B: Branch<Output = R> + 'a,
+        B::Arm: Send + Take<Output = R>,
+    {
+        let operation = Box::new(branch.into_arm());
+        // (It may be lent, and wait.)
+        self.branches.are_fresh = false;
+        BranchToken(self.insert(operation, true, <B::Arm as Take>::FOREIGN), PhantomData)
+    }
+
+    fn insert(&mut self, operation: Box<dyn Arm + Send + 'a>, is_once: bool, is_foreign: bool) -> Place {
         self.stop();
         let number = self.made;
         self.made += 1;
-        self.branches.all.push(Member { number, operation });
+        self.branches.all.push(Member { number, is_foreign, is_once, operation });
         Place { set: self.id, number }
+    }
+
+    /// Removes an operation from the set; the others keep their tokens and indices.
+    ///
+    /// A send gives its value back, unless it has happened. What a receive was handed, and nobody has taken, is the next to
+    /// be received.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::rendezvous();
+    /// let mut set = leno::select::Select::new();
+    /// let (sent, received) = (set.send(&tx, "kept"), set.recv(&rx));
+    /// assert_eq!(set.remove(sent), Some("kept"));
+    /// set.remove(received);
+    /// assert!(set.is_empty());
+    /// ```
+    ///
+    /// # Panics
+    /// If the operation has left the set: it was removed before, or was no receive, and its outcome was taken. If the token
+    /// is of another set.
+    #[track_caller]
+    pub fn remove<K: Token>(&mut self, token: K) -> K::Removed {
+        let place = sealed::Sealed::place(token);
+        assert!(place.set == self.id, "the token is of another set");
+        self.stop();
+        let at = self.branches.all.binary_search_by_key(&place.number, |branch| branch.number);
+        let Ok(index) = at else {
+            panic!("the operation has left the set: it was removed, or its outcome was taken")
+        };
+        self.happened = match self.happened {
+            Some(happened) if happened == index => None,
+            Some(happened) if happened > index => Some(happened - 1),
+            happened => happened,
+        };
+        let mut operation = self.branches.all.remove(index).operation;
+        let mut removed = K::Removed::default();
+        if K::SENDS {
+            // SAFETY: the set has made the token for this very branch, so the branch sends what the token says.
+            unsafe { operation.take_unsent((&raw mut removed).cast()) };
+        }
+        operation.discard();
+        removed
+    }
+
+    /// How many operations are in the set.
+    pub fn len(&self) -> usize {
+        self.branches.all.len()
+    }
+
+    /// Whether no operation is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.branches.all.is_empty()
     }
 
     /// Completes one operation of the set; waits until one can.
@@ -198,6 +328,116 @@ impl<'a> Select<'a> {
     pub fn try_select(&mut self) -> Option<Operation<'_, 'a>> {
         self.stop();
         self.look_once().then_some(Operation { set: self })
+    }
+
+    /// Waits until an operation would not wait, and completes none; gives its index: how many were registered before it,
+    /// as [`RecvToken::index`] and [`Operation::index`] say.
+    ///
+    /// It holds back nothing: what others wait for goes to them as if this set did not wait. So the answer may be out of
+    /// date when it comes, as what was ready may have gone to somebody else; and of a rendezvous channel, on the other
+    /// side of which another set asks the same, it may be wrong. What is tried because of it may have to be tried again:
+    ///
+    /// ```
+    /// use leno::select::Select;
+    ///
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let (_quiet, quiets) = leno::bounded::<&str>(1);
+    /// tx.send("weft").await.unwrap();
+    /// let mut set = Select::new();
+    /// let (weft, _) = (set.recv(&rx), set.recv(&quiets));
+    /// let taken = loop {
+    ///     match set.ready().await {
+    ///         index if index == weft.index() => match rx.try_recv() {
+    ///             Ok(taken) => break taken,
+    ///             Err(_) => continue,
+    ///         },
+    ///         _ => unreachable!("nothing was sent there"),
+    ///     }
+    /// };
+    /// assert_eq!(taken, "weft");
+    /// # });
+    /// ```
+    ///
+    /// A closed channel makes its operation ready. A [`Barrier`](crate::sync::Barrier) counts who waits at it in here; a
+    /// future that is [`foreign`](super::foreign) is polled, and its output kept for the next select. With an outcome in the
+    /// set that nobody has taken, that operation is ready.
+    ///
+    /// Cancelling: dropping the future leaves no trace.
+    ///
+    /// # Panics
+    /// When polled, if no operation is left in the set: it would wait for ever.
+    pub fn ready(&mut self) -> ReadyFuture<'_, 'a> {
+        self.stop();
+        ReadyFuture { set: Some(self) }
+    }
+
+    /// The index of an operation that would not wait now, if there is one. See [`ready`](Self::ready).
+    ///
+    /// It asks by entering the lines, and leaves them again.
+    pub fn try_ready(&mut self) -> Option<usize> {
+        self.stop();
+        self.look_ready()
+    }
+
+    /// As [`ready`](Self::ready), on a plain thread, which sleeps meanwhile.
+    ///
+    /// # Panics
+    /// As [`ReadyFuture::wait`].
+    #[track_caller]
+    pub fn ready_blocking(&mut self) -> usize {
+        self.ready().wait()
+    }
+
+    /// As [`ready_blocking`](Self::ready_blocking), for `d` at most.
+    ///
+    /// # Errors
+    /// The time was up, and no operation is ready.
+    ///
+    /// # Panics
+    /// As [`ReadyFuture::wait_timeout`].
+    #[track_caller]
+    pub fn ready_timeout(&mut self, d: Duration) -> Result<usize, Elapsed> {
+        self.ready().wait_timeout(d)
+    }
+
+    /// As [`ready_timeout`](Self::ready_timeout), until the instant `t`.
+    ///
+    /// # Errors
+    /// As [`ready_timeout`](Self::ready_timeout).
+    ///
+    /// # Panics
+    /// As [`ReadyFuture::wait_deadline`].
+    #[track_caller]
+    pub fn ready_deadline(&mut self, t: Instant) -> Result<usize, Elapsed> {
+        self.ready().wait_deadline(t)
+    }
+
+    fn index(&self, position: usize) -> usize {
+        self.branches.all[position].number as usize
+    }
+
+    fn look_ready(&mut self) -> Option<usize> {
+        let ready = self.happened.or_else(|| {
+            let mut context = Context::from_waker(Waker::noop());
+            let ready = self.driver.look_ready(&mut self.branches, self.biased, &mut context);
+            self.driver.reset();
+            ready
+        });
+        ready.map(|position| self.index(position))
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+        let ready = match self.happened {
+            Some(happened) => happened,
+            None => {
+                assert!(!self.is_empty(), "no operation is left in the set: it would wait for ever");
+                let ready = std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx));
+                self.driver.reset();
+                ready
+            }
+        };
+        Poll::Ready(self.index(ready))
     }
 
     /// Looks at each branch once; whether one has happened.
@@ -313,12 +553,8 @@ impl<'s, 'a> SelectFuture<'s, 'a> {
     }
 
     fn block_on(mut self, deadline: Option<Instant>) -> Result<Operation<'s, 'a>, Elapsed> {
-        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.branches.all.is_empty()) {
-            let never = thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline);
-            return match never {
-                None => Err(Elapsed::new()),
-                Some(never) => match never {},
-            };
+        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
+            return Err(wait_for_nothing(deadline));
         }
         if let Some(operation) = thread::block_on(Pin::new(&mut self), deadline) {
             return Ok(operation);
@@ -351,6 +587,98 @@ impl Drop for SelectFuture<'_, '_> {
 impl fmt::Debug for SelectFuture<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SelectFuture").finish_non_exhaustive()
+    }
+}
+
+/// The future of [`Select::ready`].
+#[must_use = "futures do nothing unless polled"]
+pub struct ReadyFuture<'s, 'a> {
+    set: Option<&'s mut Select<'a>>,
+}
+
+impl ReadyFuture<'_, '_> {
+    /// Waits on a plain thread, which sleeps until an operation would not wait.
+    ///
+    /// # Panics
+    /// If no operation is left in the set; and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it
+    /// would block.
+    #[track_caller]
+    pub fn wait(mut self) -> usize {
+        may_block("Select::ready");
+        thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it asks once. If no operation is left in the set it waits as
+    /// long as it is told.
+    ///
+    /// # Errors
+    /// The time was up, and no operation is ready.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no end.
+    #[track_caller]
+    pub fn wait_timeout(self, d: Duration) -> Result<usize, Elapsed> {
+        may_block("Select::ready");
+        self.block_on(thread::deadline_after(d))
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+    ///
+    /// # Errors
+    /// The time was up, and no operation is ready.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
+    #[track_caller]
+    pub fn wait_deadline(self, t: Instant) -> Result<usize, Elapsed> {
+        may_block("Select::ready");
+        self.block_on(Some(t))
+    }
+
+    fn block_on(mut self, deadline: Option<Instant>) -> Result<usize, Elapsed> {
+        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
+            return Err(wait_for_nothing(deadline));
+        }
+        if let Some(ready) = thread::block_on(Pin::new(&mut self), deadline) {
+            return Ok(ready);
+        }
+        // The last poll need not have looked at all of them.
+        self.set.take().and_then(Select::try_ready).ok_or(Elapsed::new())
+    }
+}
+
+impl Future for ReadyFuture<'_, '_> {
+    type Output = usize;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<usize> {
+        let set = self.set.as_mut().expect("a set was asked again after it had answered");
+        let ready = std::task::ready!(set.poll_ready(cx));
+        self.set = None;
+        Poll::Ready(ready)
+    }
+}
+
+impl Unpin for ReadyFuture<'_, '_> {}
+
+impl Drop for ReadyFuture<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(set) = self.set.take() {
+            set.stop();
+        }
+    }
+}
+
+impl fmt::Debug for ReadyFuture<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadyFuture").finish_non_exhaustive()
+    }
+}
+
+/// Of an empty set: waits as long as it was told.
+fn wait_for_nothing(deadline: Option<Instant>) -> Elapsed {
+    match thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline) {
+        None => Elapsed::new(),
+        Some(never) => match never {},
     }
 }
 
@@ -405,6 +733,19 @@ impl Operation<'_, '_> {
         outcome.expect("the branch has an outcome")
     }
 
+    /// What an operation has completed with that was [added](Select::add).
+    ///
+    /// # Panics
+    /// If another branch has happened.
+    #[track_caller]
+    pub fn output<R>(self, token: BranchToken<R>) -> R {
+        self.check(token.0);
+        let mut outcome = None::<R>;
+        // SAFETY: the set has made the token for this very branch, so the branch completes with an `R`.
+        unsafe { self.take((&raw mut outcome).cast()) };
+        outcome.expect("the branch has an outcome")
+    }
+
     fn position(&self) -> usize {
         self.set.happened.expect("until the outcome is taken")
     }
@@ -416,6 +757,12 @@ impl Operation<'_, '_> {
     #[track_caller]
     fn check(&self, token: Place) {
         assert!(token.set == self.set.id, "the token is of another set");
+        let is_there =
+            |number| self.set.branches.all.binary_search_by_key(&number, |branch| branch.number).is_ok();
+        assert!(
+            is_there(token.number),
+            "the operation has left the set: it was removed, or its outcome was taken"
+        );
         assert!(token == self.place(), "another branch has happened: ask with `is` first");
     }
 
@@ -424,10 +771,10 @@ impl Operation<'_, '_> {
     unsafe fn take(self, outcome: *mut ()) {
         let index = self.position();
         self.set.happened = None;
-        let operation = &mut self.set.branches.all[index].operation;
+        let branch = &mut self.set.branches.all[index];
         // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.
-        unsafe { operation.take_into(outcome) };
-        if !operation.renew() {
+        unsafe { branch.operation.take_into(outcome) };
+        if branch.is_once || !branch.operation.renew() {
             self.set.branches.all.remove(index);
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! | | branches | where |
 //! |---|---|---|
-//! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 16, any futures, with patterns and guards | in async code |
+//! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 32, any futures, with patterns and guards | in async code |
 //! | [`select_blocking!`](crate::select_blocking!) | the same | on a plain thread |
-//! | [`Select`] | receives and sends, any number, known as the program runs | both |
+//! | [`Select`] | operations of all kinds and futures, any number, known as the program runs | both |
 //! | [`select()`], [`select_biased()`] | two to four, as a future that can be kept | both |
 //!
 //! ```
@@ -101,7 +101,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-pub use dynamic::{Operation, RecvToken, Select, SelectFuture, SendToken, Token};
+pub use dynamic::{BranchToken, Operation, ReadyFuture, RecvToken, Select, SelectFuture, SendToken, Token};
 pub use handles::{Receives, Sends};
 
 use arm::{Claimed, Open, Polled, Take, Tuple};
@@ -158,7 +158,10 @@ pub struct Selecting<B: Branches> {
 
 /// A branch of a [`select`]: an operation of a [`channel`](crate::channel) or of [`sync`](crate::sync), by value or by `&mut`, or a
 /// [`Foreign`] future. Sealed.
-pub trait Branch: sealed::IntoArm {}
+pub trait Branch: sealed::IntoArm {
+    /// What it completes with.
+    type Output;
+}
 
 /// A tuple of two to four [`Branch`]es. Sealed.
 pub trait Branches: sealed::Branches {}
@@ -284,7 +287,9 @@ impl<O: Operated> sealed::IntoArm for O {
 }
 
 #[allow(private_bounds, reason = "as above")]
-impl<O: Operated> Branch for O {}
+impl<O: Operated> Branch for O {
+    type Output = O::Output;
+}
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
     type Arm = Polled<F>;
@@ -294,7 +299,9 @@ impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
     }
 }
 
-impl<F: Future + Unpin> Branch for Foreign<F> {}
+impl<F: Future + Unpin> Branch for Foreign<F> {
+    type Output = F::Output;
+}
 
 macro_rules! tuples {
     ($($count:literal $name:ident { $($T:ident $variant:ident $index:tt,)+ })+) => {$(

@@ -13,7 +13,7 @@
 //! * *`default`* runs if nothing is ready now, and `default(duration)` if nothing is for so long. In tokio these are
 //!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`.
 //! * *`select_biased!`* is short for `biased;`.
-//! * At most 16 branches, instead of 64; [`Select`](super::Select) has no limit.
+//! * At most 32 branches, instead of 64; [`Select`](super::Select) has no limit.
 //! * A future that is used again is lent by `&mut`, as in tokio. A leno operation keeps its value if it loses, but not its place
 //!   in the line.
 //!
@@ -48,7 +48,7 @@
 //! | `sel.select()` | `set.select().wait()`, or `.await` |
 //! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
-//! | `ready()` | none: an operation that is not carried out says little in a program with several receivers |
+//! | `sel.ready()`, `try_ready()`, `ready_timeout(d)` | `set.ready().wait()`, `set.try_ready()`, `set.ready_timeout(d)`; what was ready may be gone by then, in both |
 //! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`channel::ticker`](crate::channel::ticker); bind the receiver before the select |
 //!
 //! * A crossbeam operation that was selected has to be completed, or the program panics. Here it has happened already; an

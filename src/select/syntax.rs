@@ -6,7 +6,7 @@
 /// select! {
 ///     pattern = future => handler,
 ///     pattern = future, if guard => { handler }
-///     …                                    // up to 16 branches
+///     …                                    // up to 32 branches
 ///     default => handler,                  // nothing is ready now: do not wait
 ///     default(duration) => handler,        // nothing has been ready for so long
 ///     else => handler,                     // all branches are off
@@ -21,6 +21,7 @@
 ///   [`select_biased!`](crate::select_biased), in the order in which they are written.
 /// * A leno operation is claimed. Any other future is polled beside them; it needs neither `Unpin` nor pinning.
 /// * `&mut future` keeps the future for later if it loses: `sending.into_inner()` gives its value back.
+/// * `default` may stand alone: it runs at once, or after its time.
 /// * A pattern that does not match switches its branch off, and the value is dropped; the other branches are waited
 ///   for. If none is left, `else` runs; without one it panics.
 /// * The losers are dropped before the handler runs. A handler may await, use `?`, `break`, `continue` and `return`.
@@ -54,10 +55,10 @@
 #[macro_export]
 macro_rules! select {
     (biased; $($branches:tt)*) => {
-        $crate::__select_branches! { [await biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+        $crate::__select_begin! { [await biased] $($branches)* }
     };
     ($($branches:tt)*) => {
-        $crate::__select_branches! { [await random] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+        $crate::__select_begin! { [await random] $($branches)* }
     };
 }
 
@@ -66,7 +67,7 @@ macro_rules! select {
 #[macro_export]
 macro_rules! select_biased {
     ($($branches:tt)*) => {
-        $crate::__select_branches! { [await biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+        $crate::__select_begin! { [await biased] $($branches)* }
     };
 }
 
@@ -88,10 +89,25 @@ macro_rules! select_biased {
 #[macro_export]
 macro_rules! select_blocking {
     (biased; $($branches:tt)*) => {
-        $crate::__select_branches! { [block biased] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+        $crate::__select_begin! { [block biased] $($branches)* }
     };
     ($($branches:tt)*) => {
-        $crate::__select_branches! { [block random] [b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15] [] [] [] @ [] $($branches)* }
+        $crate::__select_begin! { [block random] $($branches)* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_begin {
+    ($how:tt $($branches:tt)*) => {
+        $crate::__select_branches! {
+            $how
+            [
+                b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 b15
+                b16 b17 b18 b19 b20 b21 b22 b23 b24 b25 b26 b27 b28 b29 b30 b31
+            ]
+            [] [] [] @ [] $($branches)*
+        }
     };
 }
 
@@ -102,8 +118,11 @@ macro_rules! select_blocking {
 #[macro_export]
 macro_rules! __select_branches {
     // All branches are read.
-    ($how:tt $names:tt [] $default:tt $else:tt @ []) => {
+    ($how:tt $names:tt [] [] $else:tt @ []) => {
         ::core::compile_error!("a select needs at least one branch: `pattern = future => handler`")
+    };
+    ($how:tt $names:tt [] [$otherwise:tt $default:tt] $else:tt @ []) => {
+        $crate::__select_alone! { $how $otherwise $default $else }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ []) => {
         $crate::__select_run! { $how $branches $default $else }
@@ -126,7 +145,7 @@ macro_rules! __select_branches {
         ::core::compile_error!("a select has one `else` branch at most")
     };
     ($how:tt [] $branches:tt $default:tt $else:tt @ [] $($rest:tt)+) => {
-        ::core::compile_error!("a select has 16 branches at most: use `leno::select::Select` for more")
+        ::core::compile_error!("a select has 32 branches at most: use a `leno::select::Select` for more, or put some of them into a select of their own: `done = async { select! { … } } => …`")
     };
 
     // Its pattern, up to the `=`. What is common is read in one step, for the sake of the compiler's limit on recursion.
@@ -149,6 +168,12 @@ macro_rules! __select_branches {
         $crate::__select_branches! {
             $how $names $branches $default $else
             @ [branch ($a $b) ($crate::__select_probe! { [] [] $a $b })] $($rest)*
+        }
+    };
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt $c:tt = $($rest:tt)*) => {
+        $crate::__select_branches! {
+            $how $names $branches $default $else
+            @ [branch ($a $b $c) ($crate::__select_probe! { [] [] $a $b $c })] $($rest)*
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $a:tt $b:tt $c:tt $d:tt = $($rest:tt)*) => {
@@ -373,6 +398,31 @@ macro_rules! __select_run {
         match chosen {
             $($crate::select::macros::Chosen::Branch($crate::select::macros::Which::$name($($pattern)+)) => $handler,)+
             $($crate::select::macros::Chosen::Default => $default,)?
+            $($crate::select::macros::Chosen::Else => $else,)?
+            #[allow(unreachable_patterns)]
+            _ => $crate::select::macros::nothing_left(),
+        }
+    }};
+}
+
+/// A select without branches: `default` alone, which is waited for if it is for later; or `else`, as all are off.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_alone {
+    ([$how:ident $order:ident] ($otherwise:expr) ($default:expr) [$(($else:expr))?]) => {{
+        let chosen = {
+            let mut choice = $crate::select::macros::Choice::new(
+                $crate::__select_how!($order),
+                $otherwise,
+                $crate::__select_how!(has_else $(($else))?),
+                &[],
+                (),
+                |_| false,
+            );
+            $crate::__select_how!($how choice)
+        };
+        match chosen {
+            $crate::select::macros::Chosen::Default => $default,
             $($crate::select::macros::Chosen::Else => $else,)?
             #[allow(unreachable_patterns)]
             _ => $crate::select::macros::nothing_left(),

@@ -31,6 +31,42 @@
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | of a barrier: it counts |
 //! | [`OnceCell`], [`Lazy`] | first come, first served | its turn, until it is dropped | when it is first: all behind it |
 //!
+//! # A future that nobody polls
+//!
+//! What hands over hands over to a future, and a future does nothing unless it is polled. A lock future that was begun and is kept
+//! without being polled (in a variable; lent to a select of another library, which has gone on with another branch) can be
+//! granted the lock, and then holds it until it is polled or dropped. That is known as *futurelock*: what waits for the lock meanwhile
+//! waits for somebody who does not know that he has it. If it is the same task, for ever.
+//!
+//! ```
+//! use leno::sync::Mutex;
+//! use std::{future::Future, pin::Pin, task::{Context, Waker}};
+//!
+//! # leno::block_on(async {
+//! for (mutex, hands_over) in [(Mutex::new(()), false), (Mutex::fair(()), true)] {
+//!     let guard = mutex.lock().await;
+//!     let mut kept = mutex.lock();
+//!     // Once, and then never again.
+//!     assert!(Pin::new(&mut kept).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+//!     drop(guard);
+//!     // `mutex.lock().await` would wait for ever in the one, and not in the other.
+//!     assert_eq!(mutex.try_lock().is_none(), hands_over);
+//!     drop(kept);
+//!     assert!(mutex.try_lock().is_some());
+//! }
+//! # });
+//! ```
+//!
+//! So: drop what you do not poll any more; use leno's [`select!`](crate::select!), which takes the branches that lose out of the line,
+//! also those that were lent to it; or use what does not hand over. [`Mutex::new`] does not: a future that was told that the lock
+//! is free has nothing, and any number of them that are not polled hold up nobody who comes or is polled. Those *asleep* in the
+//! line behind them are woken by the same unlock, unless one of those before has answered such a call before: that one is trusted
+//! to answer again, and if it does not, they sleep until the next unlock, or until it is dropped.
+//!
+//! The price of the default: a waiter may be woken and find the lock taken by somebody who came later. Where many wait steadily for
+//! a lock that is held over an `.await`, [`Mutex::fair`] is the cheaper one, too. Where it is held for a few instructions,
+//! [`Mutex::new`] is: nobody has to run before the next one can have it.
+//!
 //! # Sizes
 //!
 //! In bytes, of a 64-bit build without debug assertions, with those of tokio 1.54 and async-lock 3 on the same compiler:
@@ -47,54 +83,20 @@
 //!
 //! None allocates before somebody waits behind the first waiter; a `WaitGroup` is one allocation.
 //!
-//! # Moving here
+//! # Who holds what
 //!
-//! | tokio::sync | leno::sync |
-//! |---|---|
-//! | `Mutex`, `lock`, `lock_owned`, `blocking_lock` | [`Mutex::fair`] has the same order; `lock`, `lock_arc`, `lock_blocking` |
-//! | `try_lock` → `Result` | → `Option` |
-//! | `RwLock`, `read_owned`, `write_owned`, `blocking_read` | `read_arc`, `write_arc`, `read_blocking` |
-//! | `RwLockWriteGuard::downgrade`, `map`, `try_map` | the same; and `upgradable_read`, `upgrade` |
-//! | `Semaphore`, `acquire`, `acquire_many`, `try_acquire`, `add_permits`, `forget_permits`, `close` | the same |
-//! | `acquire_owned`, `acquire_many_owned`, `try_acquire_owned` | `acquire_arc`, `acquire_many_arc`, `try_acquire_arc` |
-//! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
-//! | `Notify`, `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
-//! | `Barrier::wait` | [`Barrier::wait_for_all`] (`wait` is the blocking form of all futures) |
-//! | `OnceCell`, `get_or_init`, `get_or_try_init` | the same |
-//! | `mpsc`, `oneshot`, `broadcast`, `watch` | [`channel`](mod@crate::channel) |
+//! In builds with debug assertions a dump of an [inspected](crate::inspect) executor shows with each fiber the locks that it has
+//! taken, as what (`read`, `write`, `acquire`, …), and where in the source; the report of a
+//! [closed world](crate::fiber::RuntimeBuilder::closed_world) names the circle. A fiber that locks what it holds itself is a
+//! circle of one. (It is not refused: another part of the same fiber, in a `join_all` perhaps, may be about to unlock.) Other
+//! builds have nothing of that.
 //!
-//! | async-lock | leno::sync |
-//! |---|---|
-//! | `Mutex` | [`Mutex::new`]; `lock_arc` the same |
-//! | `RwLock`: `read`, `write`, `upgradable_read`, `upgrade`, `read_arc`, … | the same; async-lock prefers writers, this one goes by order |
-//! | `Semaphore`, `acquire` → guard, `acquire_arc` | the same, with `Result`: it can be closed |
-//! | `Barrier::wait` | [`Barrier::wait_for_all`] |
-//! | `OnceCell`, `get_or_init`, `get_or_init_blocking` | the same |
-//! | `lock_blocking`, `read_blocking`, `write_blocking` | the same |
-//!
-//! ```
-//! use std::sync::Arc;
-//! // was: use tokio::sync::{Notify, RwLock, Semaphore};
-//! use leno::sync::{Notify, RwLock, Semaphore};
-//!
-//! # leno::block_on(async {
-//! let limit = Arc::new(Semaphore::new(2));
-//! let permit = limit.clone().acquire_arc().await.unwrap(); // was: acquire_owned()
-//! assert_eq!(permit.num_permits(), 1);
-//! let shared = Arc::new(RwLock::new(5));
-//! let guard = shared.read_arc().await; // was: shared.clone().read_owned().await
-//! assert_eq!(*guard, 5);
-//! let notify = Notify::new();
-//! let mut notified = notify.notified(); // was: std::pin::pin!(notify.notified())
-//! notified.enable(); // was: notified.as_mut().enable()
-//! notify.notify_waiters();
-//! notified.await;
-//! # });
-//! ```
+//! Moving here from tokio::sync, async-lock or std: [`moving`].
 
 mod barrier;
 mod condvar;
 mod guard;
+pub mod moving;
 mod mutex;
 mod notify;
 mod once_cell;

@@ -15,10 +15,11 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use super::permits::{Permits, Taking, Try, What};
+use super::permits::{Permits, Taken, Taking, Try, What};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
 use crate::task::place::Place;
+use crate::task::watch::Share;
 use crate::wait::Operation;
 
 /// A cell that is filled once, by an async function.
@@ -140,15 +141,14 @@ impl<T> OnceCell<T> {
         let taking = unsafe { Taking::new(&raw const self.permits, 1, What::Cell) };
         let mut turn = Operation::at(place, taking);
         if let Ok(permit) = std::future::poll_fn(|cx| turn.poll(cx)).await {
+            // Dropped where `make` panics, fails, or is dropped: the next one has the turn.
+            let mut turn = Turn::new(self, permit, place);
             if cfg!(leno_bug = "turn_is_kept") {
-                permit.keep();
-                self.fill(make().await?);
-            } else {
-                // Dropped where `make` panics, fails, or is dropped: the next one has the turn.
-                let value = make().await?;
-                permit.keep();
-                self.fill(value);
+                turn.cell = None;
             }
+            let value = make().await?;
+            turn.end();
+            self.fill(value);
         }
         Ok(self.get().expect("closed once it was filled"))
     }
@@ -166,8 +166,9 @@ impl<T> OnceCell<T> {
         // SAFETY: the operation is dropped before this borrow ends.
         let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
         if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
+            let turn = Turn::new(self, permit, turn.place());
             let value = make();
-            permit.keep();
+            turn.end();
             self.fill(value);
         }
         self.get().expect("closed once it was filled")
@@ -193,6 +194,35 @@ impl<T> OnceCell<T> {
     /// The value.
     pub fn into_inner(self) -> Option<T> {
         self.value.into_inner()
+    }
+}
+
+/// The turn to make the value, which is noted of the fiber that has it. Dropped, it goes to the next in line.
+struct Turn<'a, T> {
+    /// Until it is over.
+    cell: Option<&'a OnceCell<T>>,
+    share: Share,
+}
+
+impl<'a, T> Turn<'a, T> {
+    fn new(cell: &'a OnceCell<T>, permit: Taken, place: Place) -> Self {
+        permit.keep();
+        let share = Share::enter(place, || What::Cell.wish(&raw const cell.permits));
+        Turn { cell: Some(cell), share }
+    }
+
+    /// The value was made.
+    fn end(mut self) {
+        self.cell = None;
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        self.share.leave();
+        if let Some(cell) = self.cell {
+            cell.permits.release(1);
+        }
     }
 }
 

@@ -268,7 +268,7 @@ impl Permits {
                 // What is left went into the word.
                 hand = want;
             }
-            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            let Some(claim) = popped.claim(0, &mut served.by) else { continue };
             if cfg!(leno_bug = "permits_granted_unchecked") {
                 served.wakes(claim.done());
                 hand -= want;
@@ -440,7 +440,7 @@ impl Served {
     }
 
     pub(super) fn wake_shielded(self) {
-        if self.by.has_wakes() || !self.gone.is_empty() {
+        if self.by.has_wakes() || self.by.keeps() || !self.gone.is_empty() {
             shielded(|| self.wake());
         }
     }
@@ -458,16 +458,24 @@ pub(super) enum What {
 }
 
 impl What {
+    pub(super) const fn operation(self) -> &'static str {
+        match self {
+            What::Semaphore => "acquire",
+            What::Read => "read",
+            What::Write => "write",
+            What::UpgradableRead => "upgradable_read",
+            What::Upgrade => "upgrade",
+            What::Cell => "get_or_init",
+        }
+    }
+
     pub(super) fn wish<T>(self, at: *const T) -> (&'static str, Thing) {
-        let (operation, kind) = match self {
-            What::Semaphore => ("acquire", "semaphore"),
-            What::Read => ("read", "rwlock"),
-            What::Write => ("write", "rwlock"),
-            What::UpgradableRead => ("upgradable_read", "rwlock"),
-            What::Upgrade => ("upgrade", "rwlock"),
-            What::Cell => ("get_or_init", "once cell"),
+        let kind = match self {
+            What::Semaphore => "semaphore",
+            What::Read | What::Write | What::UpgradableRead | What::Upgrade => "rwlock",
+            What::Cell => "once cell",
         };
-        (operation, Thing::new(kind, at))
+        (self.operation(), Thing::new(kind, at))
     }
 }
 
@@ -591,6 +599,7 @@ impl<S: Source> Branch for Taking<S> {
             let word = permits.line.load();
             if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close")
                 || word.is_free() && word.rest() >= want
+                || want == 0
             {
                 return false;
             }

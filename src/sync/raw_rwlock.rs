@@ -302,6 +302,11 @@ impl Branch for Upgrading {
         false
     }
 
+    /// It had begun, and had only asked whether it would have to wait.
+    fn pass_on(&mut self) {
+        self.cancel(0);
+    }
+
     fn discard(&mut self) {
         self.cancel(0);
     }

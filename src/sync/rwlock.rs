@@ -10,6 +10,7 @@ use super::rwlock_guard::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use crate::prim::{self, UnsafeCell};
+use crate::task::place::Place;
 use crate::wait::{Operation, future};
 
 /// A lock that many may read, or one may write.
@@ -113,22 +114,28 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Locks for reading if that needs no waiting.
     #[inline]
+    #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_take(READ).then(|| unsafe { RwLockReadGuard::new(self) })
+        self.raw.try_take(READ).then(|| unsafe { RwLockReadGuard::new(self, place) })
     }
 
     /// Locks for writing if that needs no waiting.
     #[inline]
+    #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_take(WRITE).then(|| unsafe { RwLockWriteGuard::new(self) })
+        self.raw.try_take(WRITE).then(|| unsafe { RwLockWriteGuard::new(self, place) })
     }
 
     /// Locks for upgradable reading if that needs no waiting.
+    #[track_caller]
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_take(UPGRADABLE).then(|| unsafe { RwLockUpgradableReadGuard::new(self) })
+        self.raw.try_take(UPGRADABLE).then(|| unsafe { RwLockUpgradableReadGuard::new(self, place) })
     }
 
     /// Locks for reading from a plain thread, which sleeps meanwhile: [`read`](Self::read) and [`Read::wait`].
@@ -175,15 +182,19 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// As [`try_read`](Self::try_read), with the guard of [`read_arc`](Self::read_arc).
+    #[track_caller]
     pub fn try_read_arc(self: &Arc<Self>) -> Option<OwnedRwLockReadGuard<T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_take(READ).then(|| unsafe { OwnedRwLockReadGuard::new(Arc::clone(self)) })
+        self.raw.try_take(READ).then(|| unsafe { OwnedRwLockReadGuard::new(Arc::clone(self), place) })
     }
 
     /// As [`try_write`](Self::try_write), with the guard of [`write_arc`](Self::write_arc).
+    #[track_caller]
     pub fn try_write_arc(self: &Arc<Self>) -> Option<OwnedRwLockWriteGuard<T>> {
+        let place = Place::here();
         // SAFETY: the lock was just taken.
-        self.raw.try_take(WRITE).then(|| unsafe { OwnedRwLockWriteGuard::new(Arc::clone(self)) })
+        self.raw.try_take(WRITE).then(|| unsafe { OwnedRwLockWriteGuard::new(Arc::clone(self), place) })
     }
 
     /// The value; no lock is needed, since nobody else can have this.
@@ -259,7 +270,7 @@ macro_rules! borrowed {
             fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<'a, T> {
                 outcome.expect("nobody closes a lock").keep();
                 // SAFETY: the lock is held, and now the guard's.
-                unsafe { $Guard::new(self.lock) }
+                unsafe { $Guard::new(self.lock, self.operation.place()) }
             }
         }
 
@@ -298,7 +309,7 @@ macro_rules! owned {
             fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<T> {
                 outcome.expect("nobody closes a lock").keep();
                 // SAFETY: the lock is held, and now the guard's.
-                unsafe { $Guard::new(Arc::clone(&self.lock)) }
+                unsafe { $Guard::new(Arc::clone(&self.lock), self.operation.place()) }
             }
         }
 

@@ -1,4 +1,4 @@
-//! The guards of a [`RwLock`]: while one lives, its share of the lock is held.
+//! The guards of a [`RwLock`]: while one lives, its share of the lock is held, which is noted of the fiber that took it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,38 +7,50 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::permits::Source;
+use super::permits::{Source, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
 use super::rwlock::{RwLock, Upgrade};
+use crate::task::place::Place;
+use crate::task::watch::Share;
 
 /// Shared access to what a [`RwLock`] guards; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
+    /// Noted of who took it.
+    share: Share,
 }
 
 /// Unique access to what a [`RwLock`] guards; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
+    /// Noted of who took it.
+    share: Share,
 }
 
 /// Shared access to what a [`RwLock`] guards, which can become unique; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
+    /// Noted of who took it.
+    share: Share,
 }
 
 /// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`].
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedRwLockReadGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
+    /// Noted of who took it.
+    share: Share,
 }
 
 /// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`].
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
+    /// Noted of who took it.
+    share: Share,
 }
 
 /// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`].
@@ -57,12 +69,17 @@ pub struct MappedRwLockWriteGuard<'a, T: ?Sized> {
     _value: PhantomData<&'a mut T>,
 }
 
-/// Gives its share back when it is dropped.
-struct Release<'a>(&'a RawRwLock, u32);
+/// Gives its permits back when it is dropped.
+struct Release<'a> {
+    raw: &'a RawRwLock,
+    permits: u32,
+    share: Share,
+}
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        self.0.give_back(self.1.into());
+        self.share.leave();
+        self.raw.give_back(self.permits.into());
     }
 }
 
@@ -158,16 +175,18 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 
     /// Goes on reading; no writer comes in between. Readers that wait in front of the first writer are let in.
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
-        let lock = ManuallyDrop::new(guard).lock;
-        let reader = RwLockReadGuard { lock };
+        let (lock, share) = guard.into_parts();
+        share.turn(What::Read.operation());
+        let reader = RwLockReadGuard { lock, share };
         lock.raw().give_back((WRITE - READ).into());
         reader
     }
 
     /// As [`downgrade`](Self::downgrade), with a guard that can become a writer's again.
     pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T> {
-        let lock = ManuallyDrop::new(guard).lock;
-        let reader = RwLockUpgradableReadGuard { lock };
+        let (lock, share) = guard.into_parts();
+        share.turn(What::UpgradableRead.operation());
+        let reader = RwLockUpgradableReadGuard { lock, share };
         lock.raw().give_back((WRITE - UPGRADABLE).into());
         reader
     }
@@ -207,8 +226,9 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
 
     /// Goes on reading, and lets another upgradable reader in.
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
-        let lock = ManuallyDrop::new(guard).lock;
-        let reader = RwLockReadGuard { lock };
+        let (lock, share) = guard.into_parts();
+        share.turn(What::Read.operation());
+        let reader = RwLockReadGuard { lock, share };
         lock.raw().give_back((UPGRADABLE - READ).into());
         reader
     }
@@ -220,25 +240,29 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// # Safety
     /// What it lacked is its own.
     pub(super) unsafe fn into_writer(self) -> RwLockWriteGuard<'a, T> {
-        RwLockWriteGuard { lock: ManuallyDrop::new(self).lock }
+        let (lock, share) = self.into_parts();
+        share.turn(What::Write.operation());
+        RwLockWriteGuard { lock, share }
     }
 }
 
 macro_rules! guards {
-    ($([$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $share:expr, $into:ident;)+) => {$(
+    ($([$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr, $into:ident;)+) => {$(
         impl<$($lifetime,)? T: ?Sized> $guard {
             /// # Safety
             /// Its share of the lock is held, and from here on the guard's.
             #[inline]
-            pub(super) unsafe fn new(lock: $lock) -> Self {
-                $Guard { lock }
+            pub(super) unsafe fn new(lock: $lock, place: Place) -> Self {
+                let share = Share::enter(place, || What::$What.wish(lock.raw()));
+                $Guard { lock, share }
             }
         }
 
         impl<$($lifetime,)? T: ?Sized> Drop for $guard {
             #[inline]
             fn drop(&mut self) {
-                self.lock.raw().give_back($share.into());
+                self.share.leave();
+                self.lock.raw().give_back($permits.into());
             }
         }
 
@@ -252,25 +276,37 @@ macro_rules! guards {
             }
         }
 
-        guards! { $into [$($lifetime)?] $guard, $share }
+        guards! { $into [$($lifetime)?] $guard, $permits }
         show! { [$($lifetime)?] $guard }
     )+};
-    (reads [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
-        guards! { maps [$($lifetime)?] $guard, $share }
+    (reads [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
+        guards! { maps [$($lifetime)?] $guard, $permits }
     };
-    (writes [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
-        guards! { maps [$($lifetime)?] $guard, $share }
-        guards! { writes_owned [$($lifetime)?] $guard, $share }
+    (writes [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
+        guards! { maps [$($lifetime)?] $guard, $permits }
+        guards! { writes_owned [$($lifetime)?] $guard, $permits }
     };
-    (maps [$lifetime:lifetime] $guard:ty, $share:expr) => {
+    (maps [$lifetime:lifetime] $guard:ty, $permits:expr) => {
+        guards! { plain [$lifetime] $guard, $permits }
         impl<$lifetime, T: ?Sized> $guard {
             fn into_release(self) -> Release<$lifetime> {
-                Release(ManuallyDrop::new(self).lock.raw(), $share)
+                let (lock, share) = self.into_parts();
+                Release { raw: lock.raw(), permits: $permits, share }
             }
         }
     };
-    (plain [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {};
-    (writes_owned [$($lifetime:lifetime)?] $guard:ty, $share:expr) => {
+    (plain [] $guard:ty, $permits:expr) => {};
+    (plain [$lifetime:lifetime] $guard:ty, $permits:expr) => {
+        impl<$lifetime, T: ?Sized> $guard {
+            /// What becomes another guard's.
+            fn into_parts(self) -> (&$lifetime RwLock<T>, Share) {
+                let guard = ManuallyDrop::new(self);
+                // SAFETY: the guard is not dropped, so this is the only one.
+                (guard.lock, unsafe { std::ptr::read(&raw const guard.share) })
+            }
+        }
+    };
+    (writes_owned [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
         impl<$($lifetime,)? T: ?Sized> DerefMut for $guard {
             #[inline]
             fn deref_mut(&mut self) -> &mut T {
@@ -298,11 +334,11 @@ macro_rules! show {
 }
 
 guards! {
-    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, READ, reads;
-    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, WRITE, writes;
-    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UPGRADABLE, plain;
-    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, READ, plain;
-    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, WRITE, writes_owned;
+    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, reads;
+    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, writes;
+    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE, plain;
+    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ, plain;
+    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, writes_owned;
 }
 
 impl<T: ?Sized> Deref for MappedRwLockReadGuard<'_, T> {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::permits::{MOST, Permits, Shut, Taken, Taking, Try, What};
 use crate::prim;
+use crate::task::place::Place;
+use crate::task::watch::Share;
 use crate::wait::{Operation, future};
 
 /// A number of permits, of which fibers, tasks and threads take some for a while.
@@ -49,6 +51,8 @@ impl std::panic::RefUnwindSafe for Semaphore {}
 pub struct Permit<'a> {
     semaphore: &'a Semaphore,
     permits: u32,
+    /// Noted of who took them.
+    share: Share,
 }
 
 /// As [`Permit`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
@@ -56,6 +60,8 @@ pub struct Permit<'a> {
 pub struct OwnedPermit {
     semaphore: Arc<Semaphore>,
     permits: u32,
+    /// As in [`Permit`].
+    share: Share,
 }
 
 /// The semaphore is closed.
@@ -132,6 +138,7 @@ impl Semaphore {
     /// # Errors
     /// [`TryAcquireError::NoPermits`]: none is free, or somebody waits. [`TryAcquireError::Closed`].
     #[inline]
+    #[track_caller]
     pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
         self.try_acquire_many(1)
     }
@@ -141,8 +148,19 @@ impl Semaphore {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     #[inline]
+    #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<Permit<'_>, TryAcquireError> {
-        self.try_take(n).map(|()| Permit { semaphore: self, permits: n })
+        let place = Place::here();
+        self.try_take(n).map(|()| Permit { semaphore: self, permits: n, share: self.share(n, place) })
+    }
+
+    /// So many were taken, by an operation that was begun there.
+    #[inline(always)]
+    fn share(&self, permits: u32, place: Place) -> Share {
+        if permits == 0 {
+            return Share::none();
+        }
+        Share::enter(place, || What::Semaphore.wish(&raw const self.permits))
     }
 
     #[inline]
@@ -199,6 +217,7 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
+    #[track_caller]
     pub fn try_acquire_arc(self: &Arc<Self>) -> Result<OwnedPermit, TryAcquireError> {
         self.try_acquire_many_arc(1)
     }
@@ -207,8 +226,11 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
+    #[track_caller]
     pub fn try_acquire_many_arc(self: &Arc<Self>, n: u32) -> Result<OwnedPermit, TryAcquireError> {
-        self.try_take(n).map(|()| OwnedPermit { semaphore: Arc::clone(self), permits: n })
+        let place = Place::here();
+        let taken = self.try_take(n);
+        taken.map(|()| OwnedPermit { semaphore: Arc::clone(self), permits: n, share: self.share(n, place) })
     }
 
     /// As [`acquire`](Self::acquire), on a plain thread, which sleeps meanwhile.
@@ -300,7 +322,9 @@ impl<'a> Acquire<'a> {
     #[inline]
     fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
-        Ok(Permit { semaphore: self.semaphore, permits: self.operation.branch().permits() })
+        let permits = self.operation.branch().permits();
+        let share = self.semaphore.share(permits, self.operation.place());
+        Ok(Permit { semaphore: self.semaphore, permits, share })
     }
 }
 
@@ -308,7 +332,8 @@ impl AcquireArc {
     fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
         outcome.map_err(|Shut| AcquireError(()))?.keep();
         let permits = self.operation.branch().permits();
-        Ok(OwnedPermit { semaphore: Arc::clone(&self.semaphore), permits })
+        let share = self.semaphore.share(permits, self.operation.place());
+        Ok(OwnedPermit { semaphore: Arc::clone(&self.semaphore), permits, share })
     }
 }
 
@@ -331,6 +356,7 @@ macro_rules! permit {
         impl<$($lifetime)?> $permit {
             /// Gives the permits up without giving them back: the semaphore has fewer from now on.
             pub fn forget(mut self) {
+                self.share.leave();
                 self.permits = 0;
             }
 
@@ -340,11 +366,17 @@ macro_rules! permit {
             }
 
             /// Takes `n` of them out. `None`: they are fewer.
+            #[track_caller]
             pub fn split(&mut self, n: usize) -> Option<Self> {
+                let place = Place::here();
                 let n = u32::try_from(n).ok().filter(|n| *n <= self.permits)?;
                 self.permits -= n;
+                let share = self.semaphore.share(n, place);
+                if self.permits == 0 {
+                    self.share.leave();
+                }
                 let $self = &*self;
-                Some($like(n))
+                Some($like(n, share))
             }
 
             /// Joins those of the same semaphore into one.
@@ -355,6 +387,10 @@ macro_rules! permit {
             pub fn merge(&mut self, mut other: Self) {
                 let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
                 assert!(same, "permits of another semaphore");
+                if self.permits == 0 {
+                    std::mem::swap(&mut self.share, &mut other.share);
+                }
+                other.share.leave();
                 self.permits += std::mem::take(&mut other.permits);
             }
         }
@@ -363,6 +399,7 @@ macro_rules! permit {
             #[inline]
             fn drop(&mut self) {
                 if self.permits > 0 {
+                    self.share.leave();
                     self.semaphore.permits.release(self.permits.into());
                 }
             }
@@ -377,8 +414,12 @@ macro_rules! permit {
 }
 
 permit! {
-    ['a] Permit<'a>, "Permit", permit => |permits| Permit { semaphore: permit.semaphore, permits };
-    [] OwnedPermit, "OwnedPermit", permit => |permits| OwnedPermit { semaphore: Arc::clone(&permit.semaphore), permits };
+    ['a] Permit<'a>, "Permit", permit => |permits, share| {
+        Permit { semaphore: permit.semaphore, permits, share }
+    };
+    [] OwnedPermit, "OwnedPermit", permit => |permits, share| {
+        OwnedPermit { semaphore: Arc::clone(&permit.semaphore), permits, share }
+    };
 }
 
 impl OwnedPermit {

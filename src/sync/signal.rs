@@ -113,6 +113,7 @@ impl Signal {
     /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
     pub(super) fn tell_one(&self, store: bool) -> bool {
         let mut gone = Vec::new();
+        let mut by = By::plain();
         let waker = loop {
             let word = self.line.load();
             if word.is_free() {
@@ -123,7 +124,7 @@ impl Signal {
                 continue;
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
-            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            let Some(claim) = popped.claim(0, &mut by) else { continue };
             if cfg!(leno_bug = "told_unchecked") {
                 break claim.done();
             }
@@ -179,7 +180,7 @@ impl Signal {
                 continue;
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
-            let Some(claim) = popped.claim(0, &mut By::plain()) else { continue };
+            let Some(claim) = popped.claim(0, by) else { continue };
             // SAFETY: as in `tell_one`.
             unsafe { claim.put(Parcel::new(Told::WithAll)) };
             match claim.grant() {
@@ -340,7 +341,7 @@ impl Branch for Hearing {
         loop {
             // The word first: see invariant 2.
             let word = signal.line.load();
-            if word.has(STORED) || self.heard.is_some() || self.is_over() {
+            if word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero() {
                 return false;
             }
             if word.is_free() {

@@ -14,8 +14,8 @@
 //!    when it was woken (the members of `join_all` and its like): what was noted within it stays until it is polled again, or
 //!    ends ([`part`], [`end_part`]). Of others' combinators that do so it is what the parts wait for that were polled last.
 //!    (A set of parts that moves to another fiber leaves its notes behind.)
-//! 3. `holds` holds the locks that the fiber has taken and that are held still, by whomever by now: who unlocks takes it
-//!    out, on whichever thread.
+//! 3. `holds` holds the locks, and shares of locks, that the fiber has taken and that are held still, by whomever by now: who
+//!    gives them back takes it out, on whichever thread.
 //! 4. No foreign code runs under the lock.
 //!
 //! ORDERING: all figures are Relaxed: nothing follows from them.
@@ -32,6 +32,10 @@ use crate::task::trace::{Label, Sign, Trace};
 
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
+
+#[allow(dead_code, reason = "used in builds with debug assertions only")]
+/// Nor are more of these: who collects permits can have any number of them.
+const MOST_HOLDS: usize = 1024;
 
 /// What waits for fibers one of which may have ended without waking who waits.
 pub(crate) const SCOPE: &str = "scope";
@@ -87,9 +91,14 @@ pub(crate) struct Wait {
     pub(crate) place: Known,
 }
 
-/// A lock that is held.
+/// A lock that is held, or a share of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hold {
+    #[allow(dead_code, reason = "read in builds with debug assertions only")]
+    /// Of the fiber's holds, ever.
+    number: u64,
+    /// The operation that has taken it.
+    pub(crate) operation: &'static str,
     pub(crate) thing: Thing,
     pub(crate) place: Known,
 }
@@ -128,6 +137,9 @@ pub(crate) struct Noted {
     /// The part that is being polled.
     part: usize,
     holds: Vec<Hold>,
+    #[allow(dead_code, reason = "used in builds with debug assertions only")]
+    /// The number of the next hold.
+    next_hold: u64,
 }
 
 impl Noted {
@@ -311,30 +323,74 @@ fn inspected(task: &Task) -> Option<&Watch> {
     task.watch().filter(|watch| watch.is_inspected())
 }
 
-/// Who has taken a lock: noted in builds with debug assertions, and not in models.
+/// Who has taken a lock, or a share of one: noted in builds with debug assertions, and not in models.
 ///
-/// It is written by who has the lock alone.
+/// What one can have at a time (a mutex) has a [`Holder`], written by who has the lock alone. Where several have shares of
+/// one thing (readers, permits) each guard has a [`Share`] of its own.
 #[cfg(all(debug_assertions, not(any(leno_loom, leno_shuttle))))]
 mod holder {
-    use super::{Hold, Place, Task, Thing, context, inspected};
+    use super::{Hold, MOST_HOLDS, Noted, Place, Task, Thing, context, inspected};
     use crate::prim::UnsafeCell;
+
+    /// A hold that is noted of a fiber, or nothing. It ends with [`leave`](Self::leave).
+    #[derive(Debug)]
+    pub(crate) struct Share(Option<(Task, u64)>);
+
+    impl std::panic::UnwindSafe for Share {}
+    impl std::panic::RefUnwindSafe for Share {}
+
+    impl Share {
+        /// Of nobody.
+        pub(crate) const fn none() -> Share {
+            Share(None)
+        }
+
+        /// It was taken, in the fiber that runs here, if any.
+        pub(crate) fn enter(place: Place, wish: impl FnOnce() -> (&'static str, Thing)) -> Share {
+            let noted = context::with_task(|task| {
+                let mut noted = inspected(task)?.noted.lock();
+                if noted.holds.len() >= MOST_HOLDS {
+                    return None;
+                }
+                let number = noted.next_hold;
+                noted.next_hold += 1;
+                let (operation, thing) = wish();
+                noted.holds.push(Hold { number, operation, thing, place: place.location() });
+                Some((task.clone(), number))
+            });
+            Share(noted.flatten())
+        }
+
+        /// It is about to be given back. The drop of this may be that of anything: after that.
+        pub(crate) fn leave(&self) {
+            self.change(|noted, at| drop(noted.holds.remove(at)));
+        }
+
+        /// It has become what `operation` takes.
+        pub(crate) fn turn(&self, operation: &'static str) {
+            self.change(|noted, at| noted.holds[at].operation = operation);
+        }
+
+        fn change(&self, change: impl FnOnce(&mut Noted, usize)) {
+            let Some((task, number)) = &self.0 else { return };
+            let Some(watch) = inspected(task) else { return };
+            let mut noted = watch.noted.lock();
+            if let Some(at) = noted.holds.iter().rposition(|held| held.number == *number) {
+                change(&mut noted, at);
+            }
+        }
+    }
 
     /// See the module.
     #[derive(Debug)]
-    pub(crate) struct Holder(UnsafeCell<Option<Task>>);
+    pub(crate) struct Holder(UnsafeCell<Share>);
 
-    // SAFETY: only who has the lock touches it, by the contracts below, and a task is Send.
+    // SAFETY: only who has the lock touches it, by the contracts below, and a share is Send.
     unsafe impl Sync for Holder {}
-
-    /// The fiber that had the lock: its drop may be that of anything.
-    #[must_use]
-    pub(crate) struct Left {
-        _task: Option<Task>,
-    }
 
     impl Holder {
         pub(crate) const fn new() -> Holder {
-            Holder(UnsafeCell::new(None))
+            Holder(UnsafeCell::new(Share::none()))
         }
 
         /// The lock was taken, in the fiber that runs here, if any.
@@ -342,14 +398,10 @@ mod holder {
         /// # Safety
         ///
         /// The caller has the lock.
-        pub(crate) unsafe fn enter(&self, place: Place, thing: impl FnOnce() -> Thing) {
-            let task = context::with_task(|task| {
-                let watch = inspected(task)?;
-                watch.noted.lock().holds.push(Hold { thing: thing(), place: place.location() });
-                Some(task.clone())
-            });
+        pub(crate) unsafe fn enter(&self, place: Place, wish: impl FnOnce() -> (&'static str, Thing)) {
+            let share = Share::enter(place, wish);
             // SAFETY: by contract. (What was there was taken out by `leave`.)
-            self.0.with_mut(|holder| unsafe { *holder = task.flatten() });
+            self.0.with_mut(|holder| unsafe { *holder = share });
         }
 
         /// The lock is about to be freed, or handed over. What is given is to be dropped after that.
@@ -357,16 +409,11 @@ mod holder {
         /// # Safety
         ///
         /// The caller has the lock.
-        pub(crate) unsafe fn leave(&self, address: usize) -> Left {
+        pub(crate) unsafe fn leave(&self) -> Share {
             // SAFETY: by contract.
-            let task = self.0.with_mut(|holder| unsafe { (*holder).take() });
-            if let Some(watch) = task.as_ref().and_then(|task| inspected(task)) {
-                let mut noted = watch.noted.lock();
-                if let Some(at) = noted.holds.iter().rposition(|held| held.thing.address == address) {
-                    noted.holds.remove(at);
-                }
-            }
-            Left { _task: task }
+            let share = self.0.with_mut(|holder| unsafe { std::mem::replace(&mut *holder, Share::none()) });
+            share.leave();
+            share
         }
     }
 }
@@ -375,13 +422,30 @@ mod holder {
 mod holder {
     use super::{Place, Thing};
 
+    /// Nothing.
+    #[derive(Debug)]
+    pub(crate) struct Share;
+
+    impl Share {
+        pub(crate) const fn none() -> Share {
+            Share
+        }
+
+        #[inline(always)]
+        pub(crate) fn enter(_place: Place, _wish: impl FnOnce() -> (&'static str, Thing)) -> Share {
+            Share
+        }
+
+        #[inline(always)]
+        pub(crate) fn leave(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn turn(&self, _operation: &'static str) {}
+    }
+
     /// See the module.
     #[derive(Debug)]
     pub(crate) struct Holder;
-
-    /// Nothing.
-    #[must_use]
-    pub(crate) struct Left;
 
     impl Holder {
         pub(crate) const fn new() -> Holder {
@@ -392,16 +456,16 @@ mod holder {
         ///
         /// None is needed.
         #[inline(always)]
-        pub(crate) unsafe fn enter(&self, _place: Place, _thing: impl FnOnce() -> Thing) {}
+        pub(crate) unsafe fn enter(&self, _place: Place, _wish: impl FnOnce() -> (&'static str, Thing)) {}
 
         /// # Safety
         ///
         /// None is needed.
         #[inline(always)]
-        pub(crate) unsafe fn leave(&self, _address: usize) -> Left {
-            Left
+        pub(crate) unsafe fn leave(&self) -> Share {
+            Share
         }
     }
 }
 
-pub(crate) use holder::Holder;
+pub(crate) use holder::{Holder, Share};

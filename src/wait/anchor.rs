@@ -24,6 +24,14 @@
 //! therefore means that its target was claimed, or has itself attempted somebody more junior: the most junior that
 //! attempts for ever would find targets that attempt no more.
 //!
+//! # Watching
+//!
+//! A select that only asks what is ready ([`Anchor::watching`]) is never claimed. Whoever pops a node of it, plain or a
+//! select, junior or senior, keeps that, goes on as if nobody waited there, and pokes the select when it is through: it has
+//! completed, or stands in the line itself, or gives up. So a value never waits for one that watches: it goes to whoever
+//! waits behind, or where it would go if nobody waited; and who watches looks after that. (To poke at once would be right,
+//! too, but the two could go round for ever: popped, poked, standing again, popped.)
+//!
 //! # Who frees it
 //!
 //! The owner, unless some of its nodes are in other hands when it ends: then it counts those first, and whoever frees the
@@ -57,6 +65,8 @@ pub(crate) struct Anchor {
     /// Nodes in other hands, once the owner has ended.
     left: AtomicUsize,
     rank: Rank,
+    /// Nobody claims it: see the header.
+    watches: bool,
     life: Life,
 }
 
@@ -120,18 +130,27 @@ impl Anchor {
     /// An open anchor, for the caller to free.
     #[inline]
     pub(crate) fn new(waker: Waker) -> Box<Anchor> {
-        let anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
+        let mut anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
             Box::new(Anchor {
                 word: AtomicUsize::new(OPEN),
                 parker: WakerSlot::new(),
                 left: AtomicUsize::new(0),
                 rank: Rank::new(),
+                watches: false,
                 life: Life::new(),
             })
         });
         anchor.word.store(OPEN, Ordering::Relaxed);
         anchor.left.store(0, Ordering::Relaxed);
         anchor.parker.set(waker);
+        anchor.watches = false;
+        anchor
+    }
+
+    /// The same, of a select that only watches.
+    pub(crate) fn watching(waker: Waker) -> Box<Anchor> {
+        let mut anchor = Anchor::new(waker);
+        anchor.watches = true;
         anchor
     }
 
@@ -332,7 +351,7 @@ fn claimed_branch(word: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct By<'a> {
     anchor: Option<&'a Anchor>,
-    /// Nodes of more senior selects, to be poked.
+    /// Nodes of more senior selects, and of those that watch, to be poked.
     kept: u32,
     /// Nodes of its own that it has popped.
     own: u32,
@@ -363,6 +382,10 @@ impl<'a> By<'a> {
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
     pub(super) fn may_claim(&mut self, other: &Anchor, node: NodeRef, two: bool) -> bool {
+        if other.watches && !cfg!(leno_bug = "who_watches_is_claimed") {
+            chain(node, &mut self.kept);
+            return false;
+        }
         let Some(anchor) = self.anchor else { return true };
         if std::ptr::eq(anchor, other) {
             self.own_two |= two;
@@ -398,8 +421,8 @@ impl<'a> By<'a> {
     }
 
     /// Wakes whoever `other` was to wake.
-    pub(crate) fn adopt(&mut self, other: By<'_>) {
-        for waker in other.wake.into_iter().chain(other.more) {
+    pub(crate) fn adopt(&mut self, other: &mut By<'_>) {
+        for waker in other.wake.take().into_iter().chain(other.more.drain(..)) {
             self.wakes(Some(waker));
         }
     }
@@ -422,7 +445,19 @@ impl<'a> By<'a> {
         }
     }
 
-    /// Pokes the seniors whose nodes it has kept: it stands in their place, or has won, or is over.
+    /// Whether it has nodes of others, to be poked.
+    #[inline]
+    pub(crate) fn keeps(&self) -> bool {
+        self.kept != 0
+    }
+
+    /// Leaves it to somebody else to poke those whose nodes it has kept.
+    #[cold]
+    pub(crate) fn take_kept(&mut self) -> Kept {
+        Kept(std::mem::take(&mut self.kept))
+    }
+
+    /// Pokes those whose nodes it has kept: it stands in their place, or has won, or is over.
     #[inline]
     pub(crate) fn poke(&mut self) {
         if self.kept != 0 {
@@ -432,11 +467,38 @@ impl<'a> By<'a> {
 
     #[cold]
     fn poke_kept(&mut self) {
-        let kept = GivenBack(std::mem::take(&mut self.kept));
-        if cfg!(leno_bug = "junior_pokes_not") {
-            return;
+        drop(self.take_kept());
+    }
+}
+
+/// What is not poked by the time an operation is over is poked then.
+impl Drop for By<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.poke();
+    }
+}
+
+/// Nodes of others that are to be poked: when this is dropped.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct Kept(u32);
+
+impl Kept {
+    /// Pokes them; gives their wakers.
+    pub(crate) fn poke(mut self) -> impl Iterator<Item = Waker> {
+        let kept = if cfg!(leno_bug = "junior_pokes_not") { 0 } else { self.0 };
+        self.0 = 0;
+        GivenBack(kept).filter_map(Waiter::poke)
+    }
+}
+
+impl Drop for Kept {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0 != 0 {
+            wake_all(std::mem::take(self).poke());
         }
-        wake_all(kept.filter_map(Waiter::poke));
     }
 }
 

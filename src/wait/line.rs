@@ -459,11 +459,12 @@ pub(crate) trait Primitive {
     /// `flag` says in the word that something was given back; `first`: before all others.
     #[cold]
     fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
+        let mut by = By::plain();
         loop {
             let word = self.line().load();
             if word.serves(0) {
                 let popped = self.pop(word, |word| self.bump(word));
-                if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut By::plain())) {
+                if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut by)) {
                     if let Some(waker) = Claim::redirect(claim, node) {
                         waker.wake();
                     }

@@ -27,7 +27,7 @@ use std::ptr;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::anchor::By;
+use super::anchor::{By, Kept};
 use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
@@ -113,6 +113,12 @@ pub(crate) trait Branch {
         false
     }
 
+    /// What kept it out of the line just now: where both sides can wait the number of the node that stands there, if that is
+    /// a select's; otherwise 0. `None`: nothing does any more.
+    fn opposite(&self) -> Option<usize> {
+        Some(0)
+    }
+
     /// Enters the line. `pair`: the node stands for both sides, and may enter only where nobody is. False: there is something
     /// to look at first; the node stands nowhere.
     fn register(&mut self, node: &Waiter, pair: bool) -> bool;
@@ -140,7 +146,7 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Told to look for itself, it leaves without having looked.
+    /// Told to look for itself, it leaves without having looked; or it has looked, and does not take what it found.
     fn pass_on(&mut self) {}
 
     /// Told to look for itself, it does so.
@@ -153,6 +159,13 @@ pub(crate) trait Branch {
 
     /// Drops what is to be sent.
     fn discard(&mut self) {}
+
+    /// Moves what is to be sent into an `Option` of its type, for an operation that is over. (Nothing, if it was sent, or
+    /// sends nothing.)
+    ///
+    /// # Safety
+    /// `to` is the address of one, and the operation was fresh.
+    unsafe fn unsent(&mut self, _to: *mut ()) {}
 }
 
 /// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. OPEN: the peer has to ask whether the
@@ -327,8 +340,10 @@ impl<B: Branch> Operation<B> {
             }
         }
         let mut waiter = None;
+        // Those that watch, to be poked when this is through, or stands in the line.
+        let mut kept = Kept::default();
         let polled = loop {
-            match self.attempt(tray) {
+            match self.attempt(tray, &mut kept) {
                 Attempt::Ready(()) => break Poll::Ready(()),
                 Attempt::Again => {
                     look_again(cx);
@@ -431,6 +446,11 @@ impl<B: Branch> Operation<B> {
         is_through
     }
 
+    /// One try, for a fresh operation that is waited for later, if at all.
+    pub(crate) fn try_once(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        self.quick(tray) || matches!(self.attempt(tray, &mut Kept::default()), Attempt::Ready(()))
+    }
+
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) -> Attempt<()> {
@@ -443,14 +463,21 @@ impl<B: Branch> Operation<B> {
         attempt
     }
 
-    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others.
-    pub(crate) fn attempt(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
+    fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         if self.branch.is_idle() {
             return Attempt::Wait;
         }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
-        if by.has_wakes() {
+        if cfg!(leno_bug = "kept_is_forgotten") {
+            std::mem::forget(by.take_kept());
+        }
+        if by.keeps() && !matches!(attempt, Attempt::Ready(())) {
+            // (One that watched before, and again meanwhile, is poked in between.)
+            *kept = by.take_kept();
+        }
+        if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
         } else {
             // (It holds nothing.)
@@ -472,6 +499,7 @@ impl<B: Branch> Operation<B> {
         }
         let held = Held(&mut self.branch, tray);
         by.wake();
+        by.poke();
         std::mem::forget(held);
     }
 
@@ -589,8 +617,9 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn try_now_slowly(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         let mut pauses = 0;
+        let mut kept = Kept::default();
         loop {
-            match self.attempt(tray) {
+            match self.attempt(tray, &mut kept) {
                 Attempt::Ready(()) => return true,
                 Attempt::Wait if !self.branch.is_unsure() => return false,
                 Attempt::Wait | Attempt::Again => {

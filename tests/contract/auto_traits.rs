@@ -9,12 +9,18 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use leno::channel::{
-    Closed, Drain, IntoIter, IntoStream, Iter, RecvError, RecvFuture, RecvStream, SendError, SendFuture,
-    TryIter, TrySendError,
+    Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvError, RecvFuture, RecvStream,
+    SendError, SendFuture, TryIter, TrySendError, WeakReceiver, WeakSender, mpsc, spsc,
 };
 use leno::{Receiver, Sender};
 
 use crate::impls;
+
+type MpscWeakSender<T> = mpsc::WeakSender<T>;
+type MpscIntoSend<T> = mpsc::IntoSend<T>;
+type MpscIntoRecv<T> = mpsc::IntoRecv<T>;
+type SpscIntoSend<T> = spsc::IntoSend<T>;
+type SpscIntoRecv<T> = spsc::IntoRecv<T>;
 
 /// C15: a type with a parameter crosses threads exactly if T: Send, needs no T: Sync for that, and is Unpin.
 macro_rules! crosses_threads_with_its_values {
@@ -46,6 +52,15 @@ crosses_threads_with_its_values! {
     try_iter: TryIter<'static>;
     drain: Drain<'static>;
     into_iter: IntoIter;
+    weak_sender: WeakSender;
+    weak_receiver: WeakReceiver;
+    mpsc_weak_sender: MpscWeakSender;
+    into_send: IntoSend;
+    into_recv: IntoRecv;
+    mpsc_into_send: MpscIntoSend;
+    mpsc_into_recv: MpscIntoRecv;
+    spsc_into_send: SpscIntoSend;
+    spsc_into_recv: SpscIntoRecv;
 }
 
 /// C15: handles are shared between threads for any T: Send, also one that is not Sync.

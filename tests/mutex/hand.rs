@@ -307,6 +307,37 @@ fn stale_waiters_in_a_row_block_nobody() {
     }
 }
 
+/// M3, its limit: one that has answered, and is not polled any more since. It is told and trusted: those asleep behind it wait
+/// for the next unlock, or for its drop; whoever comes, or is polled, has the lock at once.
+#[test]
+fn one_that_has_answered_is_trusted_once_more() {
+    for drops in [false, true] {
+        let mutex = Mutex::new(0);
+        let guard = mutex.try_lock().expect("free");
+        let mut stale = mutex.lock();
+        stale.must_wait("held");
+        drop(guard);
+        let guard = mutex.try_lock().expect("M3: barges");
+        let told = stale.must_wait("it has answered");
+        let (mut asleep, mut polled) = (mutex.lock(), mutex.lock());
+        let woken = asleep.must_wait("held");
+        polled.must_wait("held");
+        drop(guard);
+        assert!(told.was_woken() && !woken.was_woken(), "the one that is trusted is told alone");
+        if drops {
+            drop(stale);
+            assert!(woken.was_woken(), "M2: passed on by its drop");
+        } else {
+            drop(mutex.lock().must_be_ready("M3: who comes has the lock"));
+            assert!(woken.was_woken(), "M3: and its unlock tells those behind");
+            drop(stale);
+        }
+        drop(polled.must_be_ready("M3: so has who is polled"));
+        drop(asleep.must_be_ready("free"));
+        mutex.assert_valid();
+    }
+}
+
 /// M2: those that were told, and are known to answer, leave one after the other without having looked: each passes it on to
 /// the next one.
 #[test]
@@ -364,8 +395,8 @@ fn sizes() {
     let word = if cfg!(debug_assertions) { size_of::<usize>() } else { 0 };
     // With the feature `tracing` a mutex knows where it was made, and how it is shown.
     let shown = if cfg!(feature = "tracing") { 3 * size_of::<usize>() } else { 0 };
-    assert!(size_of::<Mutex<()>>() <= 16 + word + shown);
-    assert!(size_of::<Mutex<u64>>() <= 24 + word + shown);
+    assert!(size_of::<Mutex<()>>() <= 16 + 2 * word + shown);
+    assert!(size_of::<Mutex<u64>>() <= 24 + 2 * word + shown);
     assert_eq!(size_of::<MutexGuard<'_, u64>>(), size_of::<usize>());
     assert!(size_of::<Lock<'_, u64>>() <= 32 + word);
 }

@@ -42,7 +42,7 @@ fn served<'s, 'a>(set: &'s mut Select<'a>, serve: impl FnOnce()) -> Operation<'s
 }
 
 #[track_caller]
-fn panic_message(misuse: impl FnOnce()) -> String {
+pub(crate) fn panic_message(misuse: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(misuse)).expect_err("must panic");
     match panic.downcast::<&str>() {
         Ok(message) => message.to_string(),

@@ -17,6 +17,7 @@ mod locks;
 mod losers;
 mod model;
 mod places;
+mod ready;
 mod same_channel;
 mod script;
 mod types;

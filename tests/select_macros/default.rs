@@ -303,3 +303,22 @@ fn with_branches_that_are_off() {
     tx.try_send(1).unwrap();
     assert_eq!(select_blocking! { Ok(2) = rx.recv() => 1, default(Duration::from_micros(9)) => 2 }, 2);
 }
+
+/// S6, S13: `default` may stand alone: it runs now, or after its time; with `else`, all branches are off.
+#[test]
+fn default_alone() {
+    in_virtual_time(async {
+        let begin = now();
+        assert_eq!(select! { default => 1 }, 1);
+        assert_eq!(select_biased! { default => { 2 } }, 2);
+        assert_eq!(now(), begin);
+        assert_eq!(select! { default(SECOND) => now() - begin }, SECOND);
+        assert_eq!(select! { default(SECOND) => 1, else => 2 }, 2, "there is nothing to wait for");
+        for round in 0..5 {
+            select! { default => if round < 3 { continue } else { break } }
+        }
+    });
+    assert_eq!(select_blocking! { default => 3 }, 3);
+    let begin = std::time::Instant::now();
+    select_blocking! { default(Duration::from_millis(2)) => assert!(begin.elapsed() >= Duration::from_millis(2)) }
+}

@@ -184,6 +184,57 @@ fn sixteen_branches() {
     assert!(channels.iter().all(|(tx, rx)| tx.is_empty() && rx.is_empty()), "S1: nothing else was taken");
 }
 
+/// S1: as many branches as there may be: each of them wins, found ready and waited for, and nothing else happens.
+#[test]
+fn thirty_two_branches() {
+    let channels = (0..32).map(|_| bounded(1)).collect::<Vec<_>>();
+    let rx = |i: usize| channels[i].1.recv();
+    let which = async || {
+        select! {
+            x = rx(0) => (0, x), x = rx(1) => (1, x), x = rx(2) => (2, x), x = rx(3) => (3, x),
+            x = rx(4) => (4, x), x = rx(5) => (5, x), x = rx(6) => (6, x), x = rx(7) => (7, x),
+            x = rx(8) => (8, x), x = rx(9) => (9, x), x = rx(10) => (10, x), x = rx(11) => (11, x),
+            x = rx(12) => (12, x), x = rx(13) => (13, x), x = rx(14) => (14, x), x = rx(15) => (15, x),
+            x = rx(16) => (16, x), x = rx(17) => (17, x), x = rx(18) => (18, x), x = rx(19) => (19, x),
+            x = rx(20) => (20, x), x = rx(21) => (21, x), x = rx(22) => (22, x), x = rx(23) => (23, x),
+            x = rx(24) => (24, x), x = rx(25) => (25, x), x = rx(26) => (26, x), x = rx(27) => (27, x),
+            x = rx(28) => (28, x), x = rx(29) => (29, x), x = rx(30) => (30, x), x = rx(31) => (31, x),
+        }
+    };
+    leno::block_on(async {
+        for (winner, (tx, _)) in channels.iter().enumerate() {
+            tx.send(winner).await.unwrap();
+            assert_eq!(which().await, (winner, Ok(winner)));
+            let (outcome, ()) = futures_util::join!(which(), async {
+                leno::yield_now().await;
+                tx.send(winner).await.unwrap();
+            });
+            assert_eq!(outcome, (winner, Ok(winner)));
+        }
+    });
+    assert!(channels.iter().all(|(tx, rx)| tx.is_empty() && rx.is_empty()), "S1: nothing else was taken");
+}
+
+/// S5, S8: of thirty-two branches each can be off, by its guard or its pattern, and all of them.
+#[test]
+fn thirty_two_branches_off() {
+    let (tx, rx) = bounded(40);
+    let choose = |on: bool| {
+        select_blocking! {
+            Err(_) = rx.recv() => 0, Err(_) = rx.recv(), if on => 1, Err(_) = rx.recv() => 2, Err(_) = rx.recv(), if on => 3, Err(_) = rx.recv() => 4, Err(_) = rx.recv(), if on => 5, Err(_) = rx.recv() => 6, Err(_) = rx.recv(), if on => 7,
+            Err(_) = rx.recv() => 8, Err(_) = rx.recv(), if on => 9, Err(_) = rx.recv() => 10, Err(_) = rx.recv(), if on => 11, Err(_) = rx.recv() => 12, Err(_) = rx.recv(), if on => 13, Err(_) = rx.recv() => 14, Err(_) = rx.recv(), if on => 15,
+            Err(_) = rx.recv() => 16, Err(_) = rx.recv(), if on => 17, Err(_) = rx.recv() => 18, Err(_) = rx.recv(), if on => 19, Err(_) = rx.recv() => 20, Err(_) = rx.recv(), if on => 21, Err(_) = rx.recv() => 22, Err(_) = rx.recv(), if on => 23,
+            Err(_) = rx.recv() => 24, Err(_) = rx.recv(), if on => 25, Err(_) = rx.recv() => 26, Err(_) = rx.recv(), if on => 27, Err(_) = rx.recv() => 28, Err(_) = rx.recv(), if on => 29, Err(_) = rx.recv() => 30, Err(_) = rx.recv(), if on => 31,
+            else => 32,
+        }
+    };
+    for on in [true, false] {
+        (0..40).for_each(|value| tx.try_send(value).unwrap());
+        assert_eq!(choose(on), 32);
+        assert_eq!(rx.drain().count(), if on { 8 } else { 24 }, "each branch that is on has received once");
+    }
+}
+
 /// Sixteen branches within a handler of sixteen branches, with long patterns: the macros stay far from the compiler's
 /// limits.
 #[test]

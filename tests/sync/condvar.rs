@@ -183,7 +183,55 @@ fn a_queue(places: &[Place]) {
     queue.2.assert_valid();
 }
 
-each_place!(a_queue);
+/// M2, M8: each value is told of once; those that are told and give up, also while they lock, tell the next one.
+fn giving_up(places: &[Place]) {
+    const VALUES: u32 = 300;
+    let shared = Arc::new((Mutex::new((VALUES, 0_u32)), Condvar::new()));
+    let mut crew = Crew::new("M2: giving up", places);
+    for member in 0..8 {
+        let shared = Arc::clone(&shared);
+        crew.add(move |at| async move {
+            let (values, told) = &*shared;
+            let is_patient = member % 2 == 0;
+            loop {
+                let mut guard = at.lock(values).await;
+                if guard.1 > 0 {
+                    guard.1 -= 1;
+                } else if guard.0 == 0 {
+                    break;
+                } else if at == Place::Thread && !is_patient {
+                    drop(told.wait_timeout(guard, Duration::from_micros(5)));
+                } else if at == Place::Thread {
+                    drop(told.wait(guard).wait());
+                } else if is_patient {
+                    drop(told.wait(guard).await);
+                } else {
+                    let mut waiting = told.wait(guard);
+                    waiting.poll_with(Waker::noop()).is_ready();
+                    at.pause().await;
+                }
+            }
+        });
+    }
+    let telling = Arc::clone(&shared);
+    crew.add(move |at| async move {
+        let (values, told) = &*telling;
+        for left in (0..VALUES).rev() {
+            let mut guard = at.lock(values).await;
+            *guard = (left, guard.1 + 1);
+            drop(guard);
+            told.notify_one();
+            at.pause().await;
+        }
+        // Those that wait while there is nothing any more.
+        told.notify_all();
+    });
+    crew.run();
+    assert_eq!(*shared.0.try_lock().expect("free"), (0, 0), "each was taken once");
+    shared.1.assert_valid();
+}
+
+each_place!(a_queue, giving_up);
 
 /// A thread that is told just as its time is up is told, or passes nothing on: each telling reaches one.
 #[test]

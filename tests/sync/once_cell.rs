@@ -94,6 +94,33 @@ fn filled_emptied_and_owned() {
     assert_eq!(OnceCell::<u8>::default().into_inner(), None);
 }
 
+/// M8: in a select it is polled; if it loses, its turn, or what it has begun, goes to the next one.
+#[test]
+fn a_branch_that_loses() {
+    for has_begun in [false, true] {
+        let cell = OnceCell::new();
+        let (tx, rx) = leno::bounded(1);
+        let mut first = Box::pin(cell.get_or_init(std::future::pending::<u8>));
+        let mut behind = Box::pin(cell.get_or_init(async || 2));
+        if !has_begun {
+            first.must_wait("it makes it for ever");
+        }
+        let mut selecting = pin!(async {
+            leno::select! {
+                biased;
+                _ = cell.get_or_init(std::future::pending) => unreachable!("it is never made"),
+                got = rx.recv() => assert_eq!(got, Ok(1)),
+            }
+        });
+        selecting.must_wait("neither");
+        behind.must_wait("another one makes it, or has its turn");
+        drop(first);
+        tx.try_send(1).expect("it waits");
+        selecting.must_be_ready("sent");
+        assert_eq!(*behind.must_be_ready("M2: its turn"), 2);
+    }
+}
+
 /// M7: ten thousand wait for one value.
 #[test]
 fn ten_thousand_waiters() {

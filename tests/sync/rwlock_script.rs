@@ -4,20 +4,17 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use leno::sync::{
     Read, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade,
     Write,
 };
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 
-use crate::support::CountingWaker;
+use crate::script::{self, Futures, Subject};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Read,
     Write,
     Upgradable,
@@ -26,7 +23,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+pub(crate) enum Step {
     /// Makes a future, and polls it.
     Begin(Kind),
     Try(Kind),
@@ -66,7 +63,7 @@ impl<'a> Waiting<'a> {
 
 struct Run<'a> {
     lock: &'a RwLock<u32>,
-    futures: Vec<Option<(Waiting<'a>, Arc<CountingWaker>)>>,
+    futures: Futures<Waiting<'a>>,
     guards: Vec<Guard<'a>>,
     // The model: guards and granted futures count alike.
     readers: usize,
@@ -75,22 +72,23 @@ struct Run<'a> {
     upgrading: Option<usize>,
     line: VecDeque<usize>,
     granted: Vec<(Kind, bool)>,
-    script: Vec<Step>,
 }
 
-impl Drop for Run<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("failed: {:?}", self.script);
-        }
+struct Locks;
+
+impl Subject for Locks {
+    type Primitive = RwLock<u32>;
+    type Step = Step;
+    type Run<'a> = Run<'a>;
+
+    fn primitive(_number: usize) -> RwLock<u32> {
+        RwLock::new(0)
     }
-}
 
-impl<'a> Run<'a> {
-    fn new(lock: &'a RwLock<u32>) -> Self {
+    fn run(lock: &RwLock<u32>, _number: usize) -> Run<'_> {
         Run {
             lock,
-            futures: Vec::new(),
+            futures: Futures::new(),
             guards: Vec::new(),
             readers: 0,
             upgradable: false,
@@ -98,44 +96,13 @@ impl<'a> Run<'a> {
             upgrading: None,
             line: VecDeque::new(),
             granted: Vec::new(),
-            script: Vec::new(),
         }
     }
+}
 
+impl<'a> Run<'a> {
     fn upgradable_guard(&self) -> Option<usize> {
         self.guards.iter().position(|guard| matches!(guard, Guard::Upgradable(_)))
-    }
-
-    fn choices(&self, most: usize) -> Vec<Step> {
-        let kinds = [Kind::Read, Kind::Write, Kind::Upgradable];
-        let mut steps = kinds.map(Step::Try).to_vec();
-        let is_few = self.futures.iter().flatten().count() < most;
-        if is_few {
-            steps.extend(kinds.map(Step::Begin));
-        }
-        if self.upgradable_guard().is_some() {
-            steps.push(Step::Try(Kind::Upgrade));
-            if is_few {
-                steps.push(Step::Begin(Kind::Upgrade));
-            }
-        }
-        for (i, future) in self.futures.iter().enumerate() {
-            if future.is_some() {
-                steps.extend([Step::Poll(i), Step::Cancel(i)]);
-                if self.granted[i].0 == Kind::Upgrade {
-                    steps.push(Step::Back(i));
-                }
-            }
-        }
-        for (i, guard) in self.guards.iter().enumerate() {
-            steps.push(Step::Unlock(i));
-            match guard {
-                Guard::Read(_) => {}
-                Guard::Upgradable(_) => steps.push(Step::Downgrade(i)),
-                Guard::Write(_) => steps.extend([Step::Downgrade(i), Step::DowngradeToUpgradable(i)]),
-            }
-        }
-        steps
     }
 
     fn can(&self, kind: Kind) -> bool {
@@ -186,7 +153,7 @@ impl<'a> Run<'a> {
     }
 
     fn begin(&mut self, kind: Kind) {
-        let i = self.futures.len();
+        let i = self.futures.next();
         let waiting = match kind {
             Kind::Read => Waiting::Read(self.lock.read()),
             Kind::Write => Waiting::Write(self.lock.write()),
@@ -197,7 +164,7 @@ impl<'a> Run<'a> {
                 Waiting::Upgrade(RwLockUpgradableReadGuard::upgrade(guard))
             }
         };
-        self.futures.push(Some((waiting, CountingWaker::new())));
+        self.futures.add(waiting);
         self.granted.push((kind, false));
         if kind == Kind::Upgrade {
             self.upgrading = Some(i);
@@ -235,7 +202,7 @@ impl<'a> Run<'a> {
 
     /// Drops a future, or takes its guard out.
     fn leave(&mut self, i: usize, back: bool) {
-        let (waiting, _) = self.futures[i].take().expect("chosen");
+        let waiting = self.futures.take(i);
         let (kind, granted) = self.granted[i];
         if granted {
             match kind {
@@ -259,8 +226,50 @@ impl<'a> Run<'a> {
         self.serve();
     }
 
+    fn poll(&mut self, i: usize) {
+        let polled = self.futures.poll(i, Waiting::poll);
+        let granted = self.granted[i];
+        assert_eq!(polled.is_ready(), granted.1, "{i} is {granted:?}");
+        if let Poll::Ready(guard) = polled {
+            self.guards.push(guard);
+        }
+    }
+}
+
+impl script::Run for Run<'_> {
+    type Step = Step;
+
+    fn choices(&self, most: usize) -> Vec<Step> {
+        let kinds = [Kind::Read, Kind::Write, Kind::Upgradable];
+        let mut steps = kinds.map(Step::Try).to_vec();
+        let is_few = self.futures.live().count() < most;
+        if is_few {
+            steps.extend(kinds.map(Step::Begin));
+        }
+        if self.upgradable_guard().is_some() {
+            steps.push(Step::Try(Kind::Upgrade));
+            if is_few {
+                steps.push(Step::Begin(Kind::Upgrade));
+            }
+        }
+        for i in self.futures.live() {
+            steps.extend([Step::Poll(i), Step::Cancel(i)]);
+            if self.granted[i].0 == Kind::Upgrade {
+                steps.push(Step::Back(i));
+            }
+        }
+        for (i, guard) in self.guards.iter().enumerate() {
+            steps.push(Step::Unlock(i));
+            match guard {
+                Guard::Read(_) => {}
+                Guard::Upgradable(_) => steps.push(Step::Downgrade(i)),
+                Guard::Write(_) => steps.extend([Step::Downgrade(i), Step::DowngradeToUpgradable(i)]),
+            }
+        }
+        steps
+    }
+
     fn step(&mut self, step: Step) {
-        self.script.push(step);
         match step {
             Step::Begin(kind) => self.begin(kind),
             Step::Try(kind) => self.try_now(kind),
@@ -291,83 +300,29 @@ impl<'a> Run<'a> {
                 self.serve();
             }
         }
-        self.check();
-    }
-
-    fn poll(&mut self, i: usize) {
-        let counting = CountingWaker::new();
-        let waker = Waker::from(Arc::clone(&counting));
-        let (future, last) = self.futures[i].as_mut().expect("chosen");
-        let polled = future.poll(&mut Context::from_waker(&waker));
-        *last = counting;
-        let granted = self.granted[i];
-        assert_eq!(polled.is_ready(), granted.1, "{i} is {granted:?}");
-        if let Poll::Ready(guard) = polled {
-            self.futures[i] = None;
-            self.guards.push(guard);
-        }
     }
 
     fn check(&self) {
-        for (i, future) in self.futures.iter().enumerate() {
-            if let Some((_, woken)) = future {
-                assert_eq!(woken.was_woken(), self.granted[i].1, "{i} is woken if it can go on");
-            }
-        }
+        self.futures.check(|i| self.granted[i].1);
         self.lock.assert_valid();
     }
 
-    fn finish(mut self) {
-        for i in 0..self.futures.len() {
-            if self.futures[i].is_some() {
-                self.step(Step::Cancel(i));
-            }
-        }
-        while !self.guards.is_empty() {
-            self.step(Step::Unlock(0));
-        }
+    fn last(&self) -> Option<Step> {
+        let held = (!self.guards.is_empty()).then_some(Step::Unlock(0));
+        self.futures.live().next().map(Step::Cancel).or(held)
+    }
+
+    fn assert_over(&self) {
         self.lock.assert_free();
     }
 }
 
-fn run_all(script: &mut Vec<Step>, depth: usize) -> usize {
-    let lock = RwLock::new(0);
-    let mut run = Run::new(&lock);
-    script.iter().for_each(|step| run.step(*step));
-    let choices = run.choices(3);
-    run.finish();
-    if script.len() == depth {
-        return 1;
-    }
-    let mut count = 0;
-    for step in choices {
-        script.push(step);
-        count += run_all(script, depth);
-        script.pop();
-    }
-    count
-}
-
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
-}
-
 #[test]
 fn all_short_scripts() {
-    let count = run_all(&mut Vec::new(), if scale() > 1 { 6 } else { 5 });
-    assert!(count > 10_000, "the enumeration is not empty: {count} scripts");
+    script::all_short::<Locks>();
 }
 
 #[test]
 fn long_random_scripts() {
-    let mut rng = StdRng::seed_from_u64(0x10c);
-    for round in 0..300 * scale() {
-        let lock = RwLock::new(0);
-        let mut run = Run::new(&lock);
-        for _ in 0..rng.random_range(20..200) {
-            let choices = run.choices(4 + round % 30);
-            run.step(choices[rng.random_range(0..choices.len())]);
-        }
-        run.finish();
-    }
+    script::long_random::<Locks>(0x10c);
 }

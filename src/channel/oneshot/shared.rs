@@ -200,6 +200,7 @@ impl<T> SharedRef<T> {
         // SAFETY: the caller's promise.
         let shared = unsafe { self.get() };
         let mut claims = Vec::new();
+        let mut by = By::plain();
         let mut lost = 0;
         let ended = loop {
             let word = shared.line.load();
@@ -218,7 +219,7 @@ impl<T> SharedRef<T> {
                 });
                 if let Some(popped) = popped {
                     // (A select that is at work, or over, looks for itself, or does not want to know.)
-                    let claim = popped.claim(0, &mut By::plain());
+                    let claim = popped.claim(0, &mut by);
                     if is_last {
                         break Ok(claim);
                     }
@@ -229,8 +230,11 @@ impl<T> SharedRef<T> {
             thread::back_off(lost);
             lost += 1;
         };
-        let first =
+        let mut first =
             if claims.is_empty() { Vec::new() } else { claims.into_iter().filter_map(Claim::done).collect() };
+        if by.keeps() {
+            first.extend(by.take_kept().poke());
+        }
         let wakes = |last: Option<Claim>| Wakes { first, last: last.and_then(Claim::done) };
         match ended {
             Ok(last) => Ok(wakes(last)),

@@ -235,6 +235,13 @@ impl<T> Branch for OwnSend<T> {
             unsafe { self.value.assume_init_drop() };
         }
     }
+
+    unsafe fn unsent(&mut self, to: *mut ()) {
+        if !self.sent {
+            // SAFETY: the caller's promise; the operation did not happen.
+            unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
+        }
+    }
 }
 
 impl<T> Branch for OwnRecv<T> {
@@ -351,6 +358,7 @@ macro_rules! either {
                 fn comes_soon(&self) -> bool;
                 fn comes_more(&self) -> bool;
                 fn meets(&self) -> bool;
+                fn opposite(&self) -> Option<usize>;
                 fn register(&mut self, node: &Waiter, pair: bool) -> bool;
                 fn leave(&self, node: &Waiter) -> bool;
                 fn touch(&self, node: &Waiter) -> bool;
@@ -367,6 +375,16 @@ macro_rules! either {
                 match self {
                     $name::Met(branch) => branch.quick(tray),
                     $name::Own(branch) => branch.quick(tray),
+                }
+            }
+
+            unsafe fn unsent(&mut self, to: *mut ()) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match self {
+                        $name::Met(branch) => branch.unsent(to),
+                        $name::Own(branch) => branch.unsent(to),
+                    }
                 }
             }
 

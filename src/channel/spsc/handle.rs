@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::Channel;
 use super::shared::Shared;
 use super::{
-    Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvMany, RecvStream, SendFuture, SendMany,
-    TryIter,
+    Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvFuture, RecvMany, RecvStream,
+    SendFuture, SendMany, TryIter,
 };
 use crate::prim;
 
@@ -102,6 +102,18 @@ impl<T> Sender<T> {
         self.send(value).wait_timeout(d)
     }
 
+    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    ///
+    /// # Panics
+    /// As [`send_blocking`](Self::send_blocking).
+    #[track_caller]
+    pub fn send_deadline(&mut self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send(value).wait_deadline(t)
+    }
+
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -153,6 +165,13 @@ impl<T> Sender<T> {
         // SAFETY: borrowed alone.
         unsafe { Closed::new(self) }
     }
+
+    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// [`leno::Sender::into_send`](super::super::Sender::into_send).
+    #[track_caller]
+    pub fn into_send(self, value: T) -> IntoSend<T> {
+        IntoSend::new(self, value)
+    }
 }
 
 impl<T> Receiver<T> {
@@ -202,6 +221,18 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
         self.recv().wait_timeout(d)
+    }
+
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
     }
 
     /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
@@ -273,6 +304,13 @@ impl<T> Receiver<T> {
     pub fn stream(&mut self) -> RecvStream<'_, T> {
         // SAFETY: borrowed alone.
         unsafe { RecvStream::new(self) }
+    }
+
+    /// As [`recv`](Self::recv), in a future that keeps this receiver. See
+    /// [`leno::Receiver::into_recv`](super::super::Receiver::into_recv).
+    #[track_caller]
+    pub fn into_recv(self) -> IntoRecv<T> {
+        IntoRecv::new(self)
     }
 
     /// As [`stream`](Self::stream), keeping the receiver.

@@ -50,6 +50,10 @@ pub type SendFuture<'a, T> = super::SendFuture<'a, T, Single>;
 pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Single>;
 /// See [`channel::Closed`](super::Closed).
 pub type Closed<'a, T> = super::Closed<'a, T, Single>;
+/// See [`channel::IntoSend`](super::IntoSend).
+pub type IntoSend<T> = super::IntoSend<T, Single>;
+/// See [`channel::IntoRecv`](super::IntoRecv).
+pub type IntoRecv<T> = super::IntoRecv<T, Single>;
 /// See [`channel::RecvStream`](super::RecvStream).
 pub type RecvStream<'a, T> = super::RecvStream<'a, T, Single>;
 /// See [`channel::IntoStream`](super::IntoStream).
@@ -66,6 +70,12 @@ pub type IntoIter<T> = super::IntoIter<T, Single>;
 pub type SendMany<'a, T> = super::SendMany<'a, T, Single>;
 /// See [`channel::RecvMany`](super::RecvMany).
 pub type RecvMany<'a, T> = super::RecvMany<'a, T, Single>;
+/// See [`channel::SendSink`](super::SendSink).
+#[cfg(feature = "sink")]
+pub type SendSink<'a, T> = super::SendSink<'a, T, Single>;
+/// See [`channel::IntoSink`](super::IntoSink).
+#[cfg(feature = "sink")]
+pub type IntoSink<T> = super::IntoSink<T, Single>;
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 ///

@@ -505,7 +505,13 @@ impl<T> Shared<T> {
                 End::Sender => distance(word.rest(), other) >= self.capacity,
                 End::Receiver => word.rest() == other,
             };
-            if word.has(CLOSED) || !word.is_free() || !has_to_wait {
+            // (A stray one is put there by the receiver itself, and may be finished by somebody who does not wake this.)
+            let has_stray = || {
+                end == End::Receiver
+                    && !self.stray.load(Ordering::Relaxed).is_null()
+                    && !cfg!(leno_bug = "spsc_stray_unseen")
+            };
+            if word.has(CLOSED) || !word.is_free() || !has_to_wait || has_stray() {
                 return false;
             }
             if side.enter(word, node, end.side()) {

@@ -1,4 +1,4 @@
-//! As many as there may be; `default` and `else` do not count.
+//! Thirty-two branches at most.
 use leno::{bounded, select};
 
 fn main() {
@@ -22,8 +22,23 @@ fn main() {
             _ = rx.recv() => 13,
             _ = rx.recv() => 14,
             _ = rx.recv() => 15,
-            default => 16,
-            else => 17,
+            _ = rx.recv() => 16,
+            _ = rx.recv() => 17,
+            _ = rx.recv() => 18,
+            _ = rx.recv() => 19,
+            _ = rx.recv() => 20,
+            _ = rx.recv() => 21,
+            _ = rx.recv() => 22,
+            _ = rx.recv() => 23,
+            _ = rx.recv() => 24,
+            _ = rx.recv() => 25,
+            _ = rx.recv() => 26,
+            _ = rx.recv() => 27,
+            _ = rx.recv() => 28,
+            _ = rx.recv() => 29,
+            _ = rx.recv() => 30,
+            _ = rx.recv() => 31,
+            _ = rx.recv() => 32,
         }
     });
 }

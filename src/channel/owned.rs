@@ -1,0 +1,152 @@
+//! Sends and receives that keep their handle: futures without a lifetime, to be put into structs and collections.
+//!
+//! ```text
+//!   IntoSend │ operation │ sender │        dropped in this order
+//! ```
+//!
+//! # Invariants
+//! 1. The operation is dropped, or is through, before the handle goes: what it has begun it takes back while the handle keeps the
+//!    channel. The order of the fields says so where the whole is dropped, and also where a drop panics.
+//!
+//! Otherwise they are the futures of [`future`](super::future): their operations are the same, and a handle that they keep is used
+//! for nothing else.
+
+#![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
+
+use std::time::Instant;
+
+use super::future::{cancel, recv_until, send_until};
+use super::kind::{Kind, Many};
+use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
+use crate::wait::{Operation, future};
+
+/// A send that keeps its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
+///
+/// Made by [`Sender::into_send`]. It borrows nothing: where `T` is `'static` it is, too. The sender stays in it, also after it has
+/// completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_parts`](Self::into_parts) gives it back.
+///
+/// Dropping it before it completes cancels the send, and drops the value; then the sender, which closes the channel if it was the
+/// last one. So it is better lent to a `select!`, as `&mut sending`: as a branch by value that loses it takes its sender with it.
+#[must_use = "futures do nothing unless polled"]
+pub struct IntoSend<T, K: Kind = Many> {
+    // Before the sender: it must be dropped first.
+    operation: Operation<K::Send<T>>,
+    sender: K::Sender<T>,
+}
+
+/// A receive that keeps its receiver, and waits until there is a value, or the channel is closed and empty.
+///
+/// Made by [`Receiver::into_recv`]. It borrows nothing: where `T` is `'static` it is, too. The receiver stays in it, also after it
+/// has completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_receiver`](Self::into_receiver) gives it back.
+///
+/// Dropping it before it completes cancels the receive: a value that was handed to it already goes to the next receiver, before all
+/// values that are still to be sent. Then the receiver is dropped; if it was the last one, what is in the channel is dropped with
+/// it. So it is better lent to a `select!`, as `&mut receiving`: as a branch by value that loses it takes its receiver with it.
+#[must_use = "futures do nothing unless polled"]
+pub struct IntoRecv<T, K: Kind = Many> {
+    // Before the receiver: it must be dropped first.
+    operation: Operation<K::Recv<T>>,
+    receiver: K::Receiver<T>,
+}
+
+impl<T> Sender<T> {
+    /// As [`send`](Self::send), in a future that keeps this sender.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let sends: Vec<_> = (0..3).map(|n| tx.clone().into_send(n)).collect();
+    /// drop(tx);
+    /// let sends = leno::spawn(leno::fiber::join_all(sends));
+    /// for n in 0..3 {
+    ///     assert_eq!(rx.recv().await, Ok(n));
+    /// }
+    /// # sends.await.unwrap();
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn into_send(self, value: T) -> IntoSend<T> {
+        IntoSend::new(self, value)
+    }
+}
+
+impl<T> Receiver<T> {
+    /// As [`recv`](Self::recv), in a future that keeps this receiver.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let mut receiving = rx.into_recv();
+    /// tx.send(1).await.unwrap();
+    /// assert_eq!((&mut receiving).await, Ok(1));
+    /// let rx = receiving.into_receiver();
+    /// # drop(rx);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn into_recv(self) -> IntoRecv<T> {
+        IntoRecv::new(self)
+    }
+}
+
+impl<T, K: Kind> IntoSend<T, K> {
+    #[track_caller]
+    pub(super) fn new(sender: K::Sender<T>, value: T) -> Self {
+        // SAFETY: the sender is kept beside the branch, and for longer (invariant 1); nobody else has it.
+        let branch = unsafe { K::send(&sender, value) };
+        IntoSend { operation: Operation::new(branch), sender }
+    }
+
+    /// Cancels the send, if it is not through, and gives back the sender, and the value. `None`: the value was sent, or came back
+    /// with the error that the future completed with.
+    ///
+    /// Should a receiver be taking the value on another thread just now, this waits for that to be over: a few instructions, unless
+    /// that thread was preempted in the middle of them.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::rendezvous();
+    /// let sending = tx.into_send("kept");
+    /// let (tx, value) = sending.into_parts();
+    /// assert_eq!(value, Some("kept"));
+    /// # drop((tx, rx));
+    /// ```
+    pub fn into_parts(self) -> (K::Sender<T>, Option<T>) {
+        let IntoSend { mut operation, sender } = self;
+        let value = cancel::<T, K>(&mut operation);
+        (sender, value)
+    }
+
+    fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
+        send_until::<T, K>(&mut self.operation, deadline)
+    }
+}
+
+impl<T, K: Kind> IntoRecv<T, K> {
+    #[track_caller]
+    pub(super) fn new(receiver: K::Receiver<T>) -> Self {
+        // SAFETY: the receiver is kept beside the branch, and for longer (invariant 1); nobody else has it.
+        let branch = unsafe { K::recv(&receiver) };
+        IntoRecv { operation: Operation::new(branch), receiver }
+    }
+
+    /// Cancels the receive, if it is not through, and gives back the receiver. A value that was handed to it already goes to the
+    /// next receive, on this receiver or another one.
+    pub fn into_receiver(self) -> K::Receiver<T> {
+        let IntoRecv { operation, receiver } = self;
+        drop(operation);
+        receiver
+    }
+
+    fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        recv_until::<T, K>(&mut self.operation, deadline)
+    }
+}
+
+future! {
+    [T, K: Kind] IntoSend<T, K>, "IntoSend", "send";
+    K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
+}
+future! {
+    [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
+    K::Recv<T> => Result<T, RecvError>, |_, received| received; until Result<T, RecvTimeoutError>
+}

@@ -1,0 +1,274 @@
+//! Sinks over what a channel takes: the feature `sink`.
+//!
+//! A sink is a sender with room for one item, which is a send that waits.
+//!
+//! ```text
+//!            start_send, no room
+//!     free ──────────────────────▶ sending
+//!      │ ▲                            │
+//!      │ └──── poll_ready, poll_flush ┘ sent, or closed: the item is in the error
+//!      └───▶ closed (poll_close; an owned sink has no sender then)
+//! ```
+//!
+//! # Invariants
+//! 1. The send is dropped, or is through, before the sender goes, or its borrow ends: the order of the fields says so, and
+//!    `poll_close` takes the sender out only where nothing is being sent.
+//! 2. A send that is over is left behind only by a panic of foreign code while others were woken: its item was sent.
+
+#![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_sink::Sink;
+
+use super::future::{cancel, take};
+use super::kind::{Kind, Many};
+use super::{SendError, Sender, mpsc, spsc};
+use crate::task::budget;
+use crate::task::place::Place;
+use crate::wait::{Operation, Tray};
+
+/// A sink that borrows its sender. Made by [`Sender::sink`].
+///
+/// It holds one item at most: `start_send` sends what there is room for at once, and keeps what there is no room for, as a send that
+/// waits in line with all others from the next poll on. `poll_ready` and `poll_flush` are ready once nothing is kept; then all items are in the channel or,
+/// on a rendezvous channel, were taken by a receiver. So a channel and `n` sinks together take `n` items more than its capacity.
+///
+/// An item that cannot be sent, as the channel is closed, comes back with the error, of `start_send` or of the poll after it. `poll_ready`
+/// itself cannot say that the channel is closed, as it has no item to give back.
+///
+/// `poll_close` flushes, and the sink takes no more items; the channel is not closed, as its sender is there still.
+///
+/// Dropping a sink cancels what it keeps, and drops that item, as dropping a send would; what `poll_flush` has told of is sent.
+/// [`into_inner`](Self::into_inner) gives the item back.
+///
+/// # Panics
+/// `start_send` panics if an item is kept: `poll_ready` comes first.
+///
+/// ```
+/// use futures_util::{SinkExt, StreamExt, stream};
+///
+/// # leno::block_on(async {
+/// let (tx, rx) = leno::bounded(4);
+/// tx.sink().send_all(&mut stream::iter([1, 2, 3]).map(Ok)).await.unwrap();
+/// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2, 3]);
+/// # });
+/// ```
+#[must_use = "sinks do nothing unless polled"]
+pub struct SendSink<'a, T, K: Kind = Many> {
+    state: State<T, K>,
+    place: Place,
+    /// None once it is closed.
+    sender: Option<&'a K::Sender<T>>,
+}
+
+/// A sink that keeps its sender. Made by [`Sender::into_sink`].
+///
+/// As [`SendSink`], but for the end: `poll_close` drops the sender once everything is sent, and the channel closes if it was the last
+/// one. Dropping the sink drops the item that is kept, then the sender; [`into_parts`](Self::into_parts) gives both back.
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+///
+/// # leno::block_on(async {
+/// let (tx, rx) = leno::rendezvous();
+/// let feeding = leno::spawn(stream::iter([1, 2, 3]).map(Ok).forward(tx.into_sink()));
+/// assert_eq!(rx.stream().collect::<Vec<_>>().await, [1, 2, 3]);
+/// feeding.await.unwrap().unwrap();
+/// # });
+/// ```
+#[must_use = "sinks do nothing unless polled"]
+pub struct IntoSink<T, K: Kind = Many> {
+    // Before the sender: it must be dropped first.
+    state: State<T, K>,
+    place: Place,
+    /// None once it is closed.
+    sender: Option<K::Sender<T>>,
+}
+
+/// The send that a sink is in the middle of.
+enum State<T, K: Kind> {
+    Free,
+    Sending(Operation<K::Send<T>>),
+}
+
+impl<T> Sender<T> {
+    /// A sink that sends into the channel.
+    #[track_caller]
+    pub fn sink(&self) -> SendSink<'_, T> {
+        // SAFETY: there may be others.
+        unsafe { SendSink::new(self) }
+    }
+
+    /// As [`sink`](Self::sink), keeping the sender.
+    #[track_caller]
+    pub fn into_sink(self) -> IntoSink<T> {
+        IntoSink::new(self)
+    }
+}
+
+impl<T> mpsc::Sender<T> {
+    /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
+    #[track_caller]
+    pub fn sink(&self) -> mpsc::SendSink<'_, T> {
+        // SAFETY: there may be others.
+        unsafe { SendSink::new(self) }
+    }
+
+    /// As [`sink`](Self::sink), keeping the sender.
+    #[track_caller]
+    pub fn into_sink(self) -> mpsc::IntoSink<T> {
+        IntoSink::new(self)
+    }
+}
+
+impl<T> spsc::Sender<T> {
+    /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
+    #[track_caller]
+    pub fn sink(&mut self) -> spsc::SendSink<'_, T> {
+        // SAFETY: borrowed alone.
+        unsafe { SendSink::new(self) }
+    }
+
+    /// As [`sink`](Self::sink), keeping the sender.
+    #[track_caller]
+    pub fn into_sink(self) -> spsc::IntoSink<T> {
+        IntoSink::new(self)
+    }
+}
+
+impl<T, K: Kind> State<T, K> {
+    /// Ready: nothing is being sent.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        let State::Sending(operation) = self else { return Poll::Ready(Ok(())) };
+        // (Over already: invariant 2.)
+        let sent = if operation.is_over() { Ok(()) } else { ready!(operation.poll(cx)) };
+        *self = State::Free;
+        Poll::Ready(sent)
+    }
+
+    /// The same; a fiber that always finds it ready lets others run.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        if matches!(self, State::Free) && !budget::spend() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.poll_flush(cx)
+    }
+
+    /// Sends, or begins to.
+    ///
+    /// # Safety
+    /// The sender outlives the state and, if it is single, is used for nothing else meanwhile.
+    unsafe fn start(&mut self, sender: &K::Sender<T>, place: Place, item: T) -> Result<(), SendError<T>> {
+        if let State::Sending(operation) = self {
+            assert!(
+                operation.is_over(),
+                "a sink was given an item while it keeps another one: poll_ready comes first"
+            );
+            *self = State::Free;
+        }
+        // SAFETY: the caller's promise.
+        let mut operation = Operation::at(place, unsafe { K::send(sender, item) });
+        let mut tray = Tray::new();
+        if !operation.try_once(&mut tray) {
+            *self = State::Sending(operation);
+            return Ok(());
+        }
+        tray.take().ok_or_else(|| SendError(take::<T, K>(&mut operation)))
+    }
+
+    /// Cancels the send, if there is one that is not through, and gives back its item.
+    fn cancel(&mut self) -> Option<T> {
+        let State::Sending(operation) = self else { return None };
+        cancel::<T, K>(operation)
+    }
+
+    fn is_sending(&self) -> bool {
+        matches!(self, State::Sending(operation) if !operation.is_over())
+    }
+}
+
+impl<'a, T, K: Kind> SendSink<'a, T, K> {
+    /// # Safety
+    /// If its side is single the sender is borrowed alone.
+    #[track_caller]
+    pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
+        SendSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+    }
+
+    /// Cancels the send of the item that is kept, and gives it back. `None`: there is none, or it was sent.
+    ///
+    /// Should a receiver be taking the item on another thread just now, this waits for that to be over: a few instructions, unless
+    /// that thread was preempted in the middle of them.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.state.cancel()
+    }
+}
+
+impl<T, K: Kind> IntoSink<T, K> {
+    #[track_caller]
+    pub(super) fn new(sender: K::Sender<T>) -> Self {
+        IntoSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+    }
+
+    /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`: there
+    /// is none, or it was sent.
+    ///
+    /// Should a receiver be taking the item on another thread just now, this waits as [`SendSink::into_inner`] does.
+    pub fn into_parts(self) -> (Option<K::Sender<T>>, Option<T>) {
+        let IntoSink { mut state, sender, .. } = self;
+        (sender, state.cancel())
+    }
+}
+
+macro_rules! sink {
+    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
+        impl<T, K: Kind> Sink<T> for $name<$($lifetime,)? T, K> {
+            type Error = SendError<T>;
+
+            fn poll_ready(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+                self.state.poll_ready(cx)
+            }
+
+            fn start_send(mut self: Pin<&mut Self>, item: T) -> Result<(), SendError<T>> {
+                let this = &mut *self;
+                match &this.sender {
+                    // SAFETY: the state is dropped before the sender, or its borrow ends (invariant 1).
+                    Some(sender) => unsafe { this.state.start(sender, this.place, item) },
+                    None => Err(SendError(item)),
+                }
+            }
+
+            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+                self.state.poll_flush(cx)
+            }
+
+            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+                ready!(self.state.poll_flush(cx))?;
+                self.sender = None;
+                Poll::Ready(Ok(()))
+            }
+        }
+
+        // (The sender is never pinned.)
+        impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
+
+        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("sending", &self.state.is_sending())
+                    .field("closed", &self.sender.is_none())
+                    .finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+sink!(SendSink<'_, T, K> IntoSink<T, K>);
+
+/// Leaves the queue. The borrow of the sender has to last until then, which a drop of its own says.
+impl<T, K: Kind> Drop for SendSink<'_, T, K> {
+    fn drop(&mut self) {}
+}

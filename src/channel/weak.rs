@@ -1,0 +1,243 @@
+//! Weak handles: they keep no side alive, and can be made handles of their side again while it has one.
+//!
+//! ```text
+//!   handles:   63     62          61       32   31     30          29       0
+//!              [ GONE, DOWNGRADED, receivers ]  [ GONE, DOWNGRADED, senders ]
+//!
+//!   weak:      the weak handles of both sides, and 1 for all others together
+//! ```
+//!
+//! | flag of a side | set by | |
+//! |---|---|---|
+//! | DOWNGRADED | the first `downgrade` of one of its handles | stays |
+//! | GONE | its last handle, in the exchange by which it finds that it is the last, if DOWNGRADED | stays |
+//!
+//! # The last handle against an upgrade
+//!
+//! The last handle of a side closes the channel first and takes its count out afterwards. An upgrade in between would see a
+//! count of 1 and give a handle of a channel that closes for want of handles. So the last one sets GONE before it closes, in the
+//! word that an upgrade exchanges: either the upgrade comes first, and the exchange that sets GONE fails, as the count is 2; or
+//! it finds GONE.
+//!
+//! A handle that finds a count of 1 without DOWNGRADED is the last, with no exchange: no weak handle of its side was ever made, and
+//! only handles of that side make the first one. (That the count of weak handles says that there is none would not be enough.
+//! Between the two looks, in whichever order, the last weak handle may have been upgraded and dropped.)
+//!
+//! # Invariants
+//! 1. GONE implies a count of 1, or of 0 later on, and neither is ever raised again.
+//! 2. Who has a weak handle of a side finds DOWNGRADED in the word, or GONE too: the flag was set before that handle was made, and
+//!    every handle of the side that comes, or goes, does so by an exchange of that word after it.
+//! 3. The last handle of all gives the one share of all of them back; if none was downgraded it frees the channel at once. Who
+//!    finds that the share to be given back is the last one frees the channel.
+//! 4. An upgrade gives `None` of a closed channel only. Who finds GONE completes the closing that the last handle has begun, or is
+//!    about to begin.
+//!
+//! # Memory
+//!
+//! A channel whose handles are gone has no value left: its last receiver has dropped them, and no send has succeeded since. What
+//! the weak handles keep is the allocation, and what it has allocated.
+//!
+//! # Cost
+//!
+//! Locked instructions: downgrade, 1, the first time 2; upgrade, 1; cloning or dropping a weak handle, 1, none for the last of
+//! all. Channels without weak handles do as if there were none: the flags stand in a word that is looked at in any case.
+//!
+//! # Progress
+//!
+//! Lock-free: an exchange fails only because another handle was made or dropped.
+//!
+//! # Orderings
+//!
+//! All changes of `handles` are read-modify-writes, so each goes on with the release of those before, and the last handle, which
+//! acquires, comes after all that was done through the others. The same holds of `weak`, for whoever frees the channel.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use super::shared::{COUNT, End, Shared, SharedRef};
+use super::{Receiver, Sender};
+use crate::prim::Ordering;
+
+/// A handle that does not keep its channel open, and can be made a [`Sender`] again.
+///
+/// Made by [`Sender::downgrade`]. The channel closes when its last sender is dropped, however many weak ones there are. Weak
+/// handles keep the channel's memory, but no value: these are dropped with the last receiver.
+///
+/// ```
+/// let (tx, rx) = leno::bounded(1);
+/// let weak = tx.downgrade();
+/// weak.upgrade().expect("there is a sender").try_send(1).unwrap();
+/// drop(tx);
+/// assert!(weak.upgrade().is_none());
+/// assert_eq!(rx.recv_blocking(), Ok(1));
+/// assert!(rx.recv_blocking().is_err(), "closed");
+/// ```
+pub struct WeakSender<T> {
+    shared: SharedRef<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// A handle that does not keep its channel open, and can be made a [`Receiver`] again.
+///
+/// Made by [`Receiver::downgrade`]. When the last receiver is dropped the channel closes, and what is in it is dropped, however
+/// many weak ones there are; these keep the channel's memory only.
+///
+/// ```
+/// let (tx, rx) = leno::bounded(1);
+/// let weak = rx.downgrade();
+/// tx.try_send(1).unwrap();
+/// assert_eq!(weak.upgrade().expect("there is a receiver").try_recv(), Ok(1));
+/// drop(rx);
+/// assert!(weak.upgrade().is_none());
+/// assert!(tx.is_closed());
+/// ```
+pub struct WeakReceiver<T> {
+    shared: SharedRef<T>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+impl<T> Shared<T> {
+    /// A weak handle more.
+    fn add_weak(&self) {
+        // ORDERING: Relaxed; the caller has a handle, or a weak one, so the count is above zero.
+        if self.weak.fetch_add(1, Ordering::Relaxed) > isize::MAX as usize {
+            // Only forgotten handles can add up to this.
+            std::process::abort();
+        }
+    }
+
+    /// A weak handle more, made of a handle of this end.
+    fn downgrade(&self, end: End) {
+        // ORDERING: Relaxed: the handle that is downgraded is dropped by an exchange of this word after it (invariant 2).
+        if self.handles.load(Ordering::Relaxed) & end.downgraded() == 0 {
+            self.handles.fetch_or(end.downgraded(), Ordering::Relaxed);
+        }
+        self.add_weak();
+    }
+
+    /// A handle of this end more, if it has one. The caller has a weak one.
+    fn upgrade(&self, end: End) -> bool {
+        self.life.touch();
+        // ORDERING: Acquire: who finds no handle comes after the closing by the last one, and the channel is closed for it.
+        let mut handles = self.handles.load(Ordering::Acquire);
+        loop {
+            if handles & end.gone() != 0 && !cfg!(leno_bug = "weak_upgrades_the_gone") {
+                if !cfg!(leno_bug = "weak_is_refused_early") {
+                    // (It may have to be begun: invariant 4.)
+                    self.close();
+                }
+                return false;
+            }
+            let count = (handles & end.counted()) / end.one();
+            if count == 0 {
+                return false;
+            }
+            if count > COUNT / 2 {
+                // As in `add_handle`.
+                std::process::abort();
+            }
+            let more = handles + end.one();
+            // ORDERING: Relaxed, as for any handle that is added; for a failure as above.
+            match self.handles.compare_exchange(handles, more, Ordering::Relaxed, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => handles = now,
+            }
+        }
+    }
+
+    /// Gives back a share of the weak count, and frees the channel with the last one.
+    ///
+    /// # Safety
+    /// Consumes that share.
+    pub(super) unsafe fn drop_share(shared: SharedRef<T>) {
+        let last = if cfg!(leno_bug = "weak_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+        // SAFETY: the share keeps it alive.
+        let this = unsafe { shared.as_ref() };
+        this.life.touch();
+        // ORDERING: AcqRel, and Acquire: whoever frees it comes after all that the others have done.
+        if this.weak.load(Ordering::Acquire) == 1 || this.weak.fetch_sub(1, last) == 1 {
+            // SAFETY: nobody has a share, nor can make one without.
+            unsafe { Shared::free(shared) };
+        }
+    }
+
+    /// Of a planted bug: the last handle trusts the count of weak ones.
+    #[inline(always)]
+    pub(super) fn is_believed_last(&self, handles: u64, end: End) -> bool {
+        cfg!(leno_bug = "weak_trusts_its_count")
+            && handles & end.counted() == end.one()
+            && self.weak.load(Ordering::Acquire) == 1
+    }
+}
+
+macro_rules! weak {
+    ($name:ident of $handle:ident, $what:literal) => {
+        // SAFETY: a weak handle gives access to nothing but its handle.
+        unsafe impl<T: Send> Send for $name<T> {}
+        // SAFETY: as above.
+        unsafe impl<T: Send> Sync for $name<T> {}
+        impl<T> UnwindSafe for $name<T> {}
+        impl<T> RefUnwindSafe for $name<T> {}
+        impl<T> Unpin for $name<T> {}
+
+        impl<T> $handle<T> {
+            #[doc = concat!("A handle that does not keep the channel open, and can be made a ", $what, " again.")]
+            #[doc = concat!("See [`", stringify!($name), "`].")]
+            pub fn downgrade(&self) -> $name<T> {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared().as_ref() }.downgrade(End::$handle);
+                $name { shared: self.shared(), _values: PhantomData }
+            }
+        }
+
+        impl<T> $name<T> {
+            fn get(&self) -> &Shared<T> {
+                // SAFETY: this share of the weak count keeps the memory.
+                unsafe { self.shared.as_ref() }
+            }
+
+            #[doc = concat!("A ", $what, " of the channel. `None`: there is none any more, and the channel is closed.")]
+            pub fn upgrade(&self) -> Option<$handle<T>> {
+                // SAFETY: it was counted.
+                self.get().upgrade(End::$handle).then(|| unsafe { $handle::counted(self.shared) })
+            }
+
+            /// How many senders there are; weak ones are not counted.
+            pub fn sender_count(&self) -> usize {
+                self.get().count(End::Sender)
+            }
+
+            /// How many receivers there are; weak ones are not counted.
+            pub fn receiver_count(&self) -> usize {
+                self.get().count(End::Receiver)
+            }
+        }
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                self.get().add_weak();
+                $name { shared: self.shared, _values: PhantomData }
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // SAFETY: this is the share that is consumed.
+                unsafe { Shared::drop_share(self.shared) };
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("senders", &self.sender_count())
+                    .field("receivers", &self.receiver_count())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+weak!(WeakSender of Sender, "sender");
+weak!(WeakReceiver of Receiver, "receiver");

@@ -1,0 +1,192 @@
+//! Asking which branch would not wait now, without completing any: the readiness of a set.
+//!
+//! ```text
+//!   the anchor watches, and is OPEN; each branch enters its line ──all do──▶ Pending
+//!                          │ one need not wait
+//!                          ▼
+//!                that is the answer; the others leave their lines
+//! ```
+//!
+//! The question is asked by the step that would answer it for a wait: entering the line, which fails if there is
+//! something to look at. So it is the same for whatever can wait.
+//!
+//! 1. Nobody claims it: a peer that pops one of its nodes goes on as if nobody waited there, and pokes it when that is
+//!    through ([`Anchor`]). So it holds back nothing that others wait for, and has nothing to give back.
+//! 2. Poked, it enters the line again, at the back; or need not wait. It is poked after the peer's change, which it sees
+//!    then.
+//! 3. It takes nothing, also not what it was told of (a lock that is free): each branch *passes on* in the end.
+//! 4. *Both sides of one rendezvous channel.* Its own node on the other side is no peer: the two go back as one that matches
+//!    either side, as in a select; further branches on that channel are covered.
+//! 5. A foreign future can only be polled: if that completes it the output stays in the arm, for the next select.
+//!
+//! *Spurious answers.* What it has seen may be gone by the time its answer is looked at. And of somebody else who stands on
+//! the other side of a rendezvous channel it is not known whether that one only watches as well, or is just being claimed.
+//!
+//! Cost: O(1) for each branch, of each poll that does anything; as many locked instructions as a select that waits.
+
+use std::collections::HashMap;
+use std::task::{Context, Poll};
+
+use super::{Driver, Registration, Stage};
+use crate::select::arm::Arms;
+use crate::select::order::Order;
+use crate::task::budget;
+use crate::wait::{Anchor, Attempt, Busied, look_again, step};
+
+/// The branches by the numbers of their nodes.
+type Numbers = HashMap<usize, usize>;
+
+/// What came of entering a line.
+enum Entered {
+    Waits,
+    /// There is something to look at.
+    No,
+    /// What was in the way has gone.
+    Again,
+}
+
+impl Driver {
+    /// As [`poll`](Driver::poll): `Ready(i)`, branch `i` need not wait, and nothing was done with any.
+    pub(in crate::select) fn poll_ready(
+        &mut self,
+        arms: &mut impl Arms,
+        biased: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<usize> {
+        if !budget::spend() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let ready = self.watch(arms, biased, cx);
+        if ready.is_some() {
+            self.leave(arms, false);
+        }
+        ready.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// The same, now or not at all.
+    pub(in crate::select) fn look_ready(
+        &mut self,
+        arms: &mut impl Arms,
+        biased: bool,
+        cx: &mut Context<'_>,
+    ) -> Option<usize> {
+        let ready = self.watch(arms, biased, cx);
+        self.leave(arms, false);
+        ready
+    }
+
+    fn watch(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Option<usize> {
+        let order = Order::new(biased, arms.count());
+        if self.anchor.is_none() {
+            if let Some(over) = self.start(arms, order) {
+                return Some(over);
+            }
+            self.watches = true;
+            self.branches.make_room(arms.count());
+            self.anchor = Some(Anchor::watching(cx.waker().clone()));
+            for (index, branch) in self.branches.iter_mut().enumerate() {
+                branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
+            }
+        } else if !self.take_what_is_told(arms, cx) {
+            return None;
+        }
+        for index in order.indices() {
+            if arms.is_foreign(index) && matches!(arms.arm(index).attempt(None, cx), Attempt::Ready(())) {
+                return Some(index);
+            }
+        }
+        let ready = self.enter_all(arms, order);
+        match ready {
+            Some(_) => {}
+            None if self.is_anything_to_do() => look_again(cx),
+            None => super::note(arms),
+        }
+        ready
+    }
+
+    /// What it was poked about is to do. False: later.
+    fn take_what_is_told(&mut self, arms: &mut impl Arms, cx: &mut Context<'_>) -> bool {
+        let anchor = self.anchor.as_ref().expect("it watches");
+        let given_back = match anchor.busy() {
+            Busied::Yes(given_back) => given_back,
+            Busied::Claimed(_) => unreachable!("nobody claims what only watches"),
+            Busied::Later => {
+                look_again(cx);
+                return false;
+            }
+        };
+        let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
+        let more = anchor.open();
+        self.take_back(arms, given_back);
+        self.take_back(arms, more);
+        drop(before);
+        true
+    }
+
+    /// Enters the line with each branch that is to do; gives one that need not wait.
+    fn enter_all(&mut self, arms: &mut impl Arms, order: Order) -> Option<usize> {
+        let mut numbers = None;
+        for _ in 0..super::ROUNDS {
+            for index in order.indices() {
+                step();
+                // (With one that stands in the way of it, and with each of those that do so in turn.)
+                while self.is_to_do(index) {
+                    step();
+                    match self.enter(arms, index, &mut numbers) {
+                        Entered::Waits => {}
+                        Entered::No => return Some(index),
+                        Entered::Again => break,
+                    }
+                }
+            }
+            if !self.is_anything_to_do() {
+                break;
+            }
+        }
+        None
+    }
+
+    fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Entered {
+        let anchor = std::ptr::from_ref::<Anchor>(self.anchor.as_ref().expect("it watches"));
+        // SAFETY: it is given up by `retire` only, which is not called before this is through.
+        if self.register(arms, index, unsafe { &*anchor }) {
+            if let (Some(numbers), Some(node)) = (numbers, &self.branches[index].node) {
+                numbers.insert(node.number(), index);
+            }
+            return Entered::Waits;
+        }
+        let Some(opposite) = arms.arm(index).opposite() else {
+            return if cfg!(leno_bug = "who_has_gone_is_met") { Entered::No } else { Entered::Again };
+        };
+        if opposite == 0 || cfg!(leno_bug = "who_watches_meets_itself") {
+            return Entered::No;
+        }
+        let number = |(index, branch): (usize, &Registration)| Some((branch.node.as_ref()?.number(), index));
+        let own = numbers
+            .get_or_insert_with(|| self.branches.iter().enumerate().filter_map(number).collect())
+            .get(&opposite);
+        let Some(&own) = own.filter(|own| self.branches[**own].stage == Stage::Waits) else {
+            return Entered::No;
+        };
+        if self.branches[own].partner.is_some() {
+            self.branches[index].stage = Stage::Covered(own as u32);
+            return Entered::Waits;
+        }
+        let node = self.branches[own].node.as_ref().expect("it stands by it");
+        if !arms.arm(own).leave(node, true) {
+            // It is told of that.
+            self.branches[own].stage = Stage::Waits;
+            return Entered::Again;
+        }
+        self.branches[own].stage = Stage::ToDo;
+        self.branches[own].partner = Some(index as u32);
+        self.branches[index].stage = Stage::Covered(own as u32);
+        // SAFETY: as above.
+        match self.register(arms, own, unsafe { &*anchor }) {
+            true => Entered::Waits,
+            // Both are to do again.
+            false => Entered::Again,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Moving from other locks. There is no code here.
+//!
+//! What all of them have in common here: an operation is a future, which is `Unpin`. `.await` it in a task of any executor, or
+//! use its `.wait()`, `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or the `try_` form, which gives an `Option` where there
+//! is one reason not to have it. All constructors are `const`. There is no poisoning. Owned guards are those of the `_arc` forms,
+//! which take `&Arc<Self>`.
+//!
+//! # From tokio::sync
+//!
+//! | tokio | leno |
+//! |---|---|
+//! | `Mutex::new`, `const_new` | [`Mutex::fair`] has the same order; [`Mutex::new`] lets whoever comes have a lock that is free |
+//! | `lock`, `blocking_lock` | the same, `lock_blocking` |
+//! | `try_lock` → `Result<_, TryLockError>` | → `Option` |
+//! | `m.clone().lock_owned()`, `try_lock_owned` | `m.lock_arc()`, `try_lock_arc` |
+//! | `MutexGuard::map`, `get_mut`, `into_inner` | the same |
+//! | `RwLock`: `read`, `write`, `try_read`, `try_write`; `blocking_read`, `blocking_write` | the same; `read_blocking`, `write_blocking` |
+//! | `read_owned`, `write_owned` | `read_arc`, `write_arc` |
+//! | `RwLockWriteGuard::downgrade(guard)`, `guard.downgrade()` | `RwLockWriteGuard::downgrade(guard)` |
+//! | `RwLockReadGuard::map`, `try_map`, `RwLockMappedWriteGuard` | the same; [`MappedRwLockWriteGuard`] |
+//! | – | `upgradable_read`, [`upgrade`](RwLockUpgradableReadGuard::upgrade) |
+//! | `Semaphore`: `acquire`, `acquire_many`, `try_acquire`, `add_permits`, `forget_permits`, `available_permits`, `close` | the same |
+//! | `s.clone().acquire_owned()`, `acquire_many_owned`, `try_acquire_owned` | `s.acquire_arc()`, `acquire_many_arc`, `try_acquire_arc` |
+//! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
+//! | `TryAcquireError::NoPermits`: too few are free | or somebody waits: the order is strict for all |
+//! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
+//! | `Barrier::wait`, `is_leader` | [`wait_for_all`](Barrier::wait_for_all) (`wait` is the blocking form of all futures) |
+//! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get`, `set` → `Result<(), SetError<T>>` | the same, → `Result<(), T>` |
+//! | `tokio_util::sync::CancellationToken`, `TaskTracker` | [`CancelToken`](crate::fiber::CancelToken); a [`scope`](crate::fiber::scope), or a [`WaitGroup`] |
+//! | `mpsc`, `oneshot`, `broadcast`, `watch` | [`channel`](mod@crate::channel) |
+//! | `tokio::select!` over locks | [`select!`](crate::select!): a branch that loses has taken nothing |
+//!
+//! ```
+//! use std::sync::Arc;
+//! // was: use tokio::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, RwLockWriteGuard, Semaphore};
+//! use leno::sync::{Barrier, Mutex, Notify, OnceCell, RwLock, RwLockWriteGuard, Semaphore};
+//!
+//! static ORDERS: Mutex<Vec<u32>> = Mutex::fair(Vec::new()); // was: Mutex::const_new(Vec::new())
+//!
+//! # leno::block_on(async {
+//! ORDERS.lock().await.push(1);
+//! assert!(ORDERS.try_lock().is_some()); // was: is_ok()
+//! let limit = Arc::new(Semaphore::new(2));
+//! let permit = limit.acquire_arc().await.unwrap(); // was: limit.clone().acquire_owned()
+//! assert_eq!((permit.num_permits(), limit.available_permits()), (1, 1));
+//! let shared = Arc::new(RwLock::new(5));
+//! let guard = shared.read_arc().await; // was: shared.clone().read_owned()
+//! assert_eq!(*guard, 5);
+//! drop(guard);
+//! let mut writing = shared.write().await;
+//! *writing += 1;
+//! let reading = RwLockWriteGuard::downgrade(writing); // the same
+//! assert_eq!(*reading, 6);
+//! let notify = Notify::new();
+//! let mut notified = notify.notified(); // was: std::pin::pin!(notify.notified())
+//! notified.enable(); // was: notified.as_mut().enable()
+//! notify.notify_waiters();
+//! notified.await;
+//! let alone = Barrier::new(1);
+//! assert!(alone.wait_for_all().await.is_leader()); // was: wait()
+//! let cell = OnceCell::new();
+//! assert_eq!(*cell.get_or_init(async || 7).await, 7); // was: || async { 7 }, which does as well
+//! # });
+//! ```
+//!
+//! # From async-lock
+//!
+//! | async-lock | leno |
+//! |---|---|
+//! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, after its own policy: see [there](Mutex#fairness) |
+//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, …, `read_blocking`, … | the same; async-lock's prefers writers, this one goes by order |
+//! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; an `upgrade` that is given up can go on reading |
+//! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
+//! | – | `acquire_many` |
+//! | `Barrier::wait`, `wait_blocking` | `wait_for_all()`, `wait_for_all().wait()` |
+//! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get_or_init_blocking`, `get` | the same |
+//! | `OnceCell::set(v).await` | `set(v)`, which fails while somebody makes the value |
+//! | `OnceCell::wait` | a [`watch`](mod@crate::channel::watch) |
+//! | `event_listener::Event` | [`Notify`]; `listen()` is `notified()` and [`enable`](Notified::enable) |
+//!
+//! ```
+//! use std::sync::Arc;
+//! // was: use async_lock::{Mutex, RwLock, RwLockUpgradableReadGuard, Semaphore};
+//! use leno::sync::{Mutex, RwLock, RwLockUpgradableReadGuard, Semaphore};
+//!
+//! # leno::block_on(async {
+//! let mutex = Arc::new(Mutex::new(1));
+//! *mutex.lock_arc().await += 1; // the same
+//! let lock = RwLock::new(5);
+//! let looking = lock.upgradable_read().await;
+//! if *looking == 5 {
+//!     *RwLockUpgradableReadGuard::upgrade(looking).await = 6; // the same
+//! }
+//! assert_eq!(*lock.read_blocking(), 6);
+//! let looms = Semaphore::new(1);
+//! let _loom = looms.acquire().await.unwrap(); // was: acquire().await
+//! # });
+//! ```
+//!
+//! # From std::sync and parking_lot
+//!
+//! Fibers that wait for one of those block their thread, and the other fibers of it. For a few instructions under a lock that is
+//! held over no `.await` they are right all the same, and need nothing of leno.
+//!
+//! | std, parking_lot | leno |
+//! |---|---|
+//! | `m.lock().unwrap()` | `m.lock().await`, or `m.lock_blocking()` on a thread; no poisoning |
+//! | `try_lock_for(d)`, `try_lock_until(t)` | `lock_timeout(d)`, `lock().wait_deadline(t)` |
+//! | `MutexGuard::unlock_fair` | the same |
+//! | `Condvar::wait(guard)`, `wait_while`, `wait_timeout`, `wait_timeout_while` | the same, awaited, or with `.wait()`; no spurious wake-ups |
+//! | `Barrier::wait` | `wait_for_all()` |
+//! | `OnceLock`, `LazyLock` | [`OnceCell`], [`Lazy`], whose functions may be async |
+//! | `Arc<()>` counted down, crossbeam's `WaitGroup` | [`WaitGroup`] |
+
+#[allow(unused_imports, reason = "for links")]
+use super::*;
