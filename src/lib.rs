@@ -24,7 +24,7 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | [`channel`] | [`rendezvous`], [`bounded`] and [`unbounded`] channels; [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
+//! | [`channel`] | [`rendezvous`], [`bounded`], [`unbounded`] and [`conflated`] channels, and those of a [`Builder`](channel::Builder); [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
 //! | [`sync`] | [`Mutex`](sync::Mutex), [`RwLock`](sync::RwLock), [`Semaphore`](sync::Semaphore), [`Notify`](sync::Notify), [`Condvar`](sync::Condvar), [`Barrier`](sync::Barrier) and more |
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
@@ -71,7 +71,7 @@ pub mod select;
 pub mod sync;
 pub mod time;
 
-pub use channel::{Receiver, Sender, bounded, rendezvous, unbounded};
+pub use channel::{Receiver, Sender, bounded, conflated, rendezvous, unbounded};
 pub use fiber::{block_on, sleep, spawn, timeout, yield_now};
 
 /// The README's code is tested too.

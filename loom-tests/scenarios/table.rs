@@ -9,8 +9,11 @@ use std::sync::Arc as StdArc;
 use std::sync::Mutex as StdMutex;
 use std::task::Poll;
 
-use leno::channel::{RecvFuture, SendFuture, TryRecvError, TrySendError};
-use leno::{Receiver, Sender, bounded, unbounded};
+use leno::channel::{
+    Builder, Overflow, Permit, Permits, RecvFuture, ReserveMany, SendFuture, TryRecvError, TryReserveError,
+    TrySendError,
+};
+use leno::{Receiver, Sender};
 
 use super::harness::{Arc, thread};
 use super::support::{Value, Values, Woken, poll_with};
@@ -32,6 +35,8 @@ pub(crate) enum Do {
     Repark(usize),
     /// Tries to send.
     TS(usize),
+    /// Sends in any case.
+    F(usize),
     /// Tries to receive.
     TR,
     /// Tries to send, and is not told that the channel is full.
@@ -40,6 +45,16 @@ pub(crate) enum Do {
     TRok,
     /// Tries to receive; unless this comes, the thread is through.
     TRif(usize),
+    /// Begins to reserve so many places, as this operation.
+    Reserve(usize, usize),
+    /// Tries to reserve a place, as this operation.
+    TReserve(usize),
+    /// The same, and is not told that the channel is full.
+    TReserveOk(usize),
+    /// Sends by a permit that this operation has got, if it has.
+    Use(usize, usize),
+    /// Drops what permits this operation has got.
+    Free(usize),
     Close,
     /// Closes, and drops what is in the channel, as the last receiver does.
     CloseNow,
@@ -85,11 +100,22 @@ pub(crate) enum Kind {
     /// Blocks, and a count of places.
     Linked(usize),
     Unbounded,
+    /// A ring, and the others, where senders never wait.
+    Oldest(usize),
+    Newest(usize),
+    LinkedOldest(usize),
 }
 
 enum Op<T: 'static> {
-    Send(usize, SendFuture<'static, T>),
+    Send(SendFuture<'static, T>),
     Recv(RecvFuture<'static, T>),
+    Reserve(usize, ReserveMany<'static, T>),
+}
+
+/// What an operation has got: permits, each for a value.
+enum Got<T: 'static> {
+    One(Permit<'static, T>),
+    Many(Permits<'static, T>),
 }
 
 /// An operation that waits, and the waker it is parked with.
@@ -103,10 +129,10 @@ struct Waiting<T: 'static> {
 pub(crate) struct Log {
     /// Who has received what; 0: nobody in particular.
     pub(crate) got: Vec<(usize, usize)>,
-    back: Vec<usize>,
+    pub(crate) back: Vec<usize>,
+    /// What the hook got.
+    pub(crate) undelivered: Vec<usize>,
     offered: BTreeSet<usize>,
-    /// May have been sent or not.
-    dropped: BTreeSet<usize>,
     /// Whether what is in the channel may have been dropped.
     discarded: bool,
     closed: bool,
@@ -115,7 +141,8 @@ pub(crate) struct Log {
 struct World<T: 'static> {
     // Before the handles, which they borrow.
     places: Vec<StdMutex<Option<Waiting<T>>>>,
-    log: StdMutex<Log>,
+    permits: Vec<StdMutex<Option<Got<T>>>>,
+    log: StdArc<StdMutex<Log>>,
     values: Values,
     tx: Sender<T>,
     rx: Receiver<T>,
@@ -124,9 +151,14 @@ struct World<T: 'static> {
 const PLACES: usize = 12;
 
 impl<T: Item> World<T> {
-    fn new((tx, rx): (Sender<T>, Receiver<T>)) -> Self {
+    fn new(builder: Builder<T>) -> Self {
         let places = (0..PLACES).map(|_| StdMutex::new(None)).collect();
-        World { places, log: StdMutex::default(), values: Values::default(), tx, rx }
+        let permits = (0..PLACES).map(|_| StdMutex::new(None)).collect();
+        let log = StdArc::<StdMutex<Log>>::default();
+        let of_hook = StdArc::clone(&log);
+        let hook = move |value: T| of_hook.lock().unwrap().undelivered.push(value.number());
+        let (tx, rx) = builder.on_undelivered(hook).build();
+        World { places, permits, log, values: Values::default(), tx, rx }
     }
 
     fn log<R>(&self, f: impl FnOnce(&mut Log) -> R) -> R {
@@ -147,12 +179,16 @@ impl<T: Item> World<T> {
         loop {
             let before = waiting.woken.count();
             let polled = match &mut waiting.op {
-                Op::Send(_, future) => poll_with(future, &waiting.woken).map(|sent| match sent {
+                Op::Send(future) => poll_with(future, &waiting.woken).map(|sent| match sent {
                     Ok(()) => {}
                     Err(error) => self.log(|log| log.back.push(error.into_inner().number())),
                 }),
                 Op::Recv(future) => poll_with(future, &waiting.woken).map(|received| match received {
                     Ok(value) => self.log(|log| log.got.push((at, value.number()))),
+                    Err(_) => self.log(|log| assert!(log.closed, "it is open")),
+                }),
+                Op::Reserve(_, future) => poll_with(future, &waiting.woken).map(|reserved| match reserved {
+                    Ok(permits) => *self.permits[at].lock().unwrap() = Some(Got::Many(permits)),
                     Err(_) => self.log(|log| assert!(log.closed, "it is open")),
                 }),
             };
@@ -191,7 +227,7 @@ impl<T: Item> World<T> {
                 // SAFETY: the operation ends before the handle, see `World`.
                 let future =
                     unsafe { std::mem::transmute::<SendFuture<'_, T>, SendFuture<'static, T>>(future) };
-                self.begin(at, Op::Send(value, future));
+                self.begin(at, Op::Send(future));
             }
             Do::R(at) if self.is_idle(at) => {
                 let future = self.rx.recv();
@@ -200,16 +236,46 @@ impl<T: Item> World<T> {
                     unsafe { std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future) };
                 self.begin(at, Op::Recv(future));
             }
-            Do::S(..) | Do::R(_) => {}
-            Do::D(at) => match self.take(at) {
-                Some(Waiting { op: Op::Send(value, future), .. }) => {
-                    self.log(|log| log.dropped.insert(value));
-                    drop(future);
+            Do::Reserve(at, count) if self.is_idle(at) => {
+                let future = self.tx.reserve_many(count);
+                // SAFETY: as above.
+                let future =
+                    unsafe { std::mem::transmute::<ReserveMany<'_, T>, ReserveMany<'static, T>>(future) };
+                self.begin(at, Op::Reserve(count, future));
+            }
+            Do::TReserve(at) => _ = self.try_reserve(at),
+            Do::TReserveOk(at) => assert!(self.try_reserve(at), "Full, and it never was"),
+            Do::Use(at, number) => {
+                let got = self.permits[at].lock().unwrap().take();
+                let permit = match got {
+                    None => None,
+                    Some(Got::One(permit)) => Some(permit),
+                    Some(Got::Many(mut permits)) => {
+                        let permit = permits.next();
+                        if permits.len() > 0 {
+                            *self.permits[at].lock().unwrap() = Some(Got::Many(permits));
+                        }
+                        permit
+                    }
+                };
+                let permit = permit.map(|permit| (permit, self.value(number)));
+                if let Some((permit, value)) = permit {
+                    if let Err(error) = permit.send(value) {
+                        self.log(|log| {
+                            assert!(log.discarded, "a permit sends, though the channel is closed");
+                            log.back.push(error.into_inner().number());
+                        });
+                    }
                 }
-                waiting => drop(waiting),
-            },
+            }
+            Do::Free(at) => {
+                let got = self.permits[at].lock().unwrap().take();
+                drop(got);
+            }
+            Do::S(..) | Do::R(_) | Do::Reserve(..) => {}
+            Do::D(at) => drop(self.take(at)),
             Do::Inner(at) => {
-                if let Some(Waiting { op: Op::Send(_, future), .. }) = self.take(at) {
+                if let Some(Waiting { op: Op::Send(future), .. }) = self.take(at) {
                     if let Some(value) = future.into_inner() {
                         self.log(|log| log.back.push(value.number()));
                     }
@@ -227,6 +293,11 @@ impl<T: Item> World<T> {
                 }
             }
             Do::TS(value) => _ = self.tried(self.tx.try_send(self.value(value))),
+            Do::F(value) => {
+                let value = self.value(value);
+                let back = self.tx.force_send(value).unwrap_or_else(|error| Some(error.into_inner()));
+                self.log(|log| log.back.extend(back.map(|value| value.number())));
+            }
             Do::TR => _ = self.got(self.rx.try_recv()),
             Do::TSok(value) => {
                 assert!(self.tried(self.tx.try_send(self.value(value))), "Full, and it never was");
@@ -247,6 +318,30 @@ impl<T: Item> World<T> {
         true
     }
 
+    fn try_reserve(&self, at: usize) -> bool {
+        match self.tx.try_reserve() {
+            Ok(permit) => {
+                // SAFETY: as in `act`.
+                let permit = unsafe { std::mem::transmute::<Permit<'_, T>, Permit<'static, T>>(permit) };
+                *self.permits[at].lock().unwrap() = Some(Got::One(permit));
+                true
+            }
+            Err(TryReserveError::Full) => false,
+            Err(_) => {
+                self.log(|log| assert!(log.closed, "it is open"));
+                true
+            }
+        }
+    }
+
+    /// Whether one waits that wants several places.
+    fn is_mean(&self) -> bool {
+        self.places.iter().any(|place| match &*place.lock().unwrap() {
+            Some(Waiting { op: Op::Reserve(count, _), .. }) => *count > 1,
+            _ => false,
+        })
+    }
+
     fn act_all(&self, program: &[Do]) {
         let _ = program.iter().all(|todo| self.act(*todo));
     }
@@ -262,7 +357,7 @@ impl<T: Item> World<T> {
             let Some(waiting) = self.take(at) else { continue };
             // At any time: a poll after the wake may have seen what was there before, as a count is no synchronization.
             let was_woken = waiting.woken.count() > 0;
-            let sends = matches!(waiting.op, Op::Send(..));
+            let sends = !matches!(waiting.op, Op::Recv(..));
             if self.poll(at, waiting) {
                 assert!(was_woken, "operation {at} is through, and was not woken");
             } else if sends {
@@ -274,20 +369,48 @@ impl<T: Item> World<T> {
         (receive, send)
     }
 
+    /// How many permits are held.
+    fn held(&self) -> usize {
+        let held = self.permits.iter().map(|permits| match &*permits.lock().unwrap() {
+            None => 0,
+            Some(Got::One(_)) => 1,
+            Some(Got::Many(permits)) => permits.len(),
+        });
+        held.sum()
+    }
+
     fn end(&self, capacity: Option<usize>, check: fn(&Log)) {
-        let (receive, send) = self.look();
+        let (mut receive, mut send) = self.look();
         self.rx.assert_valid();
+        if self.held() > 0 {
+            let len = self.rx.len();
+            let is_full = capacity.is_some_and(|capacity| len + self.held() >= capacity);
+            assert!(capacity.is_none_or(|capacity| len + self.held() <= capacity), "more than it holds");
+            assert_eq!(self.rx.is_full(), is_full, "permits count");
+            // (Some may want more than one.)
+            assert!(send.is_empty() || is_full || self.is_mean(), "a sender sleeps beside room and permits");
+            assert!(receive.is_empty() || len == 0, "a receiver sleeps beside a value");
+        }
+        while self.held() > 0 {
+            (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
+            (receive, send) = self.look();
+            self.rx.assert_valid();
+        }
         let (len, closed) = (self.rx.len(), self.rx.is_closed());
         let say = format!("receive {receive:?}, send {send:?}, {len} values, closed {closed}");
         assert!(receive.is_empty() || send.is_empty(), "both sides sleep: {say}");
         assert!(receive.is_empty() || len == 0 && !closed, "a receiver sleeps beside a value: {say}");
         assert!(
-            send.is_empty() || capacity.is_some_and(|capacity| len >= capacity),
+            send.is_empty() || capacity.is_some_and(|capacity| len >= capacity) || len > 0 && self.is_mean(),
             "a sender sleeps beside room: {say}"
         );
         assert!(send.is_empty() || !closed, "a sender sleeps: {say}");
         assert!(!self.log(|log| log.discarded) || len == 0, "left behind: {say}");
         while self.got(self.rx.try_recv()).is_some() {}
+        while self.look() != (receive.clone(), vec![]) {
+            (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
+            while self.got(self.rx.try_recv()).is_some() {}
+        }
         for number in 0..receive.len() {
             assert!(self.tried(self.tx.try_send(self.value(900 + number))), "somebody waits for it");
         }
@@ -295,12 +418,11 @@ impl<T: Item> World<T> {
         self.rx.assert_valid();
         self.log(|log| {
             let mut there = BTreeSet::new();
-            for number in log.got.iter().map(|(_, number)| number).chain(&log.back) {
+            let got = log.got.iter().map(|(_, number)| number);
+            for number in got.chain(&log.back).chain(&log.undelivered) {
                 assert!(log.offered.contains(number) && there.insert(*number), "{number} is there twice");
             }
-            for number in log.offered.difference(&there) {
-                assert!(log.discarded || log.dropped.contains(number), "{number} is lost");
-            }
+            assert!(there == log.offered, "lost: {:?}", log.offered.difference(&there));
             check(log);
         });
         assert_eq!(self.values.alive(), 0, "a value was leaked");
@@ -310,20 +432,33 @@ impl<T: Item> World<T> {
 /// Runs a scenario: the first thread is the caller's.
 pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static [Do]], check: fn(&Log)) {
     match kind {
-        Kind::Ring(capacity) => run_in::<Value>(bounded(capacity), setup, threads, check),
-        Kind::Linked(capacity) => run_in::<Fat>(bounded(capacity), setup, threads, check),
-        Kind::Unbounded => run_in::<Value>(unbounded(), setup, threads, check),
+        Kind::Ring(capacity) => run_in::<Value>(Builder::new().capacity(capacity), setup, threads, check),
+        Kind::Linked(capacity) => run_in::<Fat>(Builder::new().capacity(capacity), setup, threads, check),
+        Kind::Unbounded => run_in::<Value>(Builder::new().unbounded(), setup, threads, check),
+        Kind::Oldest(capacity) => {
+            run_in::<Value>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
+        }
+        Kind::Newest(capacity) => {
+            run_in::<Value>(overflowing(capacity, Overflow::DropNewest), setup, threads, check)
+        }
+        Kind::LinkedOldest(capacity) => {
+            run_in::<Fat>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
+        }
     }
 }
 
+fn overflowing<T>(capacity: usize, overflow: Overflow) -> Builder<T> {
+    Builder::new().capacity(capacity).overflow(overflow)
+}
+
 fn run_in<T: Item>(
-    channel: (Sender<T>, Receiver<T>),
+    builder: Builder<T>,
     setup: &'static [Do],
     threads: &'static [&'static [Do]],
     check: fn(&Log),
 ) {
-    let capacity = channel.1.capacity();
-    let world = Arc::new(World::new(channel));
+    let world = Arc::new(World::new(builder));
+    let capacity = world.rx.capacity();
     world.act_all(setup);
     let others = threads[1..].iter().map(|program| {
         let world = Arc::clone(&world);

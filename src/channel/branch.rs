@@ -51,6 +51,13 @@ impl<T> Send<T> {
         Send { shared, value: MaybeUninit::new(value) }
     }
 
+    /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
+    /// is not over.
+    pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By<'_>) -> bool {
+        // SAFETY: as in `shared`; the value is borrowed beside it.
+        unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
+    }
+
     /// One whose value comes to its [`place`](Self::place) before it is used.
     ///
     /// # Safety
@@ -181,8 +188,8 @@ impl<T> Branch for Send<T> {
     }
 
     fn discard(&mut self) {
-        // SAFETY: the operation did not happen, and is over.
-        unsafe { self.value.assume_init_drop() };
+        // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
+        unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
     }
 
     unsafe fn unsent(&mut self, to: *mut ()) {

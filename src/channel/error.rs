@@ -47,6 +47,52 @@ pub enum RecvTimeoutError {
     Closed,
 }
 
+/// Why no room was reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReserveError {
+    /// The channel is closed.
+    Closed,
+    /// It is a rendezvous channel, which has no room.
+    Rendezvous,
+}
+
+/// Why no room was reserved for several values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReserveManyError {
+    /// The channel is closed.
+    Closed,
+    /// It is a rendezvous channel, which has no room.
+    Rendezvous,
+    /// The channel never has room for so many.
+    TooMany,
+}
+
+/// Why no room was reserved at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TryReserveError {
+    /// There is no room now, or somebody waits for it already.
+    Full,
+    /// The channel is closed.
+    Closed,
+    /// It is a rendezvous channel, which has no room.
+    Rendezvous,
+}
+
+/// Why no room was reserved within a time limit. Nothing is reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReserveTimeoutError {
+    /// The time was up.
+    Timeout,
+    /// The channel is closed.
+    Closed,
+    /// It is a rendezvous channel, which has no room.
+    Rendezvous,
+    /// The channel never has room for so many.
+    TooMany,
+}
+
+const MEETING: &str = "a rendezvous channel has no room to reserve";
+const TOO_MANY: &str = "the channel never has room for so many values";
 const CLOSED: &str = "the channel is closed";
 const DRAINED: &str = "the channel is closed and empty";
 
@@ -84,6 +130,26 @@ text! {
     RecvTimeoutError {
         RecvTimeoutError::Timeout => "the channel had no value in time",
         RecvTimeoutError::Closed => DRAINED,
+    }
+    ReserveError {
+        ReserveError::Closed => CLOSED,
+        ReserveError::Rendezvous => MEETING,
+    }
+    ReserveManyError {
+        ReserveManyError::Closed => CLOSED,
+        ReserveManyError::Rendezvous => MEETING,
+        ReserveManyError::TooMany => TOO_MANY,
+    }
+    TryReserveError {
+        TryReserveError::Full => "the channel has no room now",
+        TryReserveError::Closed => CLOSED,
+        TryReserveError::Rendezvous => MEETING,
+    }
+    ReserveTimeoutError {
+        ReserveTimeoutError::Timeout => "the channel had no room in time",
+        ReserveTimeoutError::Closed => CLOSED,
+        ReserveTimeoutError::Rendezvous => MEETING,
+        ReserveTimeoutError::TooMany => TOO_MANY,
     }
 }
 
@@ -202,5 +268,73 @@ impl From<RecvError> for TryRecvError {
 impl From<RecvError> for RecvTimeoutError {
     fn from(_: RecvError) -> Self {
         RecvTimeoutError::Closed
+    }
+}
+
+impl TryReserveError {
+    /// Whether a later attempt may succeed.
+    pub fn is_full(&self) -> bool {
+        *self == TryReserveError::Full
+    }
+
+    /// Whether the channel is closed.
+    pub fn is_closed(&self) -> bool {
+        *self == TryReserveError::Closed
+    }
+}
+
+impl ReserveTimeoutError {
+    /// Whether the time was up.
+    pub fn is_timeout(&self) -> bool {
+        *self == ReserveTimeoutError::Timeout
+    }
+
+    /// Whether the channel is closed.
+    pub fn is_closed(&self) -> bool {
+        *self == ReserveTimeoutError::Closed
+    }
+}
+
+impl From<ReserveManyError> for ReserveError {
+    /// (What one place is too many for is a rendezvous.)
+    fn from(error: ReserveManyError) -> Self {
+        match error {
+            ReserveManyError::Closed => ReserveError::Closed,
+            ReserveManyError::Rendezvous | ReserveManyError::TooMany => ReserveError::Rendezvous,
+        }
+    }
+}
+
+impl From<ReserveError> for ReserveManyError {
+    fn from(error: ReserveError) -> Self {
+        match error {
+            ReserveError::Closed => ReserveManyError::Closed,
+            ReserveError::Rendezvous => ReserveManyError::Rendezvous,
+        }
+    }
+}
+
+impl From<ReserveError> for TryReserveError {
+    fn from(error: ReserveError) -> Self {
+        match error {
+            ReserveError::Closed => TryReserveError::Closed,
+            ReserveError::Rendezvous => TryReserveError::Rendezvous,
+        }
+    }
+}
+
+impl From<ReserveError> for ReserveTimeoutError {
+    fn from(error: ReserveError) -> Self {
+        ReserveManyError::from(error).into()
+    }
+}
+
+impl From<ReserveManyError> for ReserveTimeoutError {
+    fn from(error: ReserveManyError) -> Self {
+        match error {
+            ReserveManyError::Closed => ReserveTimeoutError::Closed,
+            ReserveManyError::Rendezvous => ReserveTimeoutError::Rendezvous,
+            ReserveManyError::TooMany => ReserveTimeoutError::TooMany,
+        }
     }
 }

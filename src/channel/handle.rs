@@ -11,6 +11,7 @@ use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::many::{RecvMany, SendMany};
 use super::shared::{End, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
+use super::undelivered::{Extras, Spare};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
 /// The sending side of a channel; clones of it send into the same channel.
@@ -32,8 +33,11 @@ pub struct Receiver<T> {
 
 /// Two handles of the channel, the first ones.
 #[cfg_attr(feature = "tracing", track_caller)]
-pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
-    let shared = Shared::new(capacity);
+pub(super) fn channel<T>(
+    capacity: Option<usize>,
+    extras: Option<Box<Extras<T>>>,
+) -> (Sender<T>, Receiver<T>) {
+    let shared = Shared::new(capacity, extras);
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
 }
 
@@ -69,6 +73,32 @@ impl<T> Sender<T> {
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.send(value).try_now()
+    }
+
+    /// Sends `value` in any case, and never waits: if there is no room, the value that would have been received next makes
+    /// some, and is given back: `Some`.
+    ///
+    /// Senders that wait stay where they are: the value goes behind the last one in the channel, before theirs. On a
+    /// rendezvous channel there is nothing that could make room: if no receiver waits, `value` itself comes back. An
+    /// unbounded channel always has room. What is given back does not go to
+    /// [`on_undelivered`](super::Builder::on_undelivered).
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::bounded(2);
+    /// assert_eq!(tx.force_send(1), Ok(None));
+    /// assert_eq!(tx.force_send(2), Ok(None));
+    /// assert_eq!(tx.force_send(3), Ok(Some(1)));
+    /// assert_eq!(rx.drain().collect::<Vec<_>>(), [2, 3]);
+    /// ```
+    pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
+        let mut gone = Spare::new(self.get());
+        match self.send(value).force(&mut gone.tray) {
+            Ok(()) => Ok(gone.tray.take()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
@@ -338,7 +368,8 @@ macro_rules! handle {
                 self.get().close()
             }
 
-            /// Closes the channel and drops what is in it; true if it was not closed before.
+            /// Closes the channel and drops what is in it, or gives it to the hook of
+            /// [`on_undelivered`](super::Builder::on_undelivered); true if it was not closed before.
             pub fn close_now(&self) -> bool {
                 self.get().close_now()
             }
@@ -359,9 +390,13 @@ macro_rules! handle {
                 self.len() == 0
             }
 
-            /// Whether there is no room for another value; always so on a rendezvous channel.
+            /// Whether there is no room for another value; always so on a rendezvous channel. Permits count: the room that
+            /// they hold is taken.
             pub fn is_full(&self) -> bool {
-                self.capacity().is_some_and(|capacity| self.len() >= capacity)
+                let shared = self.get();
+                shared
+                    .capacity()
+                    .is_some_and(|capacity| shared.len().saturating_add(shared.reserved()) >= capacity)
             }
 
             /// How many values the channel holds; `None`: there is no bound.
@@ -407,7 +442,11 @@ macro_rules! handle {
 
         impl<T> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($side)
+                let mut fields = f.debug_struct($side);
+                if let Some(name) = self.get().name() {
+                    fields.field("name", &name);
+                }
+                fields
                     .field("len", &self.len())
                     .field("capacity", &self.capacity())
                     .field("closed", &self.is_closed())

@@ -36,11 +36,12 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
+use super::limit::SEND;
 use super::many::Front;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, SENDERS, Tray, Word};
+use crate::wait::{By, Claim, Primitive, REST_BITS, REST_SHIFT, SENDERS, Tray, Word};
 
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
@@ -194,6 +195,7 @@ impl<T> Shared<T> {
         count
     }
 
+    #[inline(always)]
     pub(super) fn send_linked(
         &self,
         linked: &Linked<T>,
@@ -224,10 +226,28 @@ impl<T> Shared<T> {
 
     /// Puts a value where there is a place for it, or hands it over.
     #[inline]
-    fn put(&self, linked: &Linked<T>, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn put(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
         }
+        self.put_any(linked, word, value, by)
+    }
+
+    /// The same, even if it is closed; nobody waits then.
+    #[inline]
+    pub(super) fn put_any(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
         if !word.is_free() {
             return self.hand_over(word, value, by);
         }
@@ -250,6 +270,22 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
+        self.take_linked(linked, word, tray, || {
+            if linked.room.is_some() {
+                self.release(linked, by);
+            }
+        })
+    }
+
+    /// Takes the first value, and calls `taken` then: its place is taken still.
+    #[inline(always)]
+    pub(super) fn take_linked(
+        &self,
+        linked: &Linked<T>,
+        word: Word,
+        tray: &mut Tray<T>,
+        taken: impl FnOnce(),
+    ) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
@@ -258,9 +294,7 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and published.
             unsafe { linked.blocks.take(head, block, tray) };
-            if linked.room.is_some() {
-                self.release(linked, by);
-            }
+            taken();
             return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.
@@ -280,15 +314,14 @@ impl<T> Shared<T> {
 
     /// Whether a bounded channel may be neither full nor empty, though it seemed to be: a place is taken before a value comes
     /// and given back after it has gone, so that the two are apart for a few instructions.
-    #[cold]
+    ///
+    /// Of a ring that has had permits the same is said by [`is_unsure_ring`](Self::is_unsure_ring).
+    #[inline]
     pub(super) fn is_unsure(&self, end: End) -> bool {
-        let Some(linked) = self.linked() else { return false };
-        let Some(room) = &linked.room else { return false };
-        match end {
-            End::Receiver => !room.is_whole(),
-            End::Sender => {
-                let word = self.line.load();
-                linked.len(word) < room.capacity || self.line.load() != word
+        match self.linked() {
+            None => self.has_turns() && self.is_unsure_ring(end),
+            Some(linked) => {
+                linked.room.as_ref().is_some_and(|room| self.is_unsure_room(linked, room, end, 1))
             }
         }
     }
@@ -308,7 +341,7 @@ impl<T> Shared<T> {
     }
 
     /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.
-    fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
+    pub(super) fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
         let room = linked.room();
         loop {
             let word = room.line().load();
@@ -318,34 +351,55 @@ impl<T> Shared<T> {
                 }
                 continue;
             }
+            let said = room.said(word);
+            if said != SEND && said > 1 {
+                if room.line().load() != word {
+                    continue;
+                }
+                return self.share_out(linked, 1, by);
+            }
             let popped = room.pop(word, |word| room.bump(word));
             let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
-            // SAFETY: a send of this channel.
-            let mut parcel = unsafe { claim.take::<T>() };
-            let mut handing = By::plain();
-            let sent = loop {
-                // SAFETY: the parcel has its value until it is sent.
-                let value = unsafe { &mut *parcel.place() };
-                if let Step::Ready(sent) = self.put(linked, self.line.load(), value, &mut handing) {
-                    by.adopt(&mut handing);
-                    break sent;
+            if said != SEND {
+                if self.grant_place(claim, by) {
+                    return;
                 }
-            };
-            if sent == Sent::Closed {
-                // Meanwhile: it finds out by itself, with its value.
-                // SAFETY: a send of this channel, which has its value again.
-                unsafe {
-                    claim.put(parcel);
-                    Self::turn_away(claim, by);
-                }
-                return;
+                continue;
             }
-            // SAFETY: the value is gone.
-            unsafe { parcel.forget() };
+            let Some(sent) = self.put_for(linked, &claim, by) else {
+                // Meanwhile it was closed: it finds out by itself, with its value.
+                // SAFETY: a send of this channel, which has its value again.
+                unsafe { self.turn_away(claim, by) };
+                return;
+            };
             by.wakes(claim.done());
             if sent == Sent::Kept {
                 return;
             }
         }
+    }
+
+    /// Sends the value of one that was claimed. `None`: it is closed; the value is in the node again.
+    pub(super) fn put_for(&self, linked: &Linked<T>, claim: &Claim, by: &mut By<'_>) -> Option<Sent> {
+        // SAFETY: a send of this channel.
+        let mut parcel = unsafe { claim.take::<T>() };
+        let mut handing = By::plain();
+        let sent = loop {
+            // SAFETY: the parcel has its value until it is sent.
+            let value = unsafe { &mut *parcel.place() };
+            if let Step::Ready(sent) = self.put(linked, self.line.load(), value, &mut handing) {
+                break sent;
+            }
+        };
+        by.adopt(&mut handing);
+        // SAFETY: a send of this channel, which has its value again; or the value is gone.
+        unsafe {
+            if sent == Sent::Closed {
+                claim.put(parcel);
+                return None;
+            }
+            parcel.forget();
+        }
+        Some(sent)
     }
 }

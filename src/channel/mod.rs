@@ -5,6 +5,8 @@
 //! | [`rendezvous`] | nothing | until a receiver takes its value |
 //! | [`bounded`] | `cap` values | while it is full |
 //! | [`unbounded`] | any number | never |
+//! | [`conflated`] | the latest value | never: it replaces what is there |
+//! | a [`Builder`]'s | as it says | or makes room, or is discarded, as its [`Overflow`] says |
 //!
 //! All of them give the same two handles, [`Sender`] and [`Receiver`], which any number of fibers, tasks of other
 //! executors and plain threads may share. An operation is a future; `.wait()` runs it on a plain thread, and
@@ -44,8 +46,9 @@
 //! | what goes through | module | kept | a slow receiver |
 //! |---|---|---|---|
 //! | jobs, requests: each value to one receiver | here | as above | makes senders wait |
+//! | the same, but a new value replaces one that nobody has received yet | [`conflated`] | one value | gets the latest |
 //! | one value, once: a reply, a result | [`oneshot`] | that value | – |
-//! | a state: only the latest value counts | [`watch`] | one value | sees the latest |
+//! | a state that several look at: only the latest value counts | [`watch`] | one value | sees the latest |
 //! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
 //! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
 //!
@@ -83,7 +86,8 @@
 //!
 //! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
 //! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
-//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped.
+//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped, or goes to the hook
+//! of [`Builder::on_undelivered`].
 //!
 //! # Handles
 //!
@@ -94,6 +98,12 @@
 //! With the feature `sink` senders are sinks of `futures` (`Sender::sink`, `Sender::into_sink`), as receivers are
 //! [streams](Receiver::stream).
 //!
+//! # Room to come
+//!
+//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting. Reservations wait in
+//! one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several at once, and
+//! [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored. ([`spsc`] has none of these.)
+//!
 //! Moving here from other channels: [`moving`].
 
 mod bell;
@@ -102,17 +112,22 @@ mod blocks;
 mod boundary;
 mod branch;
 pub mod broadcast;
+mod builder;
 mod error;
 mod future;
 mod handle;
 mod iter;
 mod kind;
+mod limit;
 mod linked;
 mod many;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;
+mod overflow;
 mod owned;
+mod permit;
+mod reserve;
 mod ring;
 mod room;
 mod shared;
@@ -121,15 +136,22 @@ mod sink;
 pub mod spsc;
 mod stream;
 pub mod ticker;
+mod undelivered;
 pub mod watch;
 mod weak;
 
-pub use error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+pub use builder::{Builder, Overflow, conflated};
+pub use error::{
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+};
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
 pub use iter::{Drain, IntoIter, Iter, TryIter};
 pub use many::{RecvMany, SendMany};
 pub use owned::{IntoRecv, IntoSend};
+pub use permit::{OwnedPermit, Permit, Permits};
+pub use reserve::{Reserve, ReserveMany, ReserveOwned};
 #[cfg(feature = "sink")]
 pub use sink::{IntoSink, SendSink};
 pub use stream::{IntoStream, RecvStream};
@@ -160,7 +182,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    handle::channel(Some(cap))
+    handle::channel(Some(cap), None)
 }
 
 /// A channel that holds any number of values; sends never wait.
@@ -176,5 +198,5 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// ```
 #[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    handle::channel(None)
+    handle::channel(None, None)
 }

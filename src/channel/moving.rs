@@ -14,6 +14,8 @@
 //! | Kotlin | `Channel(RENDEZVOUS)` | `Channel(n)` | `Channel(UNLIMITED)` |
 //! | Go | `make(chan T)` | `make(chan T, n)` | – |
 //!
+//! Channels whose senders never wait, with a hook for what nobody receives, or with a name: [`Builder`](super::Builder).
+//!
 //! # From `std::sync::mpsc`
 //!
 //! | std | leno |
@@ -52,6 +54,7 @@
 //! |---|---|
 //! | `tx.send(v).await`, `rx.recv().await`, `try_send`, `try_recv` | the same |
 //! | `send_blocking`, `recv_blocking` | the same |
+//! | `tx.force_send(v)` | the same; where it is full it takes the place of the oldest value, which it gives back |
 //! | `tx.close()`, `is_closed`, `len`, `sender_count`, … | the same; `is_closed` says that sends can only fail |
 //! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle counts the others (`sender_count`) |
 //! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`: a receiver that is none leaves no waiter behind where a `next()` is dropped |
@@ -96,7 +99,10 @@
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
-//! | `rx.close()`, then `recv` until `None` | the same, until `Err` |
+//! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
+//! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
+//! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
+//! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
 //!
 //! ```
 //! # leno::block_on(async {
@@ -136,6 +142,9 @@
 //!
 //! | Kotlin | leno |
 //! |---|---|
+//! | `Channel(CONFLATED)` | [`conflated()`](super::conflated) |
+//! | `Channel(n, BufferOverflow.DROP_OLDEST)`, `DROP_LATEST` | [`Builder::overflow`](super::Builder::overflow) with [`DropOldest`](super::Overflow::DropOldest), [`DropNewest`](super::Overflow::DropNewest) |
+//! | `Channel(n) { undelivered -> … }` | [`Builder::on_undelivered`](super::Builder::on_undelivered) |
 //! | `channel.send(v)`, `channel.receive()` | `tx.send(v).await`, `rx.recv().await` |
 //! | `trySend(v)`, `tryReceive()` | `try_send`, `try_recv` |
 //! | `receiveCatching()` | `recv()`: the error is a value |
@@ -146,7 +155,7 @@
 //! | `coroutineScope { launch { … } }` | [`fiber::scope`](crate::fiber::scope()) |
 //!
 //! Kotlin's receive is *prompt* about cancellation: a value that was handed to a coroutine which is cancelled before it runs goes
-//! to `onUndeliveredElement`. Here it goes to the next receiver, or is the next to be received.
+//! to `onUndeliveredElement`. Here it goes to the next receiver, or is the next to be received; to the hook only if there is none.
 //!
 //! # From Go
 //!
@@ -157,6 +166,7 @@
 //! | `close(ch)` | drop the senders, or `tx.close()`, which says whether it was the first and never panics |
 //! | a send on a closed channel panics | it gives the value back in an error |
 //! | `for v := range ch` | `while let Ok(v) = rx.recv().await` |
+//! | `select { case ch <- v: default: }`, to discard what there is no room for | `tx.try_send(v)`, or [`DropNewest`](super::Overflow::DropNewest) |
 //! | `select { case v := <-a: … case b <- w: … default: … }` | [`select!`](crate::select!), with the same `default` |
 //! | a nil channel in a `select` | `, if condition` after the branch |
 //! | `go f()` | [`spawn`](crate::fiber::spawn)`(f())`; its handle can be joined and cancelled |

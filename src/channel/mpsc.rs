@@ -25,13 +25,22 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::kind::Mpsc;
+use super::permit::Sends;
 use super::shared::SharedRef;
-use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::{
+    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+};
 
 pub use super::{
-    Closed, Drain, IntoIter, IntoStream, Iter, RecvFuture, RecvMany, RecvStream, SendFuture, SendMany,
-    TryIter,
+    Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve,
+    ReserveMany, SendFuture, SendMany, TryIter,
 };
+
+/// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
+pub type OwnedPermit<T> = super::OwnedPermit<T, Sender<T>>;
+
+/// The future of [`Sender::reserve_owned`]. See [`leno::channel::ReserveOwned`](super::ReserveOwned).
+pub type ReserveOwned<T> = super::ReserveOwned<T, Sender<T>>;
 
 /// A send that keeps its sender. Made by [`Sender::into_send`].
 pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
@@ -173,6 +182,47 @@ impl<T> Sender<T> {
         self.0.closed()
     }
 
+    /// Reserves room for one value; waits while the channel is full. See [`leno::Sender::reserve`](super::Sender::reserve).
+    ///
+    /// # Errors
+    /// The channel is closed; or it is a rendezvous channel, which has no room to reserve.
+    #[track_caller]
+    pub fn reserve(&self) -> Reserve<'_, T> {
+        self.0.reserve()
+    }
+
+    /// Reserves room for one value if there is some now, and nobody waits for it already.
+    ///
+    /// # Errors
+    /// There is no room, or somebody waits for it; or the channel is closed, or a rendezvous.
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
+        self.0.try_reserve()
+    }
+
+    /// Reserves room for `n` values at once. See [`leno::Sender::reserve_many`](super::Sender::reserve_many).
+    ///
+    /// # Errors
+    /// As for [`reserve`](Self::reserve); or `n` is more than the channel holds.
+    #[track_caller]
+    pub fn reserve_many(&self, n: usize) -> ReserveMany<'_, T> {
+        self.0.reserve_many(n)
+    }
+
+    /// As [`reserve`](Self::reserve), with a permit that owns this sender.
+    ///
+    /// # Errors
+    /// As for [`reserve`](Self::reserve); the sender is dropped.
+    ///
+    /// ```
+    /// let (tx, mut rx) = leno::channel::mpsc::bounded(1);
+    /// let tx = tx.reserve_owned().wait().unwrap().send(1).unwrap();
+    /// assert_eq!((rx.try_recv(), tx.len()), (Ok(1), 0));
+    /// ```
+    #[track_caller]
+    pub fn reserve_owned(self) -> ReserveOwned<T> {
+        ReserveOwned::new(self)
+    }
+
     /// How many senders there are.
     pub fn sender_count(&self) -> usize {
         self.0.sender_count()
@@ -222,6 +272,12 @@ impl<T> Clone for WeakSender<T> {
 impl<T> fmt::Debug for WeakSender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl<T> Sends<T> for Sender<T> {
+    fn general(&self) -> &super::Sender<T> {
+        &self.0
     }
 }
 
@@ -399,7 +455,7 @@ macro_rules! handle {
                 self.0.is_empty()
             }
 
-            /// Whether there is no room for another value; always so on a rendezvous channel.
+            /// Whether there is no room for another value; always so on a rendezvous channel. Permits count.
             pub fn is_full(&self) -> bool {
                 self.0.is_full()
             }

@@ -1,8 +1,8 @@
 //! Channels of capacity 0 to 255: a ring of slots, and everything else in one word.
 //!
 //! ```text
-//!   63        36 35    28 27          6 5          0
-//!   [   head    ][  len  ][first waiter][  flags   ]       flags: RETURNED CLOSED TWO MANY MORE SENDERS
+//!   63      37 36   29  28  27          6 5          0
+//!   [   head  ][ len  ][HELD][first waiter][  flags   ]   flags: RETURNED CLOSED TWO MANY MORE SENDERS
 //!
 //!   slots:  [ empty ][ full ][ full ][ claimed ][ empty ] …      as many as the capacity and one more, or a few
 //!                      ▲ head                    ▲ head + len
@@ -10,6 +10,8 @@
 //!
 //! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no
 //! value out and has to be noticed all the same adds a whole ring to it, which changes the number and not the slot (`V`).
+//! The *limit* is the capacity, less the permits that are out: beside the word, and changed only while that says HELD. Then
+//! the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD is as if somebody waited.
 //!
 //! # Steps
 //!
@@ -18,10 +20,13 @@
 //! | word | operation | exchange | then |
 //! |---|---|---|---|
 //! | CLOSED | send | – | fails |
+//! | HELD | send, send waits | – | by turns |
+//! | HELD, len > 0, nobody waits | recv | head + 1, len − 1 | reads, *empty*; serves those who wait for their turn |
 //! | a receiver waits (so it is empty) | send | next, V | hands over |
-//! | nobody waits, len < capacity, the slot behind the last is empty | send | len + 1 | writes, *full* |
+//! | nobody waits, len < limit, the slot behind the last is empty | send | len + 1 | writes, *full* |
 //! | the same, that slot is still full | send | – | looks again |
 //! | full | send waits | me, SENDERS | |
+//! | full, no receiver waits | [forced](super::overflow) send | head + 1 | reads, *empty*; writes behind the last, *full* |
 //! | RETURNED | recv | – | takes what was given back, the first that is finished |
 //! | len > 0, the head's slot is not full yet | recv | – | looks again |
 //! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
@@ -40,7 +45,7 @@
 //! its value another sender may overtake it.)
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = capacity.
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0.
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
@@ -48,8 +53,8 @@
 //!
 //! # Wrapping
 //!
-//! `head` has 28 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
-//! if the very same word has come back: after exactly 2^28 values, or 2^28 / ring steps V (2^20 at capacity 255), with the
+//! `head` has 27 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
+//! if the very same word has come back: after exactly 2^27 values, or 2^27 / ring steps V (2^19 at capacity 255), with the
 //! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
 //! look at again after the exchange.
 //!
@@ -72,13 +77,17 @@ use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell}
 use crate::task::thread;
 use crate::wait::{By, Claim, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
 
+/// The sending side goes by turns.
+pub(super) const HELD: u64 = 1 << REST_SHIFT;
 const LEN_BITS: u32 = 8;
-/// In terms of the rest.
-const HEAD: u64 = 1 << LEN_BITS;
-const LEN: u64 = HEAD - 1;
+/// In terms of the rest, the lowest bit of which is HELD.
+const LEN_SHIFT: u32 = 1;
+const HEAD_SHIFT: u32 = LEN_SHIFT + LEN_BITS;
+const HEAD: u64 = 1 << HEAD_SHIFT;
+const LEN: u64 = (1 << LEN_BITS) - 1;
 /// In terms of the word.
-const ONE_LEN: u64 = 1 << REST_SHIFT;
-const ONE_HEAD: u64 = HEAD << REST_SHIFT;
+pub(super) const ONE_LEN: u64 = 1 << (REST_SHIFT + LEN_SHIFT);
+pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 
 #[derive(Debug)]
 pub(super) struct Slot<T> {
@@ -114,7 +123,7 @@ impl<T> Slot<T> {
     }
 
     #[inline(always)]
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         // ORDERING: Acquire pairs with `PUBLISH`.
         self.full.load(Ordering::Acquire) != 0
     }
@@ -122,7 +131,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and empty; the value is gone from its place then.
     #[inline(always)]
-    unsafe fn fill(&self, value: &MaybeUninit<T>) {
+    pub(super) unsafe fn fill(&self, value: &MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
         self.full.store(1, PUBLISH);
@@ -141,7 +150,7 @@ impl<T> Slot<T> {
     /// # Safety
     /// The slot is the caller's, and full.
     #[inline(always)]
-    unsafe fn empty(&self, tray: &mut Tray<T>) {
+    pub(super) unsafe fn empty(&self, tray: &mut Tray<T>) {
         // SAFETY: at once; the caller's promise.
         unsafe { self.empty_to(tray.place()) };
     }
@@ -161,12 +170,19 @@ impl<T> Slot<T> {
 impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn head(&self, word: Word) -> u32 {
-        (word.rest() >> LEN_BITS) as u32
+        (word.rest() >> HEAD_SHIFT) as u32
     }
 
     #[inline(always)]
     pub(super) fn ring_len(&self, word: Word) -> u32 {
-        (word.rest() & LEN) as u32
+        (word.rest() >> LEN_SHIFT & LEN) as u32
+    }
+
+    /// How many values there is room for, as long as the word is one that was loaded before, and not HELD.
+    #[inline(always)]
+    pub(super) fn limit(&self) -> u32 {
+        // ORDERING: Acquire pairs with `set_limit`: who reads one from the middle of a change sees the word HELD when it looks again.
+        self.limit.load(Ordering::Acquire)
     }
 
     /// V.
@@ -188,10 +204,12 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED) || self.ring_len(word) >= self.bound.capacity {
+        let rest = word.rest() >> LEN_SHIFT;
+        if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
             return self.is_unbounded() && self.quick_put(value);
         }
-        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
+        // (A ring has no more slots than that: what is above the length in `rest` falls away.)
+        let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(rest as u32));
         if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
             return false;
         }
@@ -209,7 +227,7 @@ impl<T> Shared<T> {
         let word = self.guess();
         let len = self.ring_len(word);
         // (No length is within a capacity of 0, whatever the rest of the word says.)
-        if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
+        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
             return self.is_unbounded() && self.quick_take(tray);
         }
         let slot = self.slot(self.head(word));
@@ -229,12 +247,13 @@ impl<T> Shared<T> {
         let word = self.line.load();
         let len = self.ring_len(word);
         let is_free = word.is_free() || cfg!(leno_bug = "batch_passes_waiters") && !word.has(SENDERS);
-        if !is_free || word.has(CLOSED) || len >= self.bound.capacity {
+        let limit = self.limit();
+        if !is_free || word.has(CLOSED | HELD) || len >= limit {
             return 0;
         }
         let tail = self.head(word).wrapping_add(len);
         let slot = self.slots_from(tail);
-        let room = (self.bound.capacity - len).min(values.len().try_into().unwrap_or(u32::MAX));
+        let room = (limit - len).min(values.len().try_into().unwrap_or(u32::MAX));
         let count = (0..room).take_while(|at| !slot(*at).is_full()).count() as u32;
         if count == 0 || !self.cas(word, Word(word.0 + ONE_LEN * u64::from(count))) {
             return 0;
@@ -254,7 +273,7 @@ impl<T> Shared<T> {
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
-        if !word.is_free() || word.has(RETURNED) || len.wrapping_sub(1) >= self.bound.capacity {
+        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
             return 0;
         }
         let head = self.head(word);
@@ -277,15 +296,16 @@ impl<T> Shared<T> {
         count as usize
     }
 
+    #[inline(always)]
     pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
-        if word.has(CLOSED) {
-            return Step::Ready(Sent::Closed);
+        if word.has(CLOSED | HELD) {
+            return if word.has(CLOSED) { Step::Ready(Sent::Closed) } else { self.send_in_turn(value, by) };
         }
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
         let len = self.ring_len(word);
-        if !word.is_free() || len == self.bound.capacity {
+        if !word.is_free() || len >= self.limit() {
             return Step::Wait;
         }
         let slot = self.slot(self.head(word).wrapping_add(len));
@@ -348,6 +368,9 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and full.
             unsafe { slot.empty(tray) };
+            if word.has(HELD) {
+                self.serve_turns(by);
+            }
             return Step::Ready(());
         }
         if word.first_is_branch() {
@@ -380,7 +403,7 @@ impl<T> Shared<T> {
             let len = self.ring_len(word);
             if word.has(CLOSED) && !cfg!(leno_bug = "places_after_close") {
                 // SAFETY: a send of this channel, which still has its value.
-                unsafe { Self::turn_away(claim, by) };
+                unsafe { self.turn_away(claim, by) };
                 return Step::Lost;
             }
             if len == 0 {

@@ -4,7 +4,10 @@
 //!   nobody waits:      [ places left ][ – ][ flags ]
 //!   a sender waits:    [   version   ][ A ][ flags ]       no place is left
 //! ```
+//!
+//! Reservations wait here as well; those for several places are told in [`limit`](super::limit).
 
+use super::limit::SEND;
 use super::linked::STEP_BITS;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
@@ -37,10 +40,9 @@ impl Room {
         }
     }
 
-    /// Whether all places are left.
-    pub(super) fn is_whole(&self) -> bool {
-        let word = self.line.load();
-        word.is_free() && word.rest() == (self.capacity as u64).min(MOST)
+    /// Whether these are all places.
+    pub(super) fn is_all(&self, places: u64) -> bool {
+        places >= (self.capacity as u64).min(MOST)
     }
 
     pub(super) fn take(&self) -> Taken {
@@ -86,6 +88,12 @@ impl Room {
 }
 
 impl Primitive for Room {
+    const SAYS: bool = true;
+
+    fn says(&self, _node: &Waiter) -> u32 {
+        SEND
+    }
+
     fn line(&self) -> &Line {
         &self.line
     }

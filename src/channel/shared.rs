@@ -1,12 +1,13 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ weak │ word, line │ hint │ watchers │ bound │ behind │ slot slot slot …, or blocks and room
+//!   handles │ weak │ word, line │ hint │ watchers │ bound │ limit │ turns? │ extras? │ behind │ slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 72 bytes, and the slots of a [ring](super::ring). What a channel does is told
+//! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told
 //! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
-//! closes, what a receive does that is dropped; and which of the two it is.
+//! closes, what a receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
+//! [`undelivered`](super::undelivered).
 //!
 //! # Lifetime
 //!
@@ -18,10 +19,12 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
+use super::limit::{SEND, Turns};
 use super::linked::Linked;
-use super::ring::Slot;
+use super::ring::{HELD, Slot};
 use super::room::Room;
-use crate::prim::{self, AtomicU64, AtomicUsize, Life, Ordering};
+use super::undelivered::{Extras, Undelivered};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Life, Ordering, fence};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -47,6 +50,12 @@ pub(super) struct Shared<T> {
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     pub(super) bound: Bound,
+    /// Of a ring: the capacity, less the permits that are out.
+    pub(super) limit: AtomicU32,
+    /// What reservations need, from the first one on.
+    pub(super) turns: AtomicPtr<Turns>,
+    /// What only some channels have: a box.
+    pub(super) extras: Option<NonNull<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
     behind: NonNull<Slot<T>>,
     /// Only subscribers of `tracing` look at it.
@@ -59,7 +68,7 @@ pub(super) struct Shared<T> {
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
     pub(super) capacity: u32,
-    /// The slots, less one; or [`UNBOUNDED`], or [`LINKED`].
+    /// The slots, less one, and perhaps [`OVERFLOWS`]; or [`UNBOUNDED`], or [`LINKED`].
     pub(super) mask: u32,
 }
 
@@ -67,6 +76,12 @@ pub(super) struct Bound {
 const UNBOUNDED: u32 = u32::MAX;
 /// Of one that has a bound and is no ring. What is less is a mask.
 const LINKED: u32 = UNBOUNDED - 1;
+/// Of a ring whose senders never wait. No position has this bit, and in a word there is no room for it, so that a mask
+/// with it gives the same slots and the same versions; and one look tells rings where a send may wait from all others.
+const OVERFLOWS: u32 = 1 << 31;
+
+/// Of the watchers: what is in the channel was dropped, or is about to be. Said where senders give values back.
+const DISCARDED: u64 = OWN[1];
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +214,8 @@ impl<T> Primitive for Shared<T> {
 
     fn stamp(&self, word: Word) -> u32 {
         match self.linked() {
-            None => self.head(word),
+            // (As many bits as a stamp has.)
+            None => self.head(word) << 1,
             Some(_) => word.rest() as u32 & STAMP_MASK,
         }
     }
@@ -225,8 +241,11 @@ impl<T> Primitive for Shared<T> {
 
 impl<T> Shared<T> {
     /// For those who look at who waits.
+    #[cold]
+    #[inline(never)]
     pub(super) fn thing(&self) -> Thing {
-        Thing::signed("channel", self, &self.sign)
+        let name = self.name().map(Box::from);
+        Thing { name, ..Thing::signed("channel", self, &self.sign) }
     }
 
     /// With so many slots behind it, or the linked part; and where that lies.
@@ -240,11 +259,13 @@ impl<T> Shared<T> {
 
     /// A new channel with one handle on each side. `None`: no bound.
     #[cfg_attr(feature = "tracing", track_caller)]
-    pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
+    pub(super) fn new(capacity: Option<usize>, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
         let slots = capacity.and_then(Slot::<T>::ring);
         let bound = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
-                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) }
+                let overflows =
+                    if extras.as_ref().is_some_and(|extras| extras.overflows()) { OVERFLOWS } else { 0 };
+                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) | overflows }
             }
             (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
             _ => Bound { capacity: 0, mask: LINKED },
@@ -267,6 +288,9 @@ impl<T> Shared<T> {
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
+                limit: AtomicU32::new(bound.capacity),
+                turns: AtomicPtr::new(ptr::null_mut()),
+                extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 behind,
                 sign: Sign::new(),
                 life: Life::new(),
@@ -298,11 +322,12 @@ impl<T> Shared<T> {
         self.bound.capacity == 0 && !self.is_linked()
     }
 
-    /// Tells a send that was claimed to look for itself: the channel has closed. Its value is dropped if its owner has left.
+    /// Tells a send that was claimed to look for itself: the channel has closed. If its owner has left its value is
+    /// disposed of, once the caller's operation is through.
     ///
     /// # Safety
-    /// The claim is of a send of a `T`, whose value is in the node.
-    pub(super) unsafe fn turn_away(claim: Claim, by: &mut By<'_>) {
+    /// The claim is of a send of a `T` of this channel, whose value is in the node.
+    pub(super) unsafe fn turn_away(&self, claim: Claim, by: &mut By<'_>) {
         match claim.look() {
             Ok(waker) => by.wakes(waker),
             Err((claim, waker)) => {
@@ -310,7 +335,7 @@ impl<T> Shared<T> {
                 let parcel = unsafe { claim.take::<T>() };
                 claim.bury();
                 by.wakes(waker);
-                drop(parcel);
+                self.dispose_later(parcel, by);
             }
         }
     }
@@ -348,19 +373,25 @@ impl<T> Shared<T> {
         unsafe {
             let this = shared.as_ref();
             this.life.end();
+            let extras = this.extras;
             let slots = match this.bound.capacity {
                 _ if this.is_linked() => {
                     this.behind.cast::<Linked<T>>().drop_in_place();
                     None
                 }
                 0 => Some(0),
-                _ => Some(this.bound.mask as usize + 1),
+                _ => Some((this.bound.mask & !OVERFLOWS) as usize + 1),
             };
             for index in 0..slots.unwrap_or(0) {
                 this.behind.add(index).drop_in_place();
             }
+            Turns::free(&this.turns);
             ptr::drop_in_place(shared.as_ptr());
             dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
+            if let Some(extras) = extras {
+                // A hook is foreign code, and so is its drop.
+                drop(Box::from_raw(extras.as_ptr()));
+            }
         }
     }
 
@@ -454,8 +485,7 @@ impl<T> Shared<T> {
             // (Foreign code may run there.)
             Attempt::Ready(Sent::Closed) => self.finish_close(),
             Attempt::Ready(Sent::Kept | Sent::HandedOver) => tray.put(()),
-            Attempt::Wait => return Attempt::Wait,
-            Attempt::Again => return Attempt::Again,
+            attempt => return self.send_over(attempt.map(|_| ()), value, tray, by),
         }
         Attempt::Ready(())
     }
@@ -522,7 +552,7 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn restore(&self, tray: &mut Tray<T>) {
         if self.count(End::Receiver) == 0 {
-            return tray.clear();
+            return self.dispose(tray);
         }
         let Some(parcel) = tray.take().map(Parcel::new) else { return };
         let node = Waiter::holding(parcel);
@@ -548,11 +578,11 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     fn is_idle_at(&self, end: End, word: Word) -> bool {
-        !self.is_linked()
+        self.bound.mask < OVERFLOWS
             && match end {
                 End::Sender => {
-                    let is_full = || word.is_free() && self.ring_len(word) == self.bound.capacity;
-                    !word.has(CLOSED | TWO) && (word.has(SENDERS) || is_full())
+                    let is_full = || word.is_free() && self.ring_len(word) == self.limit();
+                    !word.has(CLOSED | TWO | HELD) && (word.has(SENDERS) || is_full())
                 }
                 End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
             }
@@ -578,10 +608,13 @@ impl<T> Shared<T> {
         let side = end.side();
         let mut lost = 0;
         loop {
-            if let (End::Sender, Some(linked)) = (end, self.linked()) {
-                return linked.room.as_ref().is_some_and(|room| room.register(node));
+            if end == End::Sender && self.bound.mask >= OVERFLOWS {
+                return !self.overflows() && self.room().is_some_and(|room| room.register(node));
             }
             let word = self.line.load();
+            if end == End::Sender && word.has(HELD) {
+                return self.register_in_turn(node, SEND);
+            }
             if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
                 return false;
             }
@@ -618,7 +651,7 @@ impl<T> Shared<T> {
     /// Whether one has to wait who finds nobody in the word.
     fn has_to_wait(&self, end: End, word: Word) -> bool {
         match (self.linked(), end) {
-            (None, End::Sender) => self.ring_len(word) == self.bound.capacity,
+            (None, End::Sender) => self.ring_len(word) >= self.limit(),
             (None, End::Receiver) => self.ring_len(word) == 0,
             (Some(linked), _) => word.rest() == linked.head(),
         }
@@ -629,6 +662,7 @@ impl<T> Shared<T> {
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
+            (End::Sender, None) if self.has_turn(node) => self.leave_queue(node),
             _ => Primitive::leave(self, node, end.side()),
         }
     }
@@ -636,6 +670,7 @@ impl<T> Shared<T> {
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
         match (end, self.linked()) {
             (End::Sender, Some(linked)) => linked.room().touch(node),
+            (End::Sender, None) if self.has_turn(node) => self.touch_queue(node),
             _ => Primitive::touch(self, node),
         }
     }
@@ -654,12 +689,13 @@ impl<T> Shared<T> {
     /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
     /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
     /// everybody who knows of it.
-    fn finish_close(&self) {
+    pub(super) fn finish_close(&self) {
         let room = self.room();
         let is_done = |word: Word| word.is_free() && word.has(CLOSED);
         if is_done(self.line.load())
             && is_done(self.watchers.line.load())
             && room.is_none_or(|room| is_done(room.line().load()))
+            && (room.is_some() || self.turns().is_none_or(|turns| is_done(turns.queue.line().load())))
         {
             return;
         }
@@ -676,9 +712,15 @@ impl<T> Shared<T> {
         if let Some(room) = self.room() {
             shut(room);
             told.tell_all(room, true);
+        } else if let Some(turns) = self.turns() {
+            shut(&turns.queue);
+            told.tell_all(&turns.queue, true);
         }
         told.tell_all(&self.watchers, false);
-        told.wake();
+        let Told { wakers, values } = told;
+        // Dropped after that, also when a waker panics.
+        let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
+        wake_all(wakers.into_iter());
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -693,16 +735,28 @@ impl<T> Shared<T> {
         self.close()
     }
 
-    /// Drops what is in the channel, which is closed; the rest also when a value's drop panics. Waits for those who are in
-    /// the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
+    /// A sender gives back what it has taken, to be received before all others; the channel has closed since.
+    #[cold]
+    pub(super) fn restore_taken(&self, tray: &mut Tray<T>) {
+        self.restore(tray);
+        // ORDERING: with that of `discard`: who drops what is in the channel comes to this value, or this comes to the flag.
+        fence(Ordering::SeqCst);
+        if self.watchers.line.load().has(DISCARDED) && !cfg!(leno_bug = "restores_beside_a_discard") {
+            self.discard();
+        }
+    }
+
+    /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
+    /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
+        self.end_turns();
         struct Rest<'a, T>(&'a Shared<T>);
         impl<T> Rest<'_, T> {
             fn drain(&self) {
                 let (mut pauses, mut tray) = (0, Tray::new());
                 loop {
                     match self.0.try_recv(&mut tray, &mut By::plain()) {
-                        Attempt::Ready(()) if tray.is_full() => tray.clear(),
+                        Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
                         Attempt::Ready(()) | Attempt::Wait => return,
                         Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
                         Attempt::Again => {
@@ -718,6 +772,11 @@ impl<T> Shared<T> {
                 // Nothing is left unless a value's drop has panicked.
                 self.drain();
             }
+        }
+        if self.room().is_some() {
+            raise(&self.watchers, DISCARDED);
+            // ORDERING: with that of `restore_taken`.
+            fence(Ordering::SeqCst);
         }
         Rest(self).drain();
     }
@@ -753,9 +812,15 @@ impl<T> Shared<T> {
         Primitive::assert_valid(&self.watchers);
         if let Some(room) = self.room() {
             room.assert_valid();
+        } else if let Some(turns) = self.turns() {
+            turns.queue.assert_valid();
+            assert!(turns.queue.line().load().is_free() || word.has(HELD) || word.has(CLOSED));
         }
         if !self.is_linked() && !word.is_free() && !word.has(CLOSED) {
-            assert!(self.has_to_wait(if word.has(SENDERS) { End::Sender } else { End::Receiver }, word));
+            assert!(match word.has(SENDERS) {
+                true => self.ring_len(word) == self.limit(),
+                false => self.ring_len(word) == 0,
+            });
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
     }
@@ -786,9 +851,14 @@ impl<T> Told<T> {
             if word.is_free() {
                 return;
             }
+            let is_reservation = P::SAYS && primitive.said(word) != SEND;
             let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
             let waker = match popped.notify() {
                 Notified::Told(waker) => waker,
+                Notified::Gone(claim, waker) if is_reservation => {
+                    claim.free();
+                    waker
+                }
                 Notified::Gone(claim, waker) => {
                     if sends {
                         // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
@@ -805,12 +875,17 @@ impl<T> Told<T> {
 
 /// Sets CLOSED; true the first time.
 pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
+    raise(primitive, CLOSED)
+}
+
+/// Sets a flag; true the first time.
+fn raise<P: Primitive>(primitive: &P, flag: u64) -> bool {
     loop {
         let word = primitive.line().load();
-        if word.has(CLOSED) {
+        if word.has(flag) {
             return false;
         }
-        if primitive.cas(word, word.with(CLOSED)) {
+        if primitive.cas(word, word.with(flag)) {
             return true;
         }
     }

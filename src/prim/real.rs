@@ -150,6 +150,7 @@ impl Condvar {
 }
 
 pub(crate) mod thread {
+    pub(crate) use std::thread::panicking;
     pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, sleep, yield_now};
 
     /// How many threads run at once here.

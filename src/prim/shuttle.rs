@@ -100,6 +100,7 @@ impl Condvar {
 
 pub(crate) mod thread {
     pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, current, yield_now};
+    pub(crate) use std::thread::panicking;
 
     /// How many threads run at once here.
     pub(crate) fn parallelism() -> usize {

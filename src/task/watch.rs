@@ -22,7 +22,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::prim::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+use crate::prim::{AtomicU64, Mutex, OnceLock, Ordering};
 use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::header::{FiberId, Task};
@@ -48,7 +48,7 @@ const REPEATED: usize = 16;
 pub(crate) struct Thing {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
-    pub(crate) name: Option<Arc<str>>,
+    pub(crate) name: Option<Box<str>>,
     #[allow(dead_code, reason = "read with the feature `tracing` only")]
     /// How it is shown; without one each wait is shown as at a thing of its own.
     pub(crate) label: Option<Label>,

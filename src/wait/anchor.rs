@@ -420,8 +420,11 @@ impl<'a> By<'a> {
         }
     }
 
-    /// Wakes whoever `other` was to wake.
+    /// Wakes, and pokes, whoever `other` was to.
     pub(crate) fn adopt(&mut self, other: &mut By<'_>) {
+        for node in GivenBack(std::mem::take(&mut other.kept)) {
+            chain(node.as_ref(), &mut self.kept);
+        }
         for waker in other.wake.take().into_iter().chain(other.more.drain(..)) {
             self.wakes(Some(waker));
         }

@@ -206,7 +206,7 @@ impl NodeRef {
     }
 
     /// The version at which it was handed over, more or less: see [`place`](super::place).
-    pub(super) fn stamp(self) -> u32 {
+    pub(crate) fn stamp(self) -> u32 {
         self.place().stay().stamp()
     }
 

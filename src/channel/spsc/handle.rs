@@ -39,7 +39,7 @@ const LEAST: usize = if prim::MODEL { 1 } else { 2 };
 /// The two handles of a new channel.
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let channel = match capacity {
-        Some(capacity) if capacity < LEAST => Channel::Met(Core::new(Some(capacity))),
+        Some(capacity) if capacity < LEAST => Channel::Met(Core::new(Some(capacity), None)),
         _ => Channel::Own(Shared::new(capacity)),
     };
     (Sender { channel, _values: PhantomData }, Receiver { channel, _values: PhantomData })

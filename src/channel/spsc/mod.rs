@@ -26,6 +26,11 @@
 //! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. It may keep the one value
 //! that it was handed or was to send; the operations after it neither wait behind it nor meet it.
 //!
+//! # Without permits
+//!
+//! There is no `reserve` here: the sender is alone, so nobody takes the room that it has seen. Where a permit is to go to another
+//! fiber take the general kind.
+//!
 //! # Cost
 //!
 //! With room for two or more, the two sides run on cache lines of their own, and look at the other's once in a while: an

@@ -1,0 +1,170 @@
+//! Channels that are put together: their capacity, what happens when it is used up, who gets what nobody receives, a name.
+
+use std::fmt;
+
+use super::handle;
+use super::undelivered::{Extras, Hook};
+use super::{Receiver, Sender};
+
+/// What a send does where there is no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Overflow {
+    /// It waits.
+    #[default]
+    Suspend,
+    /// It makes room: the value that would have been received next is discarded, and the own one is sent.
+    DropOldest,
+    /// It discards its own value.
+    DropNewest,
+}
+
+/// A channel to be made, with more choices than [`bounded`](super::bounded) and its like have.
+///
+/// Without any choice it is a rendezvous channel whose senders wait, as [`rendezvous`](super::rendezvous) makes it.
+///
+/// ```
+/// use leno::channel::{Builder, Overflow};
+///
+/// let (tx, rx) = Builder::new()
+///     .capacity(2)
+///     .overflow(Overflow::DropOldest)
+///     .on_undelivered(|n| println!("nobody wanted {n}"))
+///     .name("samples")
+///     .build();
+/// for n in 1..=3 {
+///     tx.try_send(n).unwrap();
+/// }
+/// assert_eq!(rx.drain().collect::<Vec<_>>(), [2, 3]);
+/// ```
+///
+/// # Senders that never wait
+///
+/// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never says that the
+/// channel is full, and a branch of a `select!` that sends is always ready. (In a fiber whose turn is over the first poll comes
+/// with the next turn, as for every operation.) The send is a success also if it was its own value that was discarded. What is
+/// discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is dropped.
+///
+/// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
+///   discards that value.
+/// * *Unbounded* channels always have room, and discard nothing.
+/// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
+///
+/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no policies.
+#[must_use = "`build` makes the channel"]
+pub struct Builder<T> {
+    capacity: Option<usize>,
+    overflow: Overflow,
+    hook: Option<Hook<T>>,
+    name: Option<String>,
+}
+
+impl<T> Builder<T> {
+    /// A rendezvous channel whose senders wait, without a hook and without a name.
+    pub fn new() -> Self {
+        Builder { capacity: Some(0), overflow: Overflow::Suspend, hook: None, name: None }
+    }
+
+    /// It holds so many values; see [`bounded`](super::bounded). Unless this is said, none.
+    pub fn capacity(self, capacity: usize) -> Self {
+        Builder { capacity: Some(capacity), ..self }
+    }
+
+    /// It holds any number of values; see [`unbounded`](super::unbounded).
+    pub fn unbounded(self) -> Self {
+        Builder { capacity: None, ..self }
+    }
+
+    /// What a send does where there is no room. Unless this is said, it waits.
+    pub fn overflow(self, overflow: Overflow) -> Self {
+        Builder { overflow, ..self }
+    }
+
+    /// `hook` gets each value that was accepted or offered, and neither received nor given back to its sender, once:
+    ///
+    /// * what is in the channel at [`close_now`](Sender::close_now), or when the last receiver goes;
+    /// * that of a send that is dropped before it was polled, or while it waits, or that loses in a `select!` in whose branch it
+    ///   was made. (Not that of [`into_inner`](super::SendFuture::into_inner), of an error, or of a time that is up: these
+    ///   give the value back.)
+    /// * what a policy discards;
+    /// * what was handed to a receive that was dropped, if there is nobody left to receive it.
+    ///
+    /// For values that are not just memory: the other end of a request that wants an answer, a connection to be closed in good
+    /// order.
+    ///
+    /// It is called by whoever finds that the value is at its end, on that thread, within that call (a send, a close, the drop
+    /// of a future or of a handle), when everything else is done. It may use the channel, and drop handles of it. It should
+    /// not block. A hook that owns a handle keeps that side of the channel alive as long as there is a channel.
+    ///
+    /// A panic of it goes on to whoever it was called by, whose operation stands all the same: with a panic from an overflowing
+    /// `send` the value is sent. Values that are to follow get their call before. During another panic that of a hook is
+    /// swallowed.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// let lost = Arc::new(Mutex::new(vec![]));
+    /// let keep = Arc::clone(&lost);
+    /// let (tx, rx) =
+    ///     leno::channel::Builder::new().capacity(4).on_undelivered(move |n| keep.lock().unwrap().push(n)).build();
+    /// tx.try_send(1).unwrap();
+    /// tx.try_send(2).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// drop(rx);
+    /// assert_eq!(*lost.lock().unwrap(), [2]);
+    /// ```
+    pub fn on_undelivered(self, hook: impl Fn(T) + Send + Sync + 'static) -> Self {
+        Builder { hook: Some(Box::new(hook)), ..self }
+    }
+
+    /// A name, for people: it shows in the `Debug` form of the handles, and in [dumps](crate::inspect) of fibers that wait at
+    /// the channel.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Builder { name: Some(name.into()), ..self }
+    }
+
+    /// Makes the channel.
+    #[cfg_attr(feature = "tracing", track_caller)]
+    pub fn build(self) -> (Sender<T>, Receiver<T>) {
+        let Builder { capacity, overflow, hook, name } = self;
+        let is_plain = overflow == Overflow::Suspend && hook.is_none() && name.is_none();
+        let extras = Extras { overflow, hook, name: name.map(String::into_boxed_str) };
+        handle::channel(capacity, (!is_plain).then(|| Box::new(extras)))
+    }
+}
+
+impl<T> Default for Builder<T> {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl<T> fmt::Debug for Builder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("capacity", &self.capacity)
+            .field("overflow", &self.overflow)
+            .field("on_undelivered", &self.hook.is_some())
+            .field("name", &self.name)
+            .finish()
+    }
+}
+
+/// A channel that holds the latest value only: capacity 1 and [`Overflow::DropOldest`]. A send never waits, and replaces
+/// what is there; the last value can still be received when the channel is closed.
+///
+/// Each value goes to one receiver at most. For a state that several look at see [`watch`](super::watch); to learn of the
+/// values that are replaced, use a [`Builder`].
+///
+/// ```
+/// let (tx, rx) = leno::conflated();
+/// for row in 1..=3 {
+///     tx.try_send(row).unwrap();
+/// }
+/// drop(tx);
+/// assert_eq!(rx.try_recv(), Ok(3));
+/// assert!(rx.try_recv().unwrap_err().is_closed());
+/// ```
+#[cfg_attr(feature = "tracing", track_caller)]
+pub fn conflated<T>() -> (Sender<T>, Receiver<T>) {
+    Builder::new().capacity(1).overflow(Overflow::DropOldest).build()
+}

@@ -1,0 +1,859 @@
+//! Places that are reserved: a permit holds one, and who waits for one stands in one line with the sends that wait.
+//!
+//! # Rings
+//!
+//! A ring has room in its [word](super::ring) for the count of its values, not for that of its permits. These lower the
+//! *limit* beside the word, which takes the place of the capacity for all who send. It changes under a lock, and while the
+//! word says HELD:
+//!
+//! ```text
+//!   not HELD:  sends compare len with the limit, one exchange each        senders wait in the word
+//!       │ hold                      ▲ let go: V
+//!       ▼                           │
+//!   HELD:      sends go by turns, under the lock                          all who send wait in the queue
+//!              receives take what there is, then serve the queue
+//! ```
+//!
+//! | word | operation, under the lock | then |
+//! |---|---|---|
+//! | CLOSED | reserve | fails |
+//! | not HELD, len + n <= limit | reserve n | hold; limit − n; *serve* |
+//! | not HELD, too few | reserve waits | hold; enters the queue |
+//! | HELD | reserve, send | *serve*; if it is HELD still somebody waits, or no place is left |
+//! | HELD | reserve waits, send waits | enters the queue |
+//! | any | a permit sends | hold; to a receiver that waits, or len + 1 whatever the limit; limit + 1; *serve* |
+//! | any | a permit goes | hold; limit + 1; *serve* |
+//! | HELD | a receive took a value | *serve* |
+//!
+//! *Serve*, while there is room (len < limit): the senders in the word, which came before; then the first of the queue: a send's
+//! value goes to a receiver or into the ring, a reservation gets limit − n. Who wants several waits until as many are free
+//! at once: those behind wait for it. Nobody left in the queue, and limit > 0: let go.
+//!
+//! So senders that wait while all places are reserved wait in the queue, not in the word, where receivers may have to.
+//! They are not served by those: what they wait for is a place, as are reservations, and nobody overtakes.
+//!
+//! ## Invariants
+//! 1. The limit changes under the lock and while the word says HELD; who lets go changes the version. So an exchange that
+//!    was decided by another limit fails: the word was HELD between its load and the exchange.
+//! 2. The limit is 0 (of a ring that has a capacity) only while it is HELD.
+//! 3. Somebody is in the queue only while it is HELD; who makes room then serves afterwards.
+//! 4. The lock is free, and nobody who made room is on the way to it: then the first of the queue wants more than there is.
+//! 5. len + permits <= capacity, but for the moment in which a permit's value is in the ring and its place is not free yet.
+//!
+//! ## Orderings
+//! Who loads a word that was let go acquires the limit that was stored before. Who loads one from before *hold* may read a
+//! limit that comes after only if its exchange fails: *hold* acquires the exchanges before it, and what was read before
+//! those. Who has read such a limit has acquired *hold* with it, and so does not look at the older word again for ever. A look that
+//! comes to "full", or "empty", makes no exchange, and may be wrong: who is going to tell it asks under the lock
+//! ([`Shared::is_unsure`]).
+//!
+//! # Linked channels
+//!
+//! A permit is a place that was taken from the [room](super::room), and reservations wait there as senders do. While one waits that
+//! wants several, the places that come free are kept in a pot (*spare*), under the lock, until they are enough for the first;
+//! who leaves such a wait, or enters it, looks into the pot.
+//!
+//! An unbounded channel has places for all, so its permits hold nothing.
+//!
+//! # After a close
+//!
+//! A permit sends all the same, and the value stays to be received, unless the channel was also emptied: by `close_now`,
+//! or because the last receiver has gone. Both are decided under the lock (*gone*): so such a value is discarded with the
+//! others, or comes back.
+//!
+//! # Cost
+//!
+//! Locked instructions: a reservation of a ring 4 (the lock 2, HELD 2), its send 5 (and one less with each that finds it
+//! HELD). Where nobody has ever reserved: none more than before, and nothing to look at. A channel has 16 bytes for this;
+//! the lock and the queue are allocated with the first reservation.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::task::Waker;
+
+use super::linked::{Linked, STEP_BITS};
+use super::ring::{HELD, ONE_LEN};
+use super::room::Room;
+use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
+use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
+use crate::task::error::{discard, shielded};
+use crate::task::thread;
+use crate::wait::{Attempt, By, Claim, Line, Primitive, REST_BITS, SENDERS, Tray, Waiter, Word};
+
+/// What a send says that waits for its turn: any other number is how many places a reservation wants. (The stamps of those
+/// that wait in a ring's word are even.)
+pub(super) const SEND: u32 = u32::MAX;
+
+/// As many places are reserved at once.
+pub(super) const MOST: usize = (u32::MAX - 1) as usize;
+
+#[derive(Debug)]
+pub(super) struct Turns {
+    state: Mutex<State>,
+    pub(super) queue: Queue,
+    /// Of a linked channel: the permits that are out, and above them how often that has changed.
+    permits: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    /// What was in the channel is discarded, or is about to be: nothing may come any more.
+    gone: bool,
+    /// Of a linked channel: places for the first who waits, who wants more.
+    spare: u64,
+}
+
+const CHANGES: u32 = 40;
+
+impl Turns {
+    /// Frees what a channel had for this.
+    pub(super) fn free(place: &AtomicPtr<Turns>) {
+        let turns = place.load(Ordering::Acquire);
+        if !turns.is_null() {
+            // SAFETY: it came from a box, and nobody else is left.
+            prim::free(unsafe { Box::from_raw(turns) });
+        }
+    }
+
+    fn permits(&self) -> u64 {
+        self.permits.load(Ordering::Acquire) & ((1 << CHANGES) - 1)
+    }
+
+    fn add(&self, permits: u64) {
+        self.permits.fetch_add((1 << CHANGES) + permits, Ordering::AcqRel);
+    }
+
+    fn remove(&self, permits: u64) {
+        self.permits.fetch_add((1u64 << CHANGES).wrapping_sub(permits), Ordering::AcqRel);
+    }
+}
+
+/// Those of a ring who wait for their turn.
+#[derive(Debug)]
+pub(super) struct Queue {
+    line: Line,
+    stays: AtomicU64,
+}
+
+impl Primitive for Queue {
+    const SAYS: bool = true;
+
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn says(&self, _node: &Waiter) -> u32 {
+        SEND
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        if word.is_free() { word } else { word.plus(1) }
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
+        word.with_rest(stay & ((1 << REST_BITS) - 1))
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        word.with_rest(0)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+/// A line, for one that enters it and wants so many places.
+struct Asking<'a, P>(&'a P, u32);
+
+impl<P: Primitive> Primitive for Asking<'_, P> {
+    const SAYS: bool = true;
+
+    fn line(&self) -> &Line {
+        self.0.line()
+    }
+
+    fn says(&self, _node: &Waiter) -> u32 {
+        self.1
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        self.0.bump(word)
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        self.0.arrive(word)
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        self.0.empty(word)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        self.0.is_to_wait(word)
+    }
+}
+
+/// What came of a try to reserve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reserved {
+    Yes,
+    Full,
+    Closed,
+}
+
+/// What is in hand while the lock is held.
+struct Turn<'a, T> {
+    shared: &'a Shared<T>,
+    turns: &'a Turns,
+    /// Wakers of reservations that have left: dropped without the lock.
+    gone: &'a mut Vec<Waker>,
+}
+
+impl<T> Shared<T> {
+    pub(super) fn turns(&self) -> Option<&Turns> {
+        // ORDERING: Acquire pairs with `make_turns`.
+        let turns = self.turns.load(Ordering::Acquire);
+        // SAFETY: it is freed with the channel.
+        unsafe { turns.as_ref() }
+    }
+
+    /// Whether somebody has ever reserved.
+    #[inline]
+    pub(super) fn has_turns(&self) -> bool {
+        !self.turns.load(Ordering::Acquire).is_null()
+    }
+
+    fn make_turns(&self) -> &Turns {
+        if let Some(turns) = self.turns() {
+            return turns;
+        }
+        let new = Box::into_raw(Box::new(Turns {
+            state: Mutex::new(State { gone: false, spare: 0 }),
+            queue: Queue { line: Line::new(0), stays: AtomicU64::new(0) },
+            permits: AtomicU64::new(0),
+        }));
+        // ORDERING: Release publishes it, Acquire sees that of somebody else. Who closes the channel afterwards finds it: every
+        // reservation changes the word, or that of the room, before.
+        match self.turns.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: it is freed with the channel.
+            Ok(_) => unsafe { &*new },
+            Err(now) => {
+                // SAFETY: nobody has seen it; the other one is freed with the channel.
+                unsafe {
+                    prim::free(Box::from_raw(new));
+                    &*now
+                }
+            }
+        }
+    }
+
+    /// Does something under the lock.
+    fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
+        let mut gone = Vec::new();
+        let outcome = {
+            let mut state = turns.state.lock();
+            f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
+        };
+        if !gone.is_empty() {
+            discard(gone);
+        }
+        outcome
+    }
+
+    /// Reserves so many places, if they are there now.
+    pub(super) fn try_reserve(&self, count: u32, by: &mut By<'_>) -> Reserved {
+        let turns = self.make_turns();
+        if let Some(linked) = self.linked() {
+            return self.try_reserve_linked(linked, turns, count);
+        }
+        self.in_turn(turns, |turn, _| turn.reserve(count, by))
+    }
+
+    /// Enters the line of those who send, for so many places, or [`SEND`]. False: there is something to look at.
+    pub(super) fn register_in_turn(&self, node: &Waiter, count: u32) -> bool {
+        let turns = self.make_turns();
+        match self.linked() {
+            Some(linked) => self.wait_for_room(linked, turns, node, count),
+            None => self.in_turn(turns, |turn, _| turn.register(node, count)),
+        }
+    }
+
+    /// Whether a send of a ring that waits does so in the queue.
+    pub(super) fn has_turn(&self, node: &Waiter) -> bool {
+        node.as_ref().stamp() == SEND
+    }
+
+    /// Takes a node out of the queue. False: a peer has it.
+    pub(super) fn leave_queue(&self, node: &Waiter) -> bool {
+        self.make_turns().queue.leave(node, SENDERS)
+    }
+
+    pub(super) fn touch_queue(&self, node: &Waiter) -> bool {
+        self.make_turns().queue.touch(node)
+    }
+
+    /// Takes a reservation out of its line. False: a peer has it.
+    pub(super) fn leave_reservation(&self, node: &Waiter, count: u32) -> bool {
+        let has_left = match self.linked() {
+            Some(linked) => linked.room().leave(node, SENDERS),
+            None => self.leave_queue(node),
+        };
+        if has_left && count > 1 && !cfg!(leno_bug = "many_leave_silently") {
+            // It may have been the first, and have kept those behind from what there was.
+            self.look_into_pot();
+        }
+        has_left
+    }
+
+    pub(super) fn touch_reservation(&self, node: &Waiter) -> bool {
+        match self.linked() {
+            Some(linked) => linked.room().touch(node),
+            None => self.touch_queue(node),
+        }
+    }
+
+    /// Serves those who wait, in the middle of something: a waker that panics does so for itself.
+    fn look_into_pot(&self) {
+        let mut by = By::plain();
+        match self.linked() {
+            Some(linked) => self.share_out(linked, 0, &mut by),
+            None => self.serve_turns(&mut by),
+        }
+        if by.has_wakes() {
+            shielded(|| by.wake());
+        }
+    }
+
+    /// Gives places back that were reserved.
+    pub(super) fn free_places(&self, count: usize, by: &mut By<'_>) {
+        if count == 0 || self.is_unbounded() {
+            return;
+        }
+        let turns = self.make_turns();
+        if let Some(linked) = self.linked() {
+            turns.remove(count as u64);
+            return match count {
+                1 => self.release(linked, by),
+                _ => self.share_out(linked, count as u64, by),
+            };
+        }
+        self.in_turn(turns, |turn, _| {
+            turn.hold();
+            turn.raise(count as u32);
+            if !cfg!(leno_bug = "permit_goes_silently") {
+                turn.serve(by);
+            }
+        });
+    }
+
+    /// Sends with a permit, whose place is free then. False: nobody can receive it any more; the value is where it was.
+    pub(super) fn send_reserved(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> bool {
+        let turns = self.make_turns();
+        if let Some(linked) = self.linked() {
+            return self.send_reserved_linked(linked, turns, value, by);
+        }
+        self.in_turn(turns, |turn, state| {
+            let is_sent = !state.gone || cfg!(leno_bug = "sends_what_is_gone");
+            turn.hold();
+            if is_sent {
+                turn.put(value, true, by);
+            }
+            turn.raise(1);
+            turn.serve(by);
+            is_sent
+        })
+    }
+
+    /// A send that finds the ring HELD.
+    #[cold]
+    pub(super) fn send_in_turn(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+        self.in_turn(self.make_turns(), |turn, _| {
+            turn.serve(by);
+            let word = self.line.load();
+            if word.has(CLOSED) {
+                return Step::Ready(Sent::Closed);
+            }
+            if !word.has(HELD) {
+                return Step::Lost;
+            }
+            if word.serves(0) && turn.turns.queue.line.load().is_free() {
+                // No place is left, and it needs none.
+                return self.hand_over(word, value, by);
+            }
+            Step::Wait
+        })
+    }
+
+    /// Gives what is free to those who wait for their turn.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn serve_turns(&self, by: &mut By<'_>) {
+        if let Some(turns) = self.turns() {
+            self.in_turn(turns, |turn, _| turn.serve(by));
+        }
+    }
+
+    /// Nothing may come any more: what there is, is about to be discarded.
+    pub(super) fn end_turns(&self) {
+        if let Some(turns) = self.turns() {
+            turns.state.lock().gone = true;
+        }
+    }
+
+    /// How many places are reserved.
+    pub(super) fn reserved(&self) -> usize {
+        match (self.turns(), self.linked()) {
+            (None, _) => 0,
+            (Some(turns), Some(_)) => turns.permits() as usize,
+            (Some(_), None) => (self.bound.capacity - self.limit()) as usize,
+        }
+    }
+
+    /// Whether a ring may be neither full nor empty, though it seemed to be: somebody is between two steps of his turn.
+    #[cold]
+    pub(super) fn is_unsure_ring(&self, end: End) -> bool {
+        let Some(turns) = self.turns() else { return false };
+        if cfg!(leno_bug = "full_in_transit") {
+            return false;
+        }
+        let mut by = By::plain();
+        let is_unsure = self.in_turn(turns, |turn, _| {
+            // Somebody may have made room, and be on the way to the lock.
+            turn.serve(&mut by);
+            let word = self.line.load();
+            let len = self.ring_len(word);
+            match end {
+                End::Sender => !word.has(HELD | CLOSED) && len < self.limit(),
+                End::Receiver => len > 0 || word.has(SENDERS | RETURNED),
+            }
+        });
+        if by.has_wakes() {
+            shielded(|| by.wake());
+        }
+        is_unsure
+    }
+}
+
+impl<T> Turn<'_, T> {
+    /// From here on all who send go by turns.
+    fn hold(&self) {
+        loop {
+            let word = self.shared.line.load();
+            if word.has(HELD) || self.shared.cas(word, word.with(HELD)) {
+                return;
+            }
+        }
+    }
+
+    /// False: the word has changed.
+    fn let_go(&self, word: Word) -> bool {
+        let to = word.without(HELD);
+        self.shared.cas(word, if cfg!(leno_bug = "lets_go_unseen") { to } else { self.shared.bump(to) })
+    }
+
+    fn raise(&self, count: u32) {
+        self.set_limit(self.shared.limit() + count);
+    }
+
+    fn lower(&self, count: u32) {
+        self.set_limit(self.shared.limit() - count);
+    }
+
+    fn set_limit(&self, limit: u32) {
+        // ORDERING: Release pairs with `Shared::limit`.
+        self.shared.limit.store(limit, Ordering::Release);
+    }
+
+    /// Row by row: see the header.
+    fn reserve(&mut self, count: u32, by: &mut By<'_>) -> Reserved {
+        loop {
+            let word = self.shared.line.load();
+            if word.has(CLOSED) {
+                return Reserved::Closed;
+            }
+            if word.has(HELD) {
+                self.serve(by);
+                let word = self.shared.line.load();
+                if word.has(HELD) && !word.has(CLOSED) {
+                    return Reserved::Full;
+                }
+                continue;
+            }
+            if self.shared.ring_len(word) + count > self.shared.limit() {
+                return Reserved::Full;
+            }
+            if cfg!(leno_bug = "reserves_unheld") {
+                self.lower(count);
+                return Reserved::Yes;
+            }
+            if self.shared.cas(word, word.with(HELD)) {
+                self.lower(count);
+                self.serve(by);
+                return Reserved::Yes;
+            }
+        }
+    }
+
+    fn register(&mut self, node: &Waiter, count: u32) -> bool {
+        let queue = &self.turns.queue;
+        loop {
+            let word = self.shared.line.load();
+            if word.has(CLOSED) {
+                return false;
+            }
+            if word.has(HELD) {
+                if count == SEND && word.serves(0) && queue.line.load().is_free() {
+                    return false;
+                }
+                break;
+            }
+            if count == SEND || self.shared.ring_len(word) + count <= self.shared.limit() {
+                return false;
+            }
+            if self.shared.cas(word, word.with(HELD)) {
+                break;
+            }
+        }
+        let asking = Asking(queue, count);
+        loop {
+            let word = queue.line.load();
+            if word.has(CLOSED) {
+                return false;
+            }
+            let waits = if word.is_free() {
+                asking.enter(word, node, SENDERS)
+            } else {
+                asking.join(word, node, SENDERS)
+            };
+            if waits {
+                return true;
+            }
+        }
+    }
+
+    /// The step *serve* of the header. The word says HELD, or there is nothing to do.
+    fn serve(&mut self, by: &mut By<'_>) {
+        let (shared, queue) = (self.shared, &self.turns.queue);
+        loop {
+            let word = shared.line.load();
+            if !word.has(HELD) {
+                return;
+            }
+            let limit = shared.limit();
+            let first = queue.line.load();
+            // (Those who wait are told by who closes it.)
+            let is_over = word.has(CLOSED) || first.is_free() && limit > 0;
+            let room = limit.saturating_sub(shared.ring_len(word));
+            let senders = word.has(SENDERS);
+            if word.has(CLOSED) || room == 0 || !senders && first.is_free() {
+                if !is_over || self.let_go(word) {
+                    return;
+                }
+                continue;
+            }
+            if senders {
+                let Some(claim) = shared.pop(word, |word| shared.bump(word)) else { continue };
+                let Some(claim) = claim.claim(SENDERS, by) else { continue };
+                self.send_for(claim, by);
+                continue;
+            }
+            let said = queue.said(first);
+            if said != SEND && said > room {
+                if queue.line.load() != first {
+                    continue;
+                }
+                return;
+            }
+            let popped = queue.pop(first, |word| queue.bump(word));
+            let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
+            if said == SEND {
+                self.send_for(claim, by);
+                continue;
+            }
+            self.lower(said);
+            if !grant(claim, by, self.gone) {
+                self.raise(said);
+            }
+        }
+    }
+
+    /// Sends the value of one that waited.
+    fn send_for(&mut self, claim: Claim, by: &mut By<'_>) {
+        // SAFETY: a send of this channel.
+        let mut parcel = unsafe { claim.take::<T>() };
+        // SAFETY: the parcel has its value until it is sent.
+        if self.put(unsafe { &mut *parcel.place() }, false, by) {
+            // SAFETY: the value is gone.
+            unsafe { parcel.forget() };
+            by.wakes(claim.done());
+        } else {
+            // SAFETY: a send of this channel, which has its value again.
+            unsafe {
+                claim.put(parcel);
+                self.shared.turn_away(claim, by);
+            }
+        }
+    }
+
+    /// Puts a value where there is a place for it, or hands it over. False: it is closed. The slot may be in the hands of a receive
+    /// that is not through with it: then it waits for that.
+    fn put(&mut self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By<'_>) -> bool {
+        let shared = self.shared;
+        let mut pauses = 0;
+        loop {
+            let word = shared.line.load();
+            if word.has(CLOSED) && !even_closed {
+                return false;
+            }
+            if word.serves(0) && !word.has(CLOSED) {
+                let mut handing = By::plain();
+                let step = shared.hand_over(word, value, &mut handing);
+                by.adopt(&mut handing);
+                if let Step::Ready(_) = step {
+                    return true;
+                }
+                continue;
+            }
+            let slot = shared.slot(shared.head(word).wrapping_add(shared.ring_len(word)));
+            if slot.is_full() {
+                thread::pause(pauses);
+                pauses += 1;
+            } else if shared.cas(word, Word(word.0 + ONE_LEN)) {
+                // SAFETY: claimed, and empty; the caller gives the value up.
+                unsafe { slot.fill(value) };
+                return true;
+            }
+        }
+    }
+}
+
+/// Gives a reservation what it wants. False: its owner has left.
+fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Waker>) -> bool {
+    if cfg!(leno_bug = "places_granted_unchecked") {
+        by.wakes(claim.done());
+        return true;
+    }
+    match claim.grant() {
+        Ok(waker) => {
+            by.wakes(waker);
+            true
+        }
+        Err((claim, waker)) => {
+            claim.free();
+            gone.extend(waker);
+            false
+        }
+    }
+}
+
+// Linked channels.
+impl<T> Shared<T> {
+    fn try_reserve_linked(&self, linked: &Linked<T>, turns: &Turns, count: u32) -> Reserved {
+        loop {
+            let Some(room) = &linked.room else {
+                let word = self.line.load();
+                if word.has(CLOSED) {
+                    return Reserved::Closed;
+                }
+                // An exchange that changes nothing: who closes it later has seen `turns`.
+                if self.cas(word, word) {
+                    return Reserved::Yes;
+                }
+                continue;
+            };
+            let word = room.line().load();
+            if word.has(CLOSED) {
+                return Reserved::Closed;
+            }
+            if !word.is_free() || word.rest() < u64::from(count) {
+                return Reserved::Full;
+            }
+            if room.cas(word, word.with_rest(word.rest() - u64::from(count))) {
+                turns.add(count.into());
+                return Reserved::Yes;
+            }
+        }
+    }
+
+    fn wait_for_room(&self, linked: &Linked<T>, turns: &Turns, node: &Waiter, count: u32) -> bool {
+        let room = linked.room();
+        let asking = Asking(room, count);
+        loop {
+            let word = room.line().load();
+            if word.has(CLOSED) || word.is_free() && word.rest() >= u64::from(count) {
+                return false;
+            }
+            if !word.is_free() {
+                if asking.join(word, node, SENDERS) {
+                    return true;
+                }
+                if count > 1 {
+                    // It may have been the first for a moment.
+                    self.look_into_pot();
+                }
+            } else if asking.enter(word, node, SENDERS) {
+                if word.rest() > 0 {
+                    // Too few, but a later wish may be smaller, and this one gone by then.
+                    turns.state.lock().spare += word.rest();
+                    self.look_into_pot();
+                }
+                return true;
+            }
+        }
+    }
+
+    /// Gives so many places, and what is in the pot, to those who wait, in order.
+    pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By<'_>) {
+        let room = linked.room();
+        let turns = self.make_turns();
+        self.in_turn(turns, |turn, state| {
+            state.spare += places;
+            while state.spare > 0 {
+                let word = room.line().load();
+                if word.is_free() {
+                    if room.cas(word, word.plus(state.spare)) {
+                        state.spare = 0;
+                    }
+                    continue;
+                }
+                let said = room.said(word);
+                let want = if said == SEND { 1 } else { u64::from(said) };
+                if state.spare < want {
+                    if room.line().load() != word {
+                        continue;
+                    }
+                    return;
+                }
+                let popped = room.pop(word, |word| room.bump(word));
+                let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
+                if said == SEND {
+                    match self.put_for(linked, &claim, by) {
+                        Some(Sent::Kept) => state.spare -= 1,
+                        Some(_) => {}
+                        None => {
+                            // SAFETY: a send of this channel, which has its value again.
+                            unsafe { self.turn_away(claim, by) };
+                            continue;
+                        }
+                    }
+                    by.wakes(claim.done());
+                    continue;
+                }
+                turns.add(want);
+                if grant(claim, by, turn.gone) {
+                    state.spare -= want;
+                } else {
+                    turns.remove(want);
+                }
+            }
+        });
+    }
+
+    /// Gives a place to a reservation that was claimed. False: its owner has left.
+    pub(super) fn grant_place(&self, claim: Claim, by: &mut By<'_>) -> bool {
+        let turns = self.make_turns();
+        turns.add(1);
+        let mut gone = Vec::new();
+        let is_granted = grant(claim, by, &mut gone);
+        if !is_granted {
+            turns.remove(1);
+            discard(gone);
+        }
+        is_granted
+    }
+
+    fn send_reserved_linked(
+        &self,
+        linked: &Linked<T>,
+        turns: &Turns,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> bool {
+        if linked.room.is_some() {
+            turns.remove(1);
+        }
+        loop {
+            let word = self.line.load();
+            if !word.has(CLOSED) {
+                match self.put(linked, word, value, by) {
+                    Step::Ready(Sent::Kept) => return true,
+                    Step::Ready(Sent::HandedOver) => {
+                        if linked.room.is_some() {
+                            // It needs no place.
+                            self.release(linked, by);
+                        }
+                        return true;
+                    }
+                    _ => continue,
+                }
+            }
+            // Those who wait are told first: then the word has the position again.
+            self.is_closed();
+            let sent = self.in_turn(turns, |_, state| {
+                let word = self.line.load();
+                if state.gone {
+                    Some(false)
+                } else if word.is_free() && matches!(self.put_any(linked, word, value, by), Step::Ready(_)) {
+                    Some(true)
+                } else {
+                    None
+                }
+            });
+            if let Some(sent) = sent {
+                return sent;
+            }
+        }
+    }
+
+    /// Whether a linked channel may have a value, although none was found, or a place: see [`Shared::is_unsure`].
+    #[cold]
+    pub(super) fn is_unsure_room(&self, linked: &Linked<T>, room: &Room, end: End, count: u64) -> bool {
+        let turns = self.turns();
+        let permits = |spare: u64| {
+            let all = turns.map_or(0, |turns| turns.permits.load(Ordering::Acquire));
+            (all, (all & ((1 << CHANGES) - 1)) + spare)
+        };
+        let word = room.line().load();
+        let spare = match turns {
+            Some(turns) if !word.is_free() => turns.state.lock().spare,
+            _ => 0,
+        };
+        let (before, out) = permits(spare);
+        let capacity = room.capacity as u64;
+        let is_unsure = match end {
+            // Who waits in front may want more than there is.
+            End::Sender if !word.is_free() && ![SEND, 1].contains(&room.said(word)) => false,
+            End::Sender => {
+                let line = self.line.load();
+                linked.len(line) as u64 + out + count <= capacity || self.line.load() != line
+            }
+            End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
+            End::Receiver => out < capacity,
+        };
+        is_unsure || permits(spare).0 != before || room.line().load() != word
+    }
+}
+
+/// Reserves, as a step of an operation.
+pub(super) fn attempt<T>(
+    shared: &Shared<T>,
+    count: u32,
+    by: &mut By<'_>,
+    tray: &mut Tray<()>,
+) -> Attempt<()> {
+    let reserved = match count {
+        // (Nobody waits for nothing.)
+        0 if shared.is_closed() => Reserved::Closed,
+        0 => Reserved::Yes,
+        _ => shared.try_reserve(count, by),
+    };
+    match reserved {
+        Reserved::Yes => tray.put(()),
+        // (The closing is complete for who knows of it.)
+        Reserved::Closed => drop(shared.is_closed()),
+        Reserved::Full => return Attempt::Wait,
+    }
+    Attempt::Ready(())
+}

@@ -1,0 +1,231 @@
+//! Sends that never wait: of channels that overflow, and those that are forced.
+//!
+//! ```text
+//!   there is room, or a receiver waits:   as any send
+//!   there is none:   Oldest ── the first value goes, the own one comes behind the last ──▶ sent
+//!                    Newest ── the own value goes ───────────────────────────────────────▶ through
+//! ```
+//!
+//! A channel that overflows is a channel like any other, with the same quick ways and the same steps, up to the moment at
+//! which a send would wait: then it goes on here. (A short look that says so beforehand is not taken for such a channel, and
+//! none of its sends enters a line.)
+//!
+//! # Steps, Oldest
+//!
+//! | channel | exchange | then |
+//! |---|---|---|
+//! | a [ring](super::ring) that is full | head + 1 | takes the first value out, puts the own one behind the last |
+//! | capacity 0, or all places are [reserved](super::limit), nobody waits to receive | – | the own value is the one that goes |
+//! | [linked](super::linked), no place is left | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
+//! | the same, and no value is there | – | looks again while somebody is in the middle of something; otherwise the own value goes |
+//!
+//! In a ring this is one exchange, in which `len` stays the same: nobody finds the channel less than full, or more. It
+//! needs that the head's slot is full and that the one behind the last is empty, as when a plain sender is let in; there is
+//! such a slot because the ring is larger than the capacity. Of two forced sends the second finds the slot of the first one's
+//! value at its head or behind, and waits until that is written.
+//!
+//! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
+//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
+//!
+//! Nor do reservations that wait, or those sends that wait behind them, come before it: to a receiver it hands over all the same,
+//! and what is reserved it does not take.
+//!
+//! What was given back by a dropped receive is in a receiver's hands, more or less: it is in no slot, takes no room, and is
+//! not what goes.
+//!
+//! # Against a close
+//!
+//! In a ring the exchange fails if the channel has closed. Of a linked channel the first value was taken out by then: it is
+//! given back, to be received before all others, and the send fails. If what is in the channel is being dropped at that time,
+//! by `close_now` or with the last receiver, one of the two comes to that value: whoever drops says so before it looks, and who
+//! gives back looks at that afterwards (`restore_taken`).
+//!
+//! # Progress
+//!
+//! A send that must not wait waits for those who are in the middle of a slot, for a few instructions, where others would be
+//! polled again. Otherwise lock-free: an exchange fails only because another one has succeeded.
+//!
+//! The value that goes is disposed of when the send is through, see [`undelivered`](super::undelivered).
+
+use std::mem::MaybeUninit;
+
+use super::builder::Overflow;
+use super::linked::Linked;
+use super::ring::ONE_HEAD;
+use super::shared::{End, Sent, Shared, Step};
+use crate::task::thread;
+use crate::wait::{Attempt, By, Parcel, Primitive, Tray, Word};
+
+/// Which value goes where there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goes {
+    Oldest,
+    Newest,
+}
+
+impl<T> Shared<T> {
+    /// Whether sends never wait.
+    pub(super) fn overflows(&self) -> bool {
+        self.goes().is_some()
+    }
+
+    fn goes(&self) -> Option<Goes> {
+        match self.extras()?.overflow {
+            Overflow::Suspend => None,
+            Overflow::DropOldest => Some(Goes::Oldest),
+            Overflow::DropNewest => Some(Goes::Newest),
+        }
+    }
+
+    /// A send has found no room, or somebody in the middle of something: where senders never wait it goes on.
+    #[cold]
+    pub(super) fn send_over(
+        &self,
+        attempt: Attempt<()>,
+        value: &mut MaybeUninit<T>,
+        tray: &mut Tray<()>,
+        by: &mut By<'_>,
+    ) -> Attempt<()> {
+        let Some(goes) = self.goes() else { return attempt };
+        let mut gone = Tray::new();
+        match self.force(goes, value, &mut gone, by) {
+            None => return Attempt::Wait,
+            // (Foreign code may run there.)
+            Some(Sent::Closed) => self.finish_close(),
+            Some(Sent::Kept | Sent::HandedOver) => tray.put(()),
+        }
+        if let Some(gone) = gone.take() {
+            self.dispose_later(Parcel::new(gone), by);
+        }
+        Attempt::Ready(())
+    }
+
+    /// For [`Sender::force_send`](super::Sender::force_send). False: the channel is closed, and the value where it was.
+    pub(super) fn try_force(&self, value: &mut MaybeUninit<T>, gone: &mut Tray<T>, by: &mut By<'_>) -> bool {
+        let sent = self.force(Goes::Oldest, value, gone, by);
+        if sent == Some(Sent::Closed) {
+            self.finish_close();
+        }
+        sent != Some(Sent::Closed)
+    }
+
+    /// Sends a value without waiting; `gone`: where the one goes that there was no room for. With [`Sent::Closed`] that is
+    /// empty, and the value where it was. `None`: a select has met itself, and has to see to that first.
+    pub(super) fn force(
+        &self,
+        goes: Goes,
+        value: &mut MaybeUninit<T>,
+        gone: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Option<Sent> {
+        let (mut lost, mut pauses) = (0, 0);
+        loop {
+            let word = self.line.load();
+            let step = match self.linked() {
+                None => match self.send_step(word, value, by) {
+                    Step::Wait => self.force_into_ring(word, goes, value, gone, by),
+                    step => step,
+                },
+                Some(linked) => match self.send_linked(linked, word, value, by) {
+                    Step::Wait => self.force_into_linked(linked, goes, value, gone, by),
+                    step => step,
+                },
+            };
+            match step {
+                Step::Ready(sent) => return Some(sent),
+                Step::Lost if by.has_own() => return None,
+                Step::Lost => {
+                    thread::back_off(lost);
+                    lost += 1;
+                }
+                Step::Wait | Step::Busy => {
+                    thread::pause(pauses);
+                    pauses += 1;
+                }
+            }
+        }
+    }
+
+    /// The own value goes.
+    fn refuse(&self, value: &MaybeUninit<T>, gone: &mut Tray<T>) -> Step<Sent> {
+        // SAFETY: a send has a value until it is done; the tray is empty.
+        unsafe { std::ptr::from_mut(gone.place()).copy_from_nonoverlapping(value, 1) };
+        Step::Ready(Sent::Kept)
+    }
+
+    /// With that word there is no room.
+    fn force_into_ring(
+        &self,
+        word: Word,
+        goes: Goes,
+        value: &mut MaybeUninit<T>,
+        gone: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
+        let (head, len) = (self.head(word), self.ring_len(word));
+        if word.serves(0) {
+            return self.hand_over(word, value, by);
+        }
+        if goes == Goes::Newest || len == 0 {
+            return self.refuse(value, gone);
+        }
+        let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
+        if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
+            return Step::Busy;
+        }
+        if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
+            return Step::Lost;
+        }
+        // SAFETY: both claimed, one full and one empty; the caller gives the value up.
+        unsafe {
+            first.empty(gone);
+            behind.fill(value);
+        }
+        Step::Ready(Sent::Kept)
+    }
+
+    /// No place was left.
+    fn force_into_linked(
+        &self,
+        linked: &Linked<T>,
+        goes: Goes,
+        value: &mut MaybeUninit<T>,
+        gone: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
+        let word = self.line.load();
+        if word.serves(0) {
+            return self.hand_over(word, value, by);
+        }
+        if goes == Goes::Oldest {
+            match self.take_linked(linked, self.line.load(), gone, || {}) {
+                Step::Ready(()) if gone.is_full() => return self.put_instead(linked, value, gone, by),
+                Step::Lost => return Step::Lost,
+                Step::Busy => return Step::Busy,
+                // It is empty, and perhaps closed.
+                Step::Ready(()) | Step::Wait => {}
+            }
+        }
+        if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) }
+    }
+
+    /// Puts the value into the place of the one that was taken.
+    fn put_instead(
+        &self,
+        linked: &Linked<T>,
+        value: &mut MaybeUninit<T>,
+        gone: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Step<Sent> {
+        loop {
+            let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
+            match sent {
+                Sent::Kept => {}
+                // It needs no place.
+                Sent::HandedOver => self.release(linked, by),
+                Sent::Closed => self.restore_taken(gone),
+            }
+            return Step::Ready(sent);
+        }
+    }
+}

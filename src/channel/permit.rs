@@ -1,0 +1,213 @@
+//! Permits: room in a channel that is held for a value to come.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
+
+use super::shared::Shared;
+use super::{SendError, Sender};
+use crate::wait::By;
+
+/// Room for one value, which [`send`](Permit::send) fills without waiting.
+///
+/// Made by [`Sender::reserve`] and [`Sender::try_reserve`]. Dropping it gives the room back, to the next in line if somebody
+/// waits. A permit holds up no receiver: the value takes its place in the order when it is sent. The room it holds is
+/// counted by [`Sender::is_full`], not by [`Sender::len`].
+///
+/// A permit outlives a close: what it sends then stays to be received. A receiver that finds the channel closed and empty
+/// does not wait for permits. When the channel was emptied, by [`close_now`](Sender::close_now) or because its last receiver
+/// has gone, the value comes back.
+#[must_use = "dropping a permit gives its room back"]
+pub struct Permit<'a, T> {
+    sender: &'a Sender<T>,
+}
+
+/// Room for several values, as an iterator of [`Permit`]s.
+///
+/// Made by [`Sender::reserve_many`]. Dropping it gives back what was not taken from it.
+#[must_use = "dropping permits gives their room back"]
+pub struct Permits<'a, T> {
+    sender: &'a Sender<T>,
+    left: usize,
+}
+
+/// A [`Permit`] that owns its sender.
+///
+/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender. `S` is the sender, of this kind or of
+/// [`mpsc`](super::mpsc).
+#[must_use = "dropping a permit gives its room back"]
+pub struct OwnedPermit<T, S: Sends<T> = Sender<T>> {
+    sender: S,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+/// A sender that a permit can own. Sealed.
+#[allow(unnameable_types, reason = "sealed: only this crate names it")]
+pub trait Sends<T> {
+    /// The sender of the general kind in it.
+    fn general(&self) -> &Sender<T>;
+}
+
+impl<T> Sends<T> for Sender<T> {
+    fn general(&self) -> &Sender<T> {
+        self
+    }
+}
+
+fn shared<T>(sender: &Sender<T>) -> &Shared<T> {
+    // SAFETY: the sender keeps the channel alive.
+    unsafe { sender.shared().as_ref() }
+}
+
+/// Uses up a permit's place.
+fn send<T>(sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
+    let (mut value, mut by) = (MaybeUninit::new(value), By::plain());
+    let is_sent = shared(sender).send_reserved(&mut value, &mut by);
+    // SAFETY: where it was not sent it is where it was.
+    let outcome = if is_sent { Ok(()) } else { Err(SendError(unsafe { value.assume_init() })) };
+    by.wake();
+    outcome
+}
+
+fn free<T>(sender: &Sender<T>, count: usize) {
+    let mut by = By::plain();
+    shared(sender).free_places(count, &mut by);
+    by.wake();
+}
+
+impl<'a, T> Permit<'a, T> {
+    /// # Safety
+    /// A place was reserved, which is this permit's.
+    pub(super) unsafe fn new(sender: &'a Sender<T>) -> Self {
+        Permit { sender }
+    }
+
+    /// Sends `value` into the room that this permit holds, or to a receiver that waits. It does not wait.
+    ///
+    /// # Errors
+    /// Nobody can receive it any more: the last receiver has gone, or the channel was emptied by
+    /// [`close_now`](Sender::close_now). The value comes back. (A channel that is only closed still takes it.)
+    ///
+    /// ```
+    /// let (tx, rx) = leno::bounded(1);
+    /// let permit = tx.try_reserve().unwrap();
+    /// rx.close();
+    /// permit.send(1).unwrap();
+    /// assert_eq!(rx.recv_blocking(), Ok(1));
+    /// ```
+    pub fn send(self, value: T) -> Result<(), SendError<T>> {
+        send(ManuallyDrop::new(self).sender, value)
+    }
+
+    /// Gives the room back, as dropping the permit does.
+    pub fn release(self) {}
+}
+
+impl<T> Drop for Permit<'_, T> {
+    fn drop(&mut self) {
+        free(self.sender, 1);
+    }
+}
+
+impl<'a, T> Permits<'a, T> {
+    /// # Safety
+    /// So many places were reserved, which are these permits'.
+    pub(super) unsafe fn new(sender: &'a Sender<T>, count: usize) -> Self {
+        Permits { sender, left: count }
+    }
+
+    /// Gives back the room that is left, as dropping the permits does.
+    pub fn release(self) {}
+}
+
+impl<'a, T> Iterator for Permits<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Permit { sender: self.sender })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T> ExactSizeIterator for Permits<'_, T> {}
+
+impl<T> FusedIterator for Permits<'_, T> {}
+
+impl<T> Drop for Permits<'_, T> {
+    fn drop(&mut self) {
+        free(self.sender, self.left);
+    }
+}
+
+impl<T, S: Sends<T>> OwnedPermit<T, S> {
+    /// # Safety
+    /// A place was reserved, which is this permit's.
+    pub(super) unsafe fn new(sender: S) -> Self {
+        OwnedPermit { sender, _values: PhantomData }
+    }
+
+    fn into_sender(self) -> S {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: it is not used any more.
+        unsafe { ptr::read(&raw const this.sender) }
+    }
+
+    /// As [`Permit::send`]; the sender comes back.
+    ///
+    /// # Errors
+    /// As [`Permit::send`]; the sender is dropped.
+    ///
+    /// ```
+    /// let (tx, rx) = leno::bounded(2);
+    /// let tx = tx.reserve_owned().wait().unwrap().send(1).unwrap();
+    /// tx.try_send(2).unwrap();
+    /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    pub fn send(self, value: T) -> Result<S, SendError<T>> {
+        let sender = self.into_sender();
+        send(sender.general(), value).map(|()| sender)
+    }
+
+    /// Gives the room back, and the sender.
+    ///
+    /// ```
+    /// let (tx, _rx) = leno::bounded(1);
+    /// let permit = tx.reserve_owned().wait().unwrap();
+    /// assert!(permit.release().try_send(1).is_ok());
+    /// ```
+    pub fn release(self) -> S {
+        let sender = self.into_sender();
+        free(sender.general(), 1);
+        sender
+    }
+}
+
+impl<T, S: Sends<T>> Drop for OwnedPermit<T, S> {
+    fn drop(&mut self) {
+        free(self.sender.general(), 1);
+    }
+}
+
+impl<T> fmt::Debug for Permit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Permits<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permits").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl<T, S: Sends<T>> fmt::Debug for OwnedPermit<T, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPermit").finish_non_exhaustive()
+    }
+}

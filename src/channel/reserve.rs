@@ -1,0 +1,312 @@
+//! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
+
+use std::marker::PhantomData;
+
+use super::limit::{self, MOST};
+use super::permit::{OwnedPermit, Permit, Permits, Sends};
+use super::shared::{End, Shared, SharedRef};
+use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
+use crate::task::watch::Thing;
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, abandon, future};
+
+/// Reserving places, as a branch.
+pub struct Reserving<T> {
+    shared: SharedRef<T>,
+    count: u32,
+    /// Why it fails at once.
+    refused: Option<ReserveManyError>,
+}
+
+// SAFETY: a branch is a reference to the channel.
+unsafe impl<T: Send> Send for Reserving<T> {}
+// SAFETY: a shared branch gives access to nothing.
+unsafe impl<T: Send> Sync for Reserving<T> {}
+
+impl<T> Reserving<T> {
+    /// # Safety
+    /// A handle outlives the branch.
+    unsafe fn new(shared: SharedRef<T>, count: usize) -> Self {
+        let mut this = Reserving { shared, count: count.min(MOST) as u32, refused: None };
+        let channel = this.shared();
+        this.refused = if channel.is_rendezvous() {
+            Some(ReserveManyError::Rendezvous)
+        } else if channel.capacity().is_some_and(|capacity| count > capacity.min(MOST)) {
+            Some(ReserveManyError::TooMany)
+        } else {
+            None
+        };
+        this
+    }
+
+    fn shared(&self) -> &Shared<T> {
+        // SAFETY: whoever makes a branch keeps a handle for as long.
+        unsafe { self.shared.as_ref() }
+    }
+
+    fn free_places(&self) {
+        let mut by = By::plain();
+        self.shared().free_places(self.count as usize, &mut by);
+        by.wake();
+    }
+}
+
+impl<T> Branch for Reserving<T> {
+    type Output = Result<(), ReserveManyError>;
+    type Goods = ();
+
+    fn wish(&self) -> (&'static str, Thing) {
+        ("reserve", self.shared().thing())
+    }
+
+    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+        if self.refused.is_some() {
+            return Attempt::Ready(());
+        }
+        limit::attempt(self.shared(), self.count, by, tray)
+    }
+
+    fn is_unsure(&self) -> bool {
+        self.shared().is_unsure_of(self.count)
+    }
+
+    fn comes_soon(&self) -> bool {
+        self.shared().is_buffer_of_several()
+    }
+
+    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "reservations are made on one side");
+        self.shared().register_in_turn(node, self.count)
+    }
+
+    fn leave(&self, node: &Waiter) -> bool {
+        self.shared().leave_reservation(node, self.count)
+    }
+
+    fn touch(&self, node: &Waiter) -> bool {
+        self.shared().touch_reservation(node)
+    }
+
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+        tray.put(());
+    }
+
+    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+        tray.take().ok_or(self.refused.unwrap_or(ReserveManyError::Closed))
+    }
+
+    fn abandon(&mut self, node: Waiter) -> bool {
+        match abandon(node) {
+            State::Look => return true,
+            // They were granted.
+            State::Done if !cfg!(leno_bug = "granted_places_are_lost") => self.free_places(),
+            // Whoever grants finds that it has left, and frees the node.
+            _ => {}
+        }
+        false
+    }
+
+    fn restore(&mut self, tray: &mut Tray<()>) {
+        if tray.take().is_some() {
+            self.free_places();
+        }
+    }
+}
+
+/// Reserves room for one value; waits while the channel is full.
+///
+/// Made by [`Sender::reserve`]. Dropping it before it completes reserves nothing; a place that it was given already goes to
+/// the next in line.
+#[must_use = "futures do nothing unless polled"]
+pub struct Reserve<'a, T> {
+    operation: Operation<Reserving<T>>,
+    sender: &'a Sender<T>,
+}
+
+/// Reserves room for several values, all at once.
+///
+/// Made by [`Sender::reserve_many`]. Dropping it before it completes reserves nothing; places that it was given already go
+/// to the next in line.
+#[must_use = "futures do nothing unless polled"]
+pub struct ReserveMany<'a, T> {
+    operation: Operation<Reserving<T>>,
+    sender: &'a Sender<T>,
+    count: usize,
+}
+
+/// Reserves room for one value, with a permit that owns the sender.
+///
+/// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place that it was given already goes to the next in
+/// line.
+#[must_use = "futures do nothing unless polled"]
+pub struct ReserveOwned<T, S: Sends<T> = Sender<T>> {
+    // Before the sender, which it refers to.
+    operation: Operation<Reserving<T>>,
+    sender: Option<S>,
+    _values: PhantomData<fn(T) -> T>,
+}
+
+impl<'a, T> Reserve<'a, T> {
+    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permit<'a, T>, ReserveError> {
+        // SAFETY: a place was reserved.
+        outcome.map(|()| unsafe { Permit::new(self.sender) }).map_err(ReserveError::from)
+    }
+
+    /// Reserves without waiting.
+    fn try_now(mut self) -> Result<Permit<'a, T>, TryReserveError> {
+        let mut tray = Tray::new();
+        if !self.operation.try_now(&mut tray) {
+            return Err(TryReserveError::Full);
+        }
+        let outcome = self.operation.output(&mut tray);
+        Ok(self.permit(outcome)?)
+    }
+}
+
+impl<'a, T> ReserveMany<'a, T> {
+    fn permits(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permits<'a, T>, ReserveManyError> {
+        // SAFETY: so many places were reserved.
+        outcome.map(|()| unsafe { Permits::new(self.sender, self.count) })
+    }
+}
+
+impl<T, S: Sends<T>> ReserveOwned<T, S> {
+    #[track_caller]
+    pub(super) fn new(sender: S) -> Self {
+        // SAFETY: the future keeps the sender, and drops it after the operation.
+        let branch = unsafe { Reserving::new(sender.general().shared(), 1) };
+        ReserveOwned { operation: Operation::new(branch), sender: Some(sender), _values: PhantomData }
+    }
+
+    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T, S>, ReserveError> {
+        let sender = self.sender.take().expect("a future completes once");
+        // SAFETY: a place was reserved.
+        outcome.map(|()| unsafe { OwnedPermit::new(sender) }).map_err(ReserveError::from)
+    }
+}
+
+future! {
+    ['a, T] Reserve<'a, T>, "Reserve", "reserve";
+    Reserving<T> => Result<Permit<'a, T>, ReserveError>, Self::permit; or ReserveTimeoutError => Permit<'a, T>
+}
+future! {
+    ['a, T] ReserveMany<'a, T>, "ReserveMany", "reserve_many";
+    Reserving<T> => Result<Permits<'a, T>, ReserveManyError>, Self::permits; or ReserveTimeoutError => Permits<'a, T>
+}
+future! {
+    [T, S: Sends<T>] ReserveOwned<T, S>, "ReserveOwned", "reserve_owned";
+    Reserving<T> => Result<OwnedPermit<T, S>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, S>
+}
+
+/// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
+impl<T> Drop for Reserve<'_, T> {
+    fn drop(&mut self) {}
+}
+
+/// As of [`Reserve`].
+impl<T> Drop for ReserveMany<'_, T> {
+    fn drop(&mut self) {}
+}
+
+impl<T> Sender<T> {
+    /// Reserves room for one value; waits while the channel is full. [`Permit::send`] does not wait then.
+    ///
+    /// A permit holds room and nothing else: the value takes its place in the order when it is sent. Reservations and sends
+    /// that wait stand in one line, and nobody overtakes them. On an unbounded channel it is ready at once.
+    ///
+    /// Cancelling: a dropped future means that nothing is reserved; a place that it was given goes to the next in line.
+    ///
+    /// # Errors
+    /// The channel is closed; or it is a rendezvous channel, which has no room to reserve.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let permit = tx.reserve().await?;
+    /// assert!(tx.try_send("first").unwrap_err().is_full(), "its only place is reserved");
+    /// permit.send("expected").unwrap();
+    /// assert_eq!(rx.recv().await, Ok("expected"));
+    /// # Ok::<(), leno::channel::ReserveError>(()) }).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn reserve(&self) -> Reserve<'_, T> {
+        // SAFETY: the sender is borrowed for as long as the future lives.
+        let branch = unsafe { Reserving::new(self.shared(), 1) };
+        Reserve { operation: Operation::new(branch), sender: self }
+    }
+
+    /// Reserves room for one value if there is some now, and nobody waits for it already.
+    ///
+    /// # Errors
+    /// There is no room, or somebody waits for it; or the channel is closed, or a rendezvous.
+    ///
+    /// ```
+    /// use leno::channel::TryReserveError;
+    ///
+    /// let (tx, _rx) = leno::bounded::<u8>(1);
+    /// let permit = tx.try_reserve().unwrap();
+    /// assert_eq!(tx.try_reserve().unwrap_err(), TryReserveError::Full);
+    /// drop(permit);
+    /// assert!(tx.try_reserve().is_ok());
+    /// ```
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
+        self.reserve().try_now()
+    }
+
+    /// Reserves room for `n` values at once; waits until there is so much, and lets nobody overtake it meanwhile.
+    ///
+    /// The [`Permits`] are an iterator of permits; what is not taken from it is given back when it is dropped.
+    ///
+    /// Cancelling: as for [`reserve`](Self::reserve).
+    ///
+    /// # Errors
+    /// As for [`reserve`](Self::reserve); or `n` is more than the channel holds
+    /// ([`TooMany`](ReserveManyError::TooMany)), or, if it is bounded, more than 2^32 - 2.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(4);
+    /// for (permit, value) in tx.reserve_many(3).await?.zip(["warp", "weft", "warp"]) {
+    ///     permit.send(value).unwrap();
+    /// }
+    /// assert_eq!(rx.drain().count(), 3);
+    /// # Ok::<(), leno::channel::ReserveManyError>(()) }).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn reserve_many(&self, n: usize) -> ReserveMany<'_, T> {
+        // SAFETY: the sender is borrowed for as long as the future lives.
+        let branch = unsafe { Reserving::new(self.shared(), n) };
+        ReserveMany { operation: Operation::new(branch), sender: self, count: n }
+    }
+
+    /// As [`reserve`](Self::reserve), with a permit that owns this sender and can be stored or moved to another fiber.
+    ///
+    /// # Errors
+    /// As for [`reserve`](Self::reserve); the sender is dropped. Clone it before if it is needed then.
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let permit = tx.reserve_owned().await?;
+    /// leno::spawn(async move { permit.send(7) });
+    /// assert_eq!(rx.recv().await, Ok(7));
+    /// # Ok::<(), leno::channel::ReserveError>(()) }).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn reserve_owned(self) -> ReserveOwned<T> {
+        ReserveOwned::new(self)
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether there may be so many places, although they were not found.
+    fn is_unsure_of(&self, count: u32) -> bool {
+        match self.linked() {
+            // It was asked under the lock.
+            None => false,
+            Some(linked) => linked
+                .room
+                .as_ref()
+                .is_some_and(|room| self.is_unsure_room(linked, room, End::Sender, count.into())),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What becomes of values that nobody gets, and what else only some channels have.
+//!
+//! A value is *undelivered* if it was accepted or offered and neither received nor given back to who has sent it. It goes to
+//! the channel's hook once, or is dropped where it lies if there is none. All ways to that end come through here:
+//!
+//! | what has happened | who disposes of the value |
+//! |---|---|
+//! | a send, or a branch of a select, is dropped before it was polled, or while it waits | its owner: `discard` of the branch |
+//! | the same, and a peer has the node at that moment | the peer passes it on; if the channel has closed since: `turn_away`, or who closes |
+//! | `close_now`; the last receiver goes | `discard` of the channel |
+//! | a receive is dropped that was handed a value | it is given back, and received by others, or one of those above comes to it |
+//! | there is no room, and senders do not wait | [who sends](super::overflow) |
+//!
+//! # Invariants
+//! 1. A hook is foreign code, as the drop of a value is: none runs in the middle of a step, nor with anything held. Whoever
+//!    has an operation of its own to complete does that first: the value goes along with the wakers ([`By`]), which are called
+//!    when the outcome is safe, and of which one that panics keeps nothing from the others.
+//! 2. A hook that panics has had its value. If several values are at their end, the first panic goes on after all of them;
+//!    during a panic those of hooks end here.
+//! 3. A channel without a hook looks at one pointer, where a value is dropped.
+//!
+//! A node that a future has in a peer's hands holds no value that is lost: the peer moves it on before it says that it is
+//! through. What a forgotten future holds is forgotten with it.
+
+use std::mem::needs_drop;
+use std::ptr::NonNull;
+use std::task::{RawWakerVTable, Waker};
+
+use super::builder::Overflow;
+use super::shared::{Shared, SharedRef};
+use crate::prim::thread;
+use crate::task::error::shielded;
+use crate::wait::{By, Parcel, Tray};
+
+/// Gets what is undelivered.
+pub(super) type Hook<T> = Box<dyn Fn(T) + Send + Sync>;
+
+/// What only some channels have.
+pub(super) struct Extras<T> {
+    pub(super) overflow: Overflow,
+    pub(super) hook: Option<Hook<T>>,
+    pub(super) name: Option<Box<str>>,
+}
+
+impl<T> Extras<T> {
+    /// Whether senders never wait.
+    pub(super) fn overflows(&self) -> bool {
+        self.overflow != Overflow::Suspend
+    }
+}
+
+impl<T> Shared<T> {
+    #[inline(always)]
+    pub(super) fn extras(&self) -> Option<&Extras<T>> {
+        // SAFETY: they are freed with the channel.
+        self.extras.map(|extras| unsafe { extras.as_ref() })
+    }
+
+    #[inline(always)]
+    fn hook(&self) -> Option<&Hook<T>> {
+        self.extras()?.hook.as_ref()
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.extras()?.name.as_deref()
+    }
+
+    /// Disposes of the value that lies there.
+    ///
+    /// # Safety
+    /// It is gone from there then.
+    #[inline]
+    pub(super) unsafe fn dispose_at(&self, place: *mut T) {
+        match self.hook() {
+            // SAFETY: the caller's promise.
+            None => unsafe { place.drop_in_place() },
+            // SAFETY: as above.
+            Some(hook) => give(hook, unsafe { place.read() }),
+        }
+    }
+
+    /// Disposes of what is on the tray.
+    pub(super) fn dispose(&self, tray: &mut Tray<T>) {
+        match (self.hook(), tray.is_full()) {
+            (Some(hook), true) => give(hook, tray.take().expect("it is full")),
+            _ => tray.clear(),
+        }
+    }
+
+    fn dispose_of(&self, parcel: Parcel<T>) {
+        match self.hook() {
+            _ if cfg!(leno_bug = "left_is_not_delivered") => drop(parcel),
+            None => drop(parcel),
+            Some(hook) => give(hook, parcel.open()),
+        }
+    }
+
+    /// The same, when the operation of `by` is through.
+    #[cold]
+    pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By<'_>) {
+        if self.hook().is_some() || needs_drop::<T>() {
+            by.wakes(Some(Later::waker(self, parcel)));
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn give<T>(hook: &Hook<T>, value: T) {
+    if thread::panicking() { shielded(|| hook(value)) } else { hook(value) }
+}
+
+/// Values to be disposed of, one after the other; the rest also when that of one panics.
+pub(super) struct Undelivered<'a, T> {
+    shared: &'a Shared<T>,
+    values: std::vec::IntoIter<Parcel<T>>,
+}
+
+impl<'a, T> Undelivered<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>, values: Vec<Parcel<T>>) -> Self {
+        Undelivered { shared, values: values.into_iter() }
+    }
+}
+
+impl<T> Drop for Undelivered<'_, T> {
+    fn drop(&mut self) {
+        struct Rest<'s, 'a, T>(&'s mut Undelivered<'a, T>);
+        impl<T> Rest<'_, '_, T> {
+            fn drain(&mut self) {
+                for value in &mut self.0.values {
+                    self.0.shared.dispose_of(value);
+                }
+            }
+        }
+        impl<T> Drop for Rest<'_, '_, T> {
+            fn drop(&mut self) {
+                // Nothing is left unless foreign code has panicked.
+                self.drain();
+            }
+        }
+        Rest(self).drain();
+    }
+}
+
+/// A value in hand, which is disposed of should foreign code panic.
+pub(super) struct Spare<'a, T> {
+    shared: &'a Shared<T>,
+    pub(super) tray: Tray<T>,
+}
+
+impl<'a, T> Spare<'a, T> {
+    pub(super) fn new(shared: &'a Shared<T>) -> Self {
+        Spare { shared, tray: Tray::new() }
+    }
+}
+
+impl<T> Drop for Spare<'_, T> {
+    fn drop(&mut self) {
+        self.shared.dispose(&mut self.tray);
+    }
+}
+
+/// A value that goes along with the wakers that an operation has to call when it is through. It never leaves that operation,
+/// whose handle keeps the channel.
+struct Later<T> {
+    shared: SharedRef<T>,
+    /// Taken by the drop.
+    parcel: Option<Parcel<T>>,
+}
+
+impl<T> Drop for Later<T> {
+    fn drop(&mut self) {
+        if let Some(parcel) = self.parcel.take() {
+            // SAFETY: see the type.
+            unsafe { self.shared.as_ref() }.dispose_of(parcel);
+        }
+    }
+}
+
+impl<T> Later<T> {
+    const VTABLE: RawWakerVTable =
+        RawWakerVTable::new(|_| unreachable!("it is called once"), Self::call, |_| {}, Self::call);
+
+    fn waker(shared: &Shared<T>, parcel: Parcel<T>) -> Waker {
+        let later = Box::new(Later { shared: NonNull::from(shared), parcel: Some(parcel) });
+        // SAFETY: the vtable is that of such a box, which `call` consumes. It stays on this thread, in a `By`.
+        unsafe { Waker::new(Box::into_raw(later).cast_const().cast(), &Self::VTABLE) }
+    }
+
+    /// # Safety
+    /// Consumes the waker.
+    unsafe fn call(later: *const ()) {
+        // SAFETY: the caller's promise; `waker` has made it.
+        drop(unsafe { Box::from_raw(later.cast_mut().cast::<Self>()) });
+    }
+}
