@@ -5,14 +5,16 @@ mod support;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
 use leno::channel::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError, mpsc, spsc,
+    Builder, Overflow, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+    mpsc, spsc,
 };
+use leno::select::Select;
 use leno::{bounded, rendezvous, select, select_biased, select_blocking, unbounded};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -335,6 +337,44 @@ macro_rules! kinds {
                     }
                     drop(quit);
                 });
+            }
+
+            /// In a set: asking does nothing; a batch of none would not wait, and both sides of a rendezvous would.
+            #[test]
+            fn in_a_set() {
+                let (mut tx, mut rx) = super::open(CAPACITY);
+                let (mut values, mut none, mut out) = ((0..2).collect(), VecDeque::new(), Vec::new());
+                let room = CAPACITY.unwrap_or(2).min(2);
+                {
+                    let mut set = Select::biased();
+                    set.add(rx.recv_many(&mut out, 9));
+                    assert_eq!(set.try_ready(), None, "it is empty");
+                    set.add(tx.send_many(&mut values));
+                    assert_eq!(set.try_ready(), (room > 0).then_some(1));
+                }
+                {
+                    let mut set = Select::biased();
+                    let sending = set.add(tx.send_many(&mut none));
+                    assert_eq!(set.try_ready(), Some(0), "there is nothing to be sent");
+                    assert_eq!(set.try_select().expect("as it was").output(sending), Ok(0));
+                    let receiving = set.add(rx.recv_many(&mut out, 0));
+                    assert_eq!(set.try_ready(), Some(1), "nothing is asked for");
+                    assert_eq!(set.try_select().expect("as it was").output(receiving), Ok(0));
+                }
+                assert_eq!((&values, out.len()), (&VecDeque::from([0, 1]), 0));
+                {
+                    let mut set = Select::biased();
+                    let sending = set.add(tx.send_many(&mut values));
+                    let sent = set.try_select().map(|operation| operation.output(sending));
+                    assert_eq!(sent, (room > 0).then_some(Ok(room)));
+                }
+                let mut set = Select::biased();
+                let receiving = set.add(rx.recv_many(&mut out, 9));
+                assert_eq!(set.try_ready(), (room > 0).then_some(0));
+                let received = set.try_select().map(|operation| operation.output(receiving));
+                assert_eq!(received, (room > 0).then_some(Ok(room)));
+                drop(set);
+                assert!(out.into_iter().chain(values).eq(0..2));
             }
 
             /// C12, S9: lent to a select, and polled by itself, with another waker.
@@ -664,5 +704,74 @@ fn scripts() {
             model.line.push_back(number);
             futures[number] = Some(future);
         }
+    }
+}
+
+/// Batches where places are reserved: they leave those alone, and let reservations in.
+#[test]
+fn reserved() {
+    for capacity in [1, 3, 64, 1000] {
+        let (tx, rx) = bounded(capacity);
+        let permit = tx.try_reserve().expect("there is room");
+        let (mut values, mut out) = ((0..capacity).collect::<VecDeque<_>>(), Vec::new());
+        assert_eq!(tx.try_send_many(&mut values).unwrap_or(0), capacity - 1);
+        assert_eq!(values, [capacity - 1], "the last place is reserved");
+        permit.send(values[0]).expect("it is open");
+        let mut all = tx.reserve_many(capacity);
+        let woken = all.must_wait("it is full");
+        let mut sending = tx.send_many(&mut values);
+        sending.must_wait("a reservation is before it");
+        assert_eq!(rx.try_recv_many(&mut out, 9999), Ok(capacity));
+        assert!(woken.was_woken());
+        let permits = all.must_be_ready("it is empty").expect("it is open");
+        sending.must_wait("all places are reserved");
+        drop(permits);
+        assert_eq!(sending.must_be_ready("none is reserved"), Ok(1));
+        drop(sending);
+        assert_eq!(rx.try_recv_many(&mut out, 9999), Ok(1));
+        assert!(out.into_iter().eq((0..capacity).chain([capacity - 1])), "C1, C2");
+        tx.assert_valid();
+    }
+}
+
+/// Batches of senders that never wait, and what they lose.
+#[test]
+fn overflowing() {
+    for capacity in [0, 1, 3, 64, 1000] {
+        for overflow in [Overflow::DropOldest, Overflow::DropNewest] {
+            let lost = Arc::new(Mutex::new(Vec::new()));
+            let losing = Arc::clone(&lost);
+            let hook = move |value| losing.lock().unwrap().push(value);
+            let (tx, rx) = Builder::new().capacity(capacity).overflow(overflow).on_undelivered(hook).build();
+            let all = capacity + 2;
+            let mut values = (0..all).collect::<VecDeque<_>>();
+            assert_eq!(tx.send_many(&mut values).must_be_ready("it never waits"), Ok(all));
+            let mut out = Vec::new();
+            assert_eq!(rx.try_recv_many(&mut out, 9999).unwrap_or(0), capacity);
+            let (kept, gone) = match overflow {
+                Overflow::DropOldest if capacity > 0 => (2..all, 0..2),
+                _ => (0..capacity, capacity..all),
+            };
+            assert!(out.into_iter().eq(kept));
+            assert!(lost.lock().unwrap().drain(..).eq(gone));
+            tx.assert_valid();
+        }
+    }
+}
+
+/// What a batch has not sent is its caller's, and nobody else's.
+#[test]
+fn nothing_is_undelivered() {
+    for capacity in [0, 1, 3, 1000] {
+        let hook = |value| unreachable!("{value} is in the deque");
+        let (tx, rx) = Builder::<usize>::new().capacity(capacity).on_undelivered(hook).build();
+        let mut values = (0..capacity + 2).collect::<VecDeque<_>>();
+        tx.send_many(&mut values).must_wait("it is full");
+        assert_eq!(values.len(), 2);
+        let mut out = Vec::new();
+        assert_eq!(rx.try_recv_many(&mut out, 9999).unwrap_or(0), capacity);
+        drop(rx);
+        assert_eq!(tx.send_many(&mut values).wait(), Err(SendError(())));
+        assert!(out.into_iter().chain(values).eq(0..capacity + 2), "C22");
     }
 }

@@ -170,6 +170,8 @@ pub struct Sending<'a, T, B> {
     values: &'a mut VecDeque<T>,
     /// How many there were.
     asked: usize,
+    /// The first one came with the node, when that was to enter the line. (Where there is none it would not wait.)
+    is_stowed: bool,
     is_closed: bool,
 }
 
@@ -193,6 +195,10 @@ impl<T, B> Sending<'_, T, B> {
     /// How many were sent, of an operation that does not wait.
     fn sent(&self) -> usize {
         self.asked - self.values.len()
+    }
+
+    fn may_wait(&self) -> bool {
+        self.is_stowed
     }
 }
 
@@ -222,6 +228,10 @@ impl<T, B> Receiving<'_, T, B> {
     /// How many more are asked for.
     fn left(&self) -> usize {
         self.asked - self.received()
+    }
+
+    fn may_wait(&self) -> bool {
+        self.left() > 0
     }
 }
 
@@ -255,11 +265,11 @@ macro_rules! delegate {
         }
 
         fn opposite(&self) -> Option<usize> {
-            self.branch.opposite()
+            if self.may_wait() { self.branch.opposite() } else { Some(0) }
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-            self.branch.register(node, pair)
+            self.may_wait() && self.branch.register(node, pair)
         }
 
         fn leave(&self, node: &Waiter) -> bool {
@@ -327,13 +337,18 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 
     fn stow(&mut self, node: NodeRef) {
-        self.load();
-        self.branch.stow(node);
+        self.is_stowed = !self.values.is_empty();
+        if self.is_stowed {
+            self.load();
+            self.branch.stow(node);
+        }
     }
 
     fn unstow(&mut self, node: NodeRef) {
-        self.branch.unstow(node);
-        self.unload();
+        if self.is_stowed {
+            self.branch.unstow(node);
+            self.unload();
+        }
     }
 
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
@@ -423,7 +438,7 @@ impl<'a, T, K: Kind> SendMany<'a, T, K> {
         // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
         let branch = unsafe { K::send_empty(sender) };
         let asked = values.len();
-        let operation = Operation::new(Sending { branch, values, asked, is_closed: false });
+        let operation = Operation::new(Sending { branch, values, asked, is_stowed: false, is_closed: false });
         SendMany { operation, _sender: PhantomData }
     }
 
