@@ -21,8 +21,13 @@
 //!
 //! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it was there once, and the
 //! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
-//! that goes puts it back into the word. A version is a number of its own for each time that somebody waits where nobody did,
-//! and a count within.
+//! that goes puts it back into the word.
+//!
+//! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
+//! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
+//! with one version: it comes again only after its stay was counted. But one that looked before a stay began, and whose exchange
+//! finds the word as it was, comes with the version of a stay that is over: it is given a new one before it is taken out
+//! (`is_stale`), so that stamps are in the order of the hand-overs.
 //!
 //! # Large, and bounded
 //!
@@ -30,7 +35,8 @@
 //! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
 //! whose value it puts for it, or back. So it costs one more locked instruction on either side.
 //!
-//! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 2.
+//! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
+//! and who ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -46,12 +52,15 @@ use crate::wait::{By, Claim, Primitive, REST_BITS, REST_SHIFT, SENDERS, Tray, Wo
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
     pub(super) room: Option<Room>,
-    /// How often somebody has begun to wait where nobody did.
+    /// How many stays are over, or about to be.
     stays: AtomicU64,
 }
 
 /// Bits of the version that count within one wait.
 pub(super) const STEP_BITS: u32 = 12;
+/// As many stays have numbers; and those that are farther away lie ahead.
+const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
+const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
 
 impl<T> Linked<T> {
     pub(super) fn new(capacity: Option<usize>) -> Self {
@@ -75,9 +84,28 @@ impl<T> Linked<T> {
         self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// A version.
-    pub(super) fn new_stay(&self) -> u64 {
-        (self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS) & ((1 << REST_BITS) - 1)
+    /// The version with which a stay begins.
+    pub(super) fn version(&self) -> u64 {
+        (self.stays.load(Ordering::Relaxed) & STAYS) << STEP_BITS
+    }
+
+    /// How many stays there were since this version. (A stay of very many steps runs ahead.)
+    fn age(&self, version: u64) -> u64 {
+        self.stays.load(Ordering::Relaxed).wrapping_sub(version >> STEP_BITS) & STAYS
+    }
+
+    /// Whether a stay has ended since it began with this version.
+    #[inline(always)]
+    pub(super) fn is_over(&self, version: u64) -> bool {
+        (1..FAR).contains(&self.age(version))
+    }
+
+    /// A stay is about to end, with this version.
+    pub(super) fn end_stay(&self, version: u64) {
+        let age = self.age(version);
+        let ahead = if age < FAR { 0 } else { STAYS + 1 - age };
+        // ORDERING: Relaxed: who takes a waiter out, in the exchange that follows, has seen all those before.
+        self.stays.fetch_add(1 + ahead, Ordering::Relaxed);
     }
 
     pub(super) fn len(&self, word: Word) -> usize {

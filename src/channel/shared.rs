@@ -223,15 +223,23 @@ impl<T> Primitive for Shared<T> {
     fn arrive(&self, word: Word) -> Word {
         match self.linked() {
             None => word,
-            Some(linked) => word.with_rest(linked.new_stay()),
+            Some(linked) => word.with_rest(linked.version()),
         }
     }
 
     fn empty(&self, word: Word) -> Word {
         match self.linked() {
             None => word,
-            Some(linked) => word.with_rest(linked.head()),
+            Some(linked) => {
+                linked.end_stay(word.rest());
+                word.with_rest(linked.head())
+            }
         }
+    }
+
+    #[inline(always)]
+    fn is_stale(&self, word: Word) -> bool {
+        self.linked().is_some_and(|linked| linked.is_over(word.rest()))
     }
 
     fn is_to_wait(&self, word: Word) -> bool {

@@ -200,6 +200,13 @@ pub(crate) trait Primitive {
         word
     }
 
+    /// Whether the first waiter has come with a version that is over: it had looked before others came and went, who left the
+    /// word as it was.
+    #[inline(always)]
+    fn is_stale(&self, _word: Word) -> bool {
+        false
+    }
+
     /// Whether one that joins behind those of the word has reason to wait.
     fn is_to_wait(&self, word: Word) -> bool;
 
@@ -271,11 +278,32 @@ pub(crate) trait Primitive {
     /// Takes the first waiter out and the next one in, and changes the rest: one exchange. `None`: look again.
     #[inline]
     fn pop(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
+        if self.is_stale(word) && !cfg!(leno_bug = "stale_is_popped") {
+            self.renew(word);
+            return None;
+        }
         if word.has(MORE) {
             return self.pop_more(word, change);
         }
         // SAFETY: taken out by this very exchange.
         self.cas(word, change(self.empty(word.freed()))).then(|| unsafe { Popped::new(word) })
+    }
+
+    /// Gives a stale word the version that it would have now, and its first waiter that stamp: so stamps are in the order of the
+    /// hand-overs.
+    #[cold]
+    #[inline(never)]
+    fn renew(&self, word: Word) {
+        let (now, place) = (self.arrive(word), cache::place(word.first()));
+        let stay = place.stay();
+        // The place has to be that of the stay that the word speaks of.
+        if self.line().load() != word {
+            return;
+        }
+        interrupt();
+        if stay.at() != At::Word || place.change(stay, stay.stamped(At::Word, self.stamp(now))) {
+            self.cas(word, now);
+        }
     }
 
     #[inline(never)]
