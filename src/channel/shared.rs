@@ -493,7 +493,8 @@ impl<T> Shared<T> {
             // (Foreign code may run there.)
             Attempt::Ready(Sent::Closed) => self.finish_close(),
             Attempt::Ready(Sent::Kept | Sent::HandedOver) => tray.put(()),
-            attempt => return self.send_over(attempt.map(|_| ()), value, tray, by),
+            attempt if self.extras.is_some() => return self.send_over(attempt.map(|_| ()), value, tray, by),
+            attempt => return attempt.map(|_| ()),
         }
         Attempt::Ready(())
     }
@@ -776,8 +777,9 @@ impl<T> Shared<T> {
             }
         }
         impl<T> Drop for Rest<'_, T> {
+            #[cold]
             fn drop(&mut self) {
-                // Nothing is left unless a value's drop has panicked.
+                // A value's drop has panicked.
                 self.drain();
             }
         }
@@ -786,7 +788,9 @@ impl<T> Shared<T> {
             // ORDERING: with that of `restore_taken`.
             fence(Ordering::SeqCst);
         }
-        Rest(self).drain();
+        let rest = Rest(self);
+        rest.drain();
+        std::mem::forget(rest);
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -214,8 +214,18 @@ impl<O: Operated> Claimed<O> {
             // It had completed, and somebody's waker has panicked then.
             return Attempt::Ready(());
         }
-        let mut plain = By::plain();
-        let by = by.unwrap_or(&mut plain);
+        let Some(by) = by else {
+            let mut by = By::plain();
+            let attempt = self.attempt_by(&mut by);
+            by.poke();
+            by.end();
+            return attempt;
+        };
+        self.attempt_by(by)
+    }
+
+    #[inline(always)]
+    fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<()> {
         let attempt = self.future.operation().attempt_by(by, &mut self.tray);
         self.is_through = matches!(attempt, Attempt::Ready(()));
         // The outcome is in its place, should a waker panic.

@@ -443,9 +443,16 @@ impl<'a> By<'a> {
             if self.more.is_empty() {
                 first.wake();
             } else {
-                wake_all(std::iter::once(first).chain(self.more.drain(..)));
+                wake_all(std::iter::once(first).chain(std::mem::take(&mut self.more)));
             }
         }
+    }
+
+    /// It holds nothing any more, and nothing need look whether it does.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        debug_assert!(self.wake.is_none() && self.more.is_empty() && self.kept == 0 && self.own == 0);
+        std::mem::forget(self);
     }
 
     /// Whether it has nodes of others, to be poked.

@@ -479,10 +479,8 @@ impl<B: Branch> Operation<B> {
         }
         if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
-        } else {
-            // (It holds nothing.)
-            std::mem::forget(by);
         }
+        by.end();
         attempt
     }
 
