@@ -1,7 +1,7 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ weak │ word, line │ hint │ watchers │ bound │ limit │ turns? │ extras? │ behind │ slot slot …, or blocks and room
+//!   handles │ word, line │ hint │ watchers │ bound │ limit, weak │ turns? │ extras? │ behind │ slot slot …, or blocks and room
 //! ```
 //!
 //! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told
@@ -24,7 +24,7 @@ use super::linked::Linked;
 use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
-use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Life, Ordering, fence};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering, fence};
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -41,8 +41,6 @@ pub(super) const RETURNED: u64 = OWN[1];
 #[repr(C)]
 pub(super) struct Shared<T> {
     pub(super) handles: AtomicU64,
-    /// The weak handles, and one for all others together.
-    pub(super) weak: AtomicUsize,
     pub(super) line: Line,
     /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
     /// that was just exchanged is slow.
@@ -52,6 +50,8 @@ pub(super) struct Shared<T> {
     pub(super) bound: Bound,
     /// Of a ring: the capacity, less the permits that are out.
     pub(super) limit: AtomicU32,
+    /// The weak handles, and one for all others together.
+    pub(super) weak: AtomicU32,
     /// What reservations need, from the first one on.
     pub(super) turns: AtomicPtr<Turns>,
     /// What only some channels have: a box.
@@ -291,12 +291,12 @@ impl<T> Shared<T> {
             }
             shared.write(Shared {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
-                weak: AtomicUsize::new(1),
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
                 bound,
                 limit: AtomicU32::new(bound.capacity),
+                weak: AtomicU32::new(1),
                 turns: AtomicPtr::new(ptr::null_mut()),
                 extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 behind,

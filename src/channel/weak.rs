@@ -101,8 +101,8 @@ impl<T> Shared<T> {
     /// A weak handle more.
     fn add_weak(&self) {
         // ORDERING: Relaxed; the caller has a handle, or a weak one, so the count is above zero.
-        if self.weak.fetch_add(1, Ordering::Relaxed) > isize::MAX as usize {
-            // Only forgotten handles can add up to this.
+        if self.weak.fetch_add(1, Ordering::Relaxed) > i32::MAX as u32 {
+            // Nobody has as many, unless they are forgotten.
             std::process::abort();
         }
     }
