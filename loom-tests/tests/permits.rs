@@ -3,6 +3,14 @@
 #[path = "../scenarios/mod.rs"]
 mod scenarios;
 
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc as StdArc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use scenarios::harness::{check, thread};
+use scenarios::support::{Value, Values, poll};
 use scenarios::table::Do::*;
 use scenarios::table::Kind::{Linked, Ring, Unbounded};
 use scenarios::table::{any, in_order};
@@ -29,6 +37,8 @@ table! {
     use_against_a_reserve: Ring(2), [TReserve(1), TReserve(2)], [[Use(1, 1)], [Use(2, 2)], [TR]], any;
     receive_for_a_reservation: Ring(1), [TS(1), Reserve(2, 1)], [[TR], [S(3, 3)], [R(4)]], any;
     senders_before_reservations: Ring(1), [TS(1), S(2, 2), Reserve(3, 1), S(4, 4)], [[TR, TR], [D(3)]], in_order;
+    // C2: two that wait in the word, of which a receive lets in the second while the first comes by turn.
+    senders_in_order_where_a_permit_goes: Ring(2), [TReserve(9), TS(1), S(2, 2), S(3, 3)], [[Free(9)], [TR, TR]], in_order;
     // C27.
     never_full_behind_a_failed_reserve: Ring(2), [TS(1)], [[TReserve(1), Free(1)], [TR, TSok(2)]], any;
     never_full_beside_a_receive: Ring(2), [TS(1)], [[TR, TReserve(1)], [TSok(2)]], any;
@@ -66,4 +76,80 @@ table! {
 
     unbounded_close_against_a_permit: Unbounded, [TReserve(1), R(2)], [[Close], [Use(1, 1)]], any;
     unbounded_discard_against_a_reserve: Unbounded, [], [[CloseNow], [TReserve(1), Use(1, 1)]], any;
+}
+
+/// A waker whose drop comes back to the channel.
+struct ComesBack(leno::Sender<u8>);
+
+impl Wake for ComesBack {
+    fn wake(self: StdArc<Self>) {}
+}
+
+impl Drop for ComesBack {
+    fn drop(&mut self) {
+        drop(self.0.try_reserve());
+    }
+}
+
+/// A waker that panics; `true`: only where a task wakes itself.
+struct Panics(bool);
+
+impl Wake for Panics {
+    fn wake(self: StdArc<Self>) {
+        if !self.0 {
+            resume_unwind(Box::new("a waker"));
+        }
+    }
+
+    fn wake_by_ref(self: &StdArc<Self>) {
+        resume_unwind(Box::new("a waker"));
+    }
+}
+
+fn poll_as<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+/// C13: a reservation is polled with another waker, and dropped, while it is being granted. The waker that is left behind goes
+/// when the lock is free again. (In a model a poll that wakes its own task yields as well; so this one does not come to that.)
+#[test]
+fn dropped_while_it_is_granted() {
+    check("dropped_while_it_is_granted", 0, || {
+        let (tx, rx) = leno::bounded::<u8>(1);
+        let Poll::Ready(Ok(permit)) = poll(&mut tx.clone().reserve_owned()) else { unreachable!() };
+        let mut waiting = tx.clone().reserve_owned();
+        let waker = Waker::from(StdArc::new(ComesBack(tx.clone())));
+        assert!(poll_as(&mut waiting, &waker).is_pending());
+        drop(waker);
+        let other = thread::spawn(move || {
+            let waker = Waker::from(StdArc::new(Panics(true)));
+            let _ = catch_unwind(AssertUnwindSafe(|| poll_as(&mut waiting, &waker).is_ready()));
+            drop(waiting);
+        });
+        drop(permit);
+        other.join().unwrap();
+        assert!(tx.try_reserve().is_ok(), "the place is free");
+        drop((tx, rx));
+    });
+}
+
+/// C29: a permit's send tells of a close, and a waker panics: the value is not lost.
+#[test]
+fn a_waker_panics_that_a_permit_tells() {
+    check("a_waker_panics_that_a_permit_tells", 0, || {
+        let values = Values::default();
+        let (tx, rx) = leno::unbounded::<Value>();
+        let Poll::Ready(Ok(permit)) = poll(&mut tx.clone().reserve_owned()) else { unreachable!() };
+        let mut receiving = rx.recv();
+        assert!(poll_as(&mut receiving, &Waker::from(StdArc::new(Panics(false)))).is_pending());
+        let value = values.make(1);
+        let other = thread::spawn(move || {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(permit.send(value))));
+        });
+        let _ = catch_unwind(AssertUnwindSafe(|| tx.close()));
+        other.join().unwrap();
+        drop(receiving);
+        drop((tx, rx));
+        assert_eq!(values.alive(), 0, "a value was leaked");
+    });
 }

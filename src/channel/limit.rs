@@ -29,6 +29,9 @@
 //! value goes to a receiver or into the ring, a reservation gets limit − n. Who wants several waits until as many are free
 //! at once: those behind wait for it. Nobody left in the queue, and limit > 0: let go.
 //!
+//! A plain sender in the word comes out, and len + 1, by one exchange, as where a receive lets it in. By two a receive in between
+//! would let in the next one, which stands in the word by then, before it. (A select is taken out and claimed first, as in the ring.)
+//!
 //! So senders that wait while all places are reserved wait in the queue, not in the word, where receivers may have to.
 //! They are not served by those: what they wait for is a place, as are reservations, and nobody overtakes.
 //!
@@ -207,9 +210,12 @@ pub(super) enum Reserved {
 struct Turn<'a, T> {
     shared: &'a Shared<T>,
     turns: &'a Turns,
-    /// Wakers of reservations that have left: dropped without the lock.
-    gone: &'a mut Vec<Waker>,
+    /// Reservations that have left: freed without the lock.
+    gone: &'a mut Vec<Left>,
 }
+
+/// What a reservation has left whose owner is gone: its node, and the waker of it. There may be another waker in the node.
+type Left = (Claim, Option<Waker>);
 
 impl<T> Shared<T> {
     pub(super) fn turns(&self) -> Option<&Turns> {
@@ -257,7 +263,7 @@ impl<T> Shared<T> {
             f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
         };
         if !gone.is_empty() {
-            discard(gone);
+            free_left(gone);
         }
         outcome
     }
@@ -536,6 +542,7 @@ impl<T> Turn<'_, T> {
     /// The step *serve* of the header. The word says HELD, or there is nothing to do.
     fn serve(&mut self, by: &mut By<'_>) {
         let (shared, queue) = (self.shared, &self.turns.queue);
+        let mut pauses = 0;
         loop {
             let word = shared.line.load();
             if !word.has(HELD) {
@@ -550,6 +557,13 @@ impl<T> Turn<'_, T> {
             if word.has(CLOSED) || room == 0 || !senders && first.is_free() {
                 if !is_over || self.let_go(word) {
                     return;
+                }
+                continue;
+            }
+            if senders && !word.first_is_branch() && !cfg!(leno_bug = "lets_in_by_two_steps") {
+                if let Step::Busy = shared.let_in(word, by) {
+                    thread::pause(pauses);
+                    pauses += 1;
                 }
                 continue;
             }
@@ -629,8 +643,17 @@ impl<T> Turn<'_, T> {
     }
 }
 
+/// Frees nodes, and drops wakers: foreign code, which may come back to the channel.
+#[cold]
+fn free_left(gone: Vec<Left>) {
+    for (claim, waker) in gone {
+        shielded(|| claim.free());
+        discard(waker);
+    }
+}
+
 /// Gives a reservation what it wants. False: its owner has left.
-fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Waker>) -> bool {
+fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
     if cfg!(leno_bug = "places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
@@ -640,9 +663,13 @@ fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Waker>) -> bool {
             by.wakes(waker);
             true
         }
-        Err((claim, waker)) => {
+        Err((claim, waker)) if cfg!(leno_bug = "frees_in_turn") => {
             claim.free();
-            gone.extend(waker);
+            by.wakes(waker);
+            false
+        }
+        Err(left) => {
+            gone.push(left);
             false
         }
     }
@@ -759,7 +786,7 @@ impl<T> Shared<T> {
         let is_granted = grant(claim, by, &mut gone);
         if !is_granted {
             turns.remove(1);
-            discard(gone);
+            free_left(gone);
         }
         is_granted
     }

@@ -61,12 +61,23 @@ fn shared<T>(sender: &Sender<T>) -> &Shared<T> {
     unsafe { sender.shared().as_ref() }
 }
 
+/// A value that is not sent yet: disposed of should a waker panic that is told of a close before that.
+struct Unsent<'a, T>(&'a Shared<T>, MaybeUninit<T>);
+
+impl<T> Drop for Unsent<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: it is there still: foreign code runs before it is sent, or after this is forgotten.
+        unsafe { self.0.dispose_at(self.1.as_mut_ptr()) };
+    }
+}
+
 /// Uses up a permit's place.
 fn send<T>(sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
-    let (mut value, mut by) = (MaybeUninit::new(value), By::plain());
-    let is_sent = shared(sender).send_reserved(&mut value, &mut by);
-    // SAFETY: where it was not sent it is where it was.
-    let outcome = if is_sent { Ok(()) } else { Err(SendError(unsafe { value.assume_init() })) };
+    let (mut unsent, mut by) = (Unsent(shared(sender), MaybeUninit::new(value)), By::plain());
+    let is_sent = shared(sender).send_reserved(&mut unsent.1, &mut by);
+    let unsent = ManuallyDrop::new(unsent);
+    // SAFETY: where it was not sent it is where it was, and not used there any more.
+    let outcome = if is_sent { Ok(()) } else { Err(SendError(unsafe { unsent.1.assume_init_read() })) };
     by.wake();
     outcome
 }

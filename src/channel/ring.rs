@@ -31,6 +31,7 @@
 //! | len > 0, the head's slot is not full yet | recv | – | looks again |
 //! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
 //! | full, a plain sender waits, the slot behind the last is empty | recv | next, head + 1 | reads, *empty*; moves the sender's value behind the last |
+//! | HELD, len < limit, a plain sender waits, the slot behind the last is empty | by turns | next, len + 1, V | moves the sender's value there |
 //! | full, a select waits to send | recv | next, V | claims it, then *places* its value |
 //! | capacity 0, a sender waits, not CLOSED | recv | next, V | claims it, takes its value |
 //! | empty, CLOSED | recv | – | fails |
@@ -390,6 +391,22 @@ impl<T> Shared<T> {
         let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
         // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
         unsafe { behind.fill_from(claim.take()) };
+        by.wakes(claim.done());
+        Step::Ready(())
+    }
+
+    /// Lets the plain sender in that stands in this word, where there is room for its value.
+    pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Step<()> {
+        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
+        if slot.is_full() {
+            return Step::Busy;
+        }
+        let Some(popped) = self.pop(word, |word| Word(self.bump(word).0 + ONE_LEN)) else {
+            return Step::Lost;
+        };
+        let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
+        // SAFETY: a send of this channel; the slot was claimed with it, and is empty.
+        unsafe { slot.fill_from(claim.take()) };
         by.wakes(claim.done());
         Step::Ready(())
     }

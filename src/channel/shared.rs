@@ -25,6 +25,7 @@ use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering, fence};
+use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -868,7 +869,8 @@ impl<T> Told<T> {
             let waker = match popped.notify() {
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) if is_reservation => {
-                    claim.free();
+                    // (With what foreign waker is left in it: the others are still to be told.)
+                    shielded(|| claim.free());
                     waker
                 }
                 Notified::Gone(claim, waker) => {
