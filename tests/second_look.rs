@@ -1,15 +1,18 @@
 //! Misuse from safe code that a review has found to be more than misuse once: an operation is polled again after somebody
-//! else's waker has panicked in it; an operation is used whose select was forgotten; capacities at the end of the scale.
+//! else's waker has panicked in it; an operation is used whose select was forgotten; capacities at the end of the scale; the drop
+//! of a waker panics; what is given back is given back again.
 
 #[path = "contract/support/mod.rs"]
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 
+use leno::channel::{Builder, Receiver};
 use leno::select::{Select, select};
-use leno::{bounded, rendezvous};
+use leno::{bounded, rendezvous, unbounded};
 
 use support::{Event, PollExt, Tracker, hooked_waker};
 
@@ -88,4 +91,97 @@ fn many_wait_for_one_large_place() {
     last.expect("a thread").join().expect("nothing panics");
     let sum = threads.into_iter().map(|thread| thread.join().expect("nothing panics")).sum::<u64>();
     assert_eq!(sum, 4 * EACH * (EACH - 1) / 2, "C1");
+}
+
+/// A waker whose drop lets go of a receiver, if it has one, and panics.
+struct Last(Mutex<Option<Receiver<String>>>);
+
+impl Last {
+    fn waker(receiver: Option<Receiver<String>>) -> Waker {
+        Waker::from(Arc::new(Last(Mutex::new(receiver))))
+    }
+}
+
+impl Wake for Last {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        drop(self.0.get_mut().unwrap().take());
+        panic!("planted: the drop of a waker panics");
+    }
+}
+
+/// C1, C13: the drop of the waker panics, and takes the last receiver with it: the value is disposed of while there is a
+/// channel still.
+#[test]
+fn a_send_gives_its_parts_back_where_the_drop_of_a_waker_panics() {
+    let lost = Arc::new(Mutex::new(Vec::new()));
+    let of_hook = Arc::clone(&lost);
+    let hook = move |value: String| of_hook.lock().unwrap().push(value);
+    let (tx, rx) = Builder::new().on_undelivered(hook).build();
+    let mut sending = tx.into_send(String::from("weft"));
+    assert!(sending.poll_with(&Last::waker(Some(rx))).is_pending());
+    catch_unwind(AssertUnwindSafe(|| sending.into_parts())).expect_err("the panic goes through");
+    assert_eq!(*lost.lock().unwrap(), ["weft"]);
+    assert_eq!(Arc::strong_count(&lost), 1, "the channel is gone, and its hook");
+}
+
+/// C1, C13: a send is dropped, and the drop of its waker panics: its value is dropped all the same.
+#[test]
+fn a_send_is_dropped_where_the_drop_of_a_waker_panics() {
+    let tracker = Tracker::new();
+    let (tx, _rx) = rendezvous();
+    let mut sending = tx.send(tracker.value());
+    assert!(sending.poll_with(&Last::waker(None)).is_pending());
+    catch_unwind(AssertUnwindSafe(|| drop(sending))).expect_err("the panic goes through");
+    tracker.assert_done();
+}
+
+/// C2, C9, S13: a value that is given back goes to a receive that waits, which is dropped: it comes before one that was handed
+/// over later, wherever its node has been before.
+#[test]
+fn what_is_given_back_twice_keeps_its_place() {
+    for before in [0, 1000] {
+        let (tx, rx) = bounded(1);
+        tx.try_send(1).unwrap();
+        let mut set = Select::new();
+        set.recv(&rx);
+        drop(set.try_select().expect("there is a value"));
+        let (mut first, mut second) = (rx.recv(), rx.recv());
+        first.must_wait("it has been taken");
+        second.must_wait("it has been taken");
+        // The next node that is free has stood elsewhere.
+        let (tx_elsewhere, elsewhere) = bounded(1);
+        for n in 0..before {
+            tx_elsewhere.try_send(n).unwrap();
+            elsewhere.try_recv().unwrap();
+        }
+        elsewhere.recv().must_wait("nothing was sent");
+        drop(set);
+        tx.try_send(2).unwrap();
+        drop(second);
+        drop(first);
+        assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2], "after {before} values elsewhere");
+    }
+}
+
+/// C2, C9, S13: what is given back before all others comes first, however often somebody has waited.
+#[test]
+fn what_is_given_back_first_comes_first() {
+    let (tx, rx) = unbounded();
+    for _ in 0..40_000 {
+        rx.recv().must_wait("nothing was sent");
+    }
+    tx.try_send(1).unwrap();
+    let mut set = Select::new();
+    set.recv(&rx);
+    drop(set.try_select().expect("there is a value"));
+    let mut handed = rx.recv();
+    handed.must_wait("it has been taken");
+    tx.try_send(2).unwrap();
+    drop(set);
+    drop(handed);
+    assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
 }

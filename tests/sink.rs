@@ -8,11 +8,11 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::{Sink, SinkExt, StreamExt, stream};
-use leno::channel::{IntoSink, SendError, SendSink, TryRecvError, mpsc, spsc};
+use leno::channel::{Builder, IntoSink, Receiver, SendError, SendSink, TryRecvError, mpsc, spsc};
 use leno::fiber::{Cord, spawn_local};
 use leno::{bounded, rendezvous, unbounded};
 
@@ -354,6 +354,33 @@ fn a_forgotten_sink_strands_its_own_item() {
     assert_eq!(sending.must_be_ready("it was received"), Ok(()));
     drop(sending);
     tx.assert_valid();
+}
+
+/// C1, C13: the drop of a waker panics, and takes the last receiver with it, when a sink is taken apart.
+#[test]
+fn parts_come_back_where_the_drop_of_a_waker_panics() {
+    struct Last(Mutex<Option<Receiver<String>>>);
+    impl Wake for Last {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Last {
+        fn drop(&mut self) {
+            drop(self.0.get_mut().unwrap().take());
+            panic!("planted: the drop of a waker panics");
+        }
+    }
+    let lost = Arc::new(Mutex::new(Vec::new()));
+    let of_hook = Arc::clone(&lost);
+    let hook = move |value: String| of_hook.lock().unwrap().push(value);
+    let (tx, rx) = Builder::new().on_undelivered(hook).build();
+    let mut sink = tx.into_sink();
+    assert!(sink.give(String::from("weft")).is_ok());
+    let waker = Waker::from(Arc::new(Last(Mutex::new(Some(rx)))));
+    assert!(Pin::new(&mut sink).poll_flush(&mut Context::from_waker(&waker)).is_pending());
+    drop(waker);
+    catch_unwind(AssertUnwindSafe(|| sink.into_parts())).expect_err("the panic goes through");
+    assert_eq!(*lost.lock().unwrap(), ["weft"]);
+    assert_eq!(Arc::strong_count(&lost), 1, "the channel is gone, and its hook");
 }
 
 /// They say what they are.

@@ -99,6 +99,18 @@ mod last {
         assert!(settle(&mut second).is_ready());
         tx.assert_valid();
     }
+
+    /// C17: a receive that is dropped just when it is told of the close is no value.
+    pub(crate) fn a_receive_that_is_told_is_not_counted() {
+        let (tx, rx) = bounded::<u8>(1);
+        let mut receiving = rx.recv();
+        assert!(poll(&mut receiving).is_pending());
+        let closer = thread::spawn(move || (tx.close(), tx));
+        drop(receiving);
+        let (_, tx) = closer.join().unwrap();
+        assert_eq!((rx.len(), tx.len()), (0, 0));
+        rx.assert_valid();
+    }
 }
 
 models! { last:
@@ -107,4 +119,5 @@ models! { last:
     the_last_receiver_against_a_reply_handle
     the_last_sender_against_receivers
     watchers_against_the_last_receiver
+    a_receive_that_is_told_is_not_counted
 }

@@ -66,7 +66,7 @@ fn none_goes(log: &Log) {
 mod last {
     use std::sync::{Arc, Mutex};
 
-    use leno::channel::Builder;
+    use leno::channel::{Builder, Overflow};
     use leno::{Receiver, Sender};
 
     use crate::scenarios::harness::thread;
@@ -155,6 +155,38 @@ mod last {
     pub(crate) fn a_forced_send_into_a_room_against_close_now() {
         force::<Fat>(closes);
     }
+
+    /// A send takes the oldest value of a room while the channel is closed and one value received; gives that, and the next one.
+    fn close_while_forced(capacity: usize) -> [Option<usize>; 2] {
+        let (tx, rx) = Builder::new().capacity(capacity).overflow(Overflow::DropOldest).build();
+        let values = Values::default();
+        for number in 1..=capacity {
+            assert!(tx.try_send(Fat::of(values.make(number))).is_ok());
+        }
+        let receive = |rx: &Receiver<Fat>| rx.try_recv().ok().map(|value| value.number());
+        let closing = thread::spawn(move || {
+            rx.close();
+            (receive(&rx), rx)
+        });
+        let _ = tx.try_send(Fat::of(values.make(9)));
+        let (first, rx) = closing.join().unwrap();
+        [first, receive(&rx)]
+    }
+
+    /// C5, C18.
+    pub(crate) fn closed_and_empty_is_the_end() {
+        let received = close_while_forced(1);
+        assert!(
+            received[0].is_some() || received[1].is_none(),
+            "it was closed and empty, and is not any more"
+        );
+    }
+
+    /// C2.
+    pub(crate) fn in_order_to_the_end() {
+        let received = close_while_forced(2);
+        assert!(received[0] < received[1], "{received:?}");
+    }
 }
 
 models! { last:
@@ -163,4 +195,6 @@ models! { last:
     a_forced_send_against_the_last_receiver
     a_forced_send_into_a_room_against_the_last_receiver
     a_forced_send_into_a_room_against_close_now
+    closed_and_empty_is_the_end
+    in_order_to_the_end
 }

@@ -35,10 +35,9 @@
 //!
 //! # Against a close
 //!
-//! In a ring the exchange fails if the channel has closed. Of a linked channel the first value was taken out by then: it is
-//! given back, to be received before all others, and the send fails. If what is in the channel is being dropped at that time,
-//! by `close_now` or with the last receiver, one of the two comes to that value: whoever drops says so before it looks, and who
-//! gives back looks at that afterwards (`restore_taken`).
+//! In a ring the exchange fails if the channel has closed. Of a linked channel the first value is out by then, and if it were given
+//! back others could have come before it, or have found the channel closed and empty. So who closes such a channel waits for the
+//! forced sends that are in between, as told in [`room`](super::room).
 //!
 //! # Progress
 //!
@@ -202,8 +201,17 @@ impl<T> Shared<T> {
             return self.hand_over(word, value, by);
         }
         if goes == Goes::Oldest {
+            let Some(forced) = linked.room().force() else { return Step::Ready(Sent::Closed) };
             match self.take_linked(linked, self.line.load(), gone, || {}) {
-                Step::Ready(()) if gone.is_full() => return self.put_instead(linked, value, gone, by),
+                Step::Ready(()) if gone.is_full() => {
+                    let sent = self.put_instead(linked, value, by);
+                    drop(forced);
+                    if sent == Sent::HandedOver {
+                        // It needs no place.
+                        self.release(linked, by);
+                    }
+                    return Step::Ready(sent);
+                }
                 Step::Lost => return Step::Lost,
                 Step::Busy => return Step::Busy,
                 // It is empty, and perhaps closed.
@@ -213,23 +221,12 @@ impl<T> Shared<T> {
         if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) }
     }
 
-    /// Puts the value into the place of the one that was taken.
-    fn put_instead(
-        &self,
-        linked: &Linked<T>,
-        value: &mut MaybeUninit<T>,
-        gone: &mut Tray<T>,
-        by: &mut By<'_>,
-    ) -> Step<Sent> {
+    /// Puts the value into the place of the one that was taken. Nobody closes the channel meanwhile.
+    fn put_instead(&self, linked: &Linked<T>, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Sent {
         loop {
-            let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
-            match sent {
-                Sent::Kept => {}
-                // It needs no place.
-                Sent::HandedOver => self.release(linked, by),
-                Sent::Closed => self.restore_taken(gone),
+            if let Step::Ready(sent) = self.put_any(linked, self.line.load(), value, by) {
+                return sent;
             }
-            return Step::Ready(sent);
         }
     }
 }

@@ -111,7 +111,8 @@ impl<T, K: Kind> IntoSend<T, K> {
     /// # drop((tx, rx));
     /// ```
     pub fn into_parts(self) -> (K::Sender<T>, Option<T>) {
-        let IntoSend { mut operation, sender } = self;
+        // (In this order, should a waker panic in its drop: what comes last is dropped first.)
+        let IntoSend { sender, mut operation } = self;
         let value = cancel::<T, K>(&mut operation);
         (sender, value)
     }

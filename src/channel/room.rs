@@ -6,11 +6,19 @@
 //! ```
 //!
 //! Reservations wait here as well; those for several places are told in [`limit`](super::limit).
+//!
+//! # Forced sends, and closing
+//!
+//! A [forced](super::overflow) send takes the first value out, and puts its own into the channel after that. Nobody may find it
+//! closed in between: either the own value comes too late, or the one that was taken. So it says that it is under way
+//! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
+//! the channel itself when those are through. From the one step to the other no foreign code runs.
 
 use super::limit::SEND;
 use super::linked::STEP_BITS;
 use super::shared::CLOSED;
-use crate::prim::{AtomicU64, Ordering};
+use crate::prim::{AtomicU64, Ordering, fence};
+use crate::task::thread;
 use crate::wait::{Line, Primitive, REST_BITS, REST_SHIFT, SENDERS, Waiter, Word};
 
 #[derive(Debug)]
@@ -18,6 +26,18 @@ pub(super) struct Room {
     line: Line,
     pub(super) capacity: usize,
     stays: AtomicU64,
+    /// The forced sends that are under way.
+    forced: AtomicU64,
+}
+
+/// A forced send that is under way, until this is dropped.
+pub(super) struct Forced<'a>(&'a Room);
+
+impl Drop for Forced<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release: who closes comes after what it has done.
+        self.0.forced.fetch_sub(1, Ordering::Release);
+    }
 }
 
 /// What became of taking a place.
@@ -37,6 +57,27 @@ impl Room {
             line: Line::new((capacity as u64).min(MOST) << REST_SHIFT),
             capacity,
             stays: AtomicU64::new(0),
+            forced: AtomicU64::new(0),
+        }
+    }
+
+    /// A forced send is under way: nobody closes the channel until it is through. `None`: it is being closed.
+    pub(super) fn force(&self) -> Option<Forced<'_>> {
+        self.forced.fetch_add(1, Ordering::Relaxed);
+        let forced = Forced(self);
+        // ORDERING: with that of `wait_for_forced`: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        (!self.line.load().has(CLOSED)).then_some(forced)
+    }
+
+    /// The places are closed: waits for the forced sends that did not find them so.
+    pub(super) fn wait_for_forced(&self) {
+        // ORDERING: as above.
+        fence(Ordering::SeqCst);
+        let mut pauses = 0;
+        while self.forced.load(Ordering::Acquire) != 0 && !cfg!(leno_bug = "closes_beside_a_forced_send") {
+            thread::pause(pauses);
+            pauses += 1;
         }
     }
 

@@ -24,7 +24,7 @@ use super::linked::Linked;
 use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
-use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering, fence};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
 use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::trace::Sign;
@@ -80,9 +80,6 @@ const LINKED: u32 = UNBOUNDED - 1;
 /// Of a ring whose senders never wait. No position has this bit, and in a word there is no room for it, so that a mask
 /// with it gives the same slots and the same versions; and one look tells rings where a send may wait from all others.
 const OVERFLOWS: u32 = 1 << 31;
-
-/// Of the watchers: what is in the channel was dropped, or is about to be. Said where senders give values back.
-const DISCARDED: u64 = OWN[1];
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -716,11 +713,15 @@ impl<T> Shared<T> {
     #[inline(never)]
     fn finish_close_slowly(&self) {
         let mut told = Told::<T>::new();
+        if let Some(room) = self.room() {
+            // The places first, also for who helps.
+            shut(room);
+            room.wait_for_forced();
+        }
         shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
         if let Some(room) = self.room() {
-            shut(room);
             told.tell_all(room, true);
         } else if let Some(turns) = self.turns() {
             shut(&turns.queue);
@@ -743,17 +744,6 @@ impl<T> Shared<T> {
         }
         let _discard = Discard(self);
         self.close()
-    }
-
-    /// A sender gives back what it has taken, to be received before all others; the channel has closed since.
-    #[cold]
-    pub(super) fn restore_taken(&self, tray: &mut Tray<T>) {
-        self.restore(tray);
-        // ORDERING: with that of `discard`: who drops what is in the channel comes to this value, or this comes to the flag.
-        fence(Ordering::SeqCst);
-        if self.watchers.line.load().has(DISCARDED) && !cfg!(leno_bug = "restores_beside_a_discard") {
-            self.discard();
-        }
     }
 
     /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
@@ -783,11 +773,6 @@ impl<T> Shared<T> {
                 // A value's drop has panicked.
                 self.drain();
             }
-        }
-        if self.room().is_some() {
-            raise(&self.watchers, DISCARDED);
-            // ORDERING: with that of `restore_taken`.
-            fence(Ordering::SeqCst);
         }
         let rest = Rest(self);
         rest.drain();
@@ -889,17 +874,12 @@ impl<T> Told<T> {
 
 /// Sets CLOSED; true the first time.
 pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
-    raise(primitive, CLOSED)
-}
-
-/// Sets a flag; true the first time.
-fn raise<P: Primitive>(primitive: &P, flag: u64) -> bool {
     loop {
         let word = primitive.line().load();
-        if word.has(flag) {
+        if word.has(CLOSED) {
             return false;
         }
-        if primitive.cas(word, word.with(flag)) {
+        if primitive.cas(word, word.with(CLOSED)) {
             return true;
         }
     }

@@ -219,8 +219,10 @@ impl<T, K: Kind> IntoSink<T, K> {
     ///
     /// Should a receiver be taking the item on another thread just now, this waits as [`SendSink::into_inner`] does.
     pub fn into_parts(self) -> (Option<K::Sender<T>>, Option<T>) {
-        let IntoSink { mut state, sender, .. } = self;
-        (sender, state.cancel())
+        // (In this order, should a waker panic in its drop: what comes last is dropped first.)
+        let IntoSink { sender, mut state, .. } = self;
+        let item = state.cancel();
+        (sender, item)
     }
 }
 

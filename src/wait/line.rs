@@ -493,6 +493,9 @@ pub(crate) trait Primitive {
             if word.serves(0) {
                 let popped = self.pop(word, |word| self.bump(word));
                 if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut by)) {
+                    if first {
+                        claim.stamps(node);
+                    }
                     if let Some(waker) = Claim::redirect(claim, node) {
                         waker.wake();
                     }

@@ -634,6 +634,11 @@ impl Claim {
         self.finish(State::Done)
     }
 
+    /// Has a node that stood in no line take its place in the order of hand-overs: one that it is redirected to.
+    pub(super) fn stamps(&self, node: NodeRef) {
+        node.place().begin(At::Word, self.0.stamp());
+    }
+
     /// Says that what it receives is, or will be, in the node that it was given.
     pub(super) fn redirect(self, to: NodeRef) -> Option<Waker> {
         // SAFETY: claimed.

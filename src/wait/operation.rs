@@ -687,11 +687,18 @@ impl<B: Branch> Drop for Operation<B> {
 impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn drop_slowly(&mut self) {
-        let _ = self.cancel(None);
-        if self.at == FRESH {
-            self.at = OVER;
-            self.branch.discard();
+        /// Also when the drop of a waker panics.
+        struct Rest<'a, B: Branch>(&'a mut Operation<B>);
+        impl<B: Branch> Drop for Rest<'_, B> {
+            fn drop(&mut self) {
+                if self.0.at == FRESH {
+                    self.0.at = OVER;
+                    self.0.branch.discard();
+                }
+            }
         }
+        let rest = Rest(self);
+        let _ = rest.0.cancel(None);
     }
 }
 

@@ -11,9 +11,9 @@ use crate::prim::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub(super) struct Returned(Mutex<Nodes>);
 
-/// The nodes with their stamps, the first one first.
+/// The nodes with their stamps, the first one first; without one: it comes before all that have one.
 #[derive(Debug, Default)]
-pub(super) struct Nodes(Vec<(u32, NodeRef)>);
+pub(super) struct Nodes(Vec<(Option<u32>, NodeRef)>);
 
 impl Returned {
     pub(super) fn new() -> Returned {
@@ -30,15 +30,14 @@ impl Nodes {
         let stamp = node.stamp();
         // Stamps wrap; those of nodes that are here at one time are close to each other.
         let is_later = |other: u32| ((other.wrapping_sub(stamp) << (u32::BITS - STAMP_BITS)) as i32) > 0;
-        let at = self.0.iter().position(|(other, _)| is_later(*other)).unwrap_or(self.0.len());
+        let at = self.0.iter().position(|(other, _)| other.is_some_and(is_later)).unwrap_or(self.0.len());
         let at = if cfg!(leno_bug = "given_back_anew") { self.0.len() } else { at };
-        self.0.insert(at, (stamp, node));
+        self.0.insert(at, (Some(stamp), node));
     }
 
     /// Puts a node before all others, which was taken when they were there still.
     pub(super) fn insert_first(&mut self, node: NodeRef) {
-        let stamp = self.0.first().map_or(0, |(first, _)| *first);
-        self.0.insert(0, (stamp, node));
+        self.0.insert(0, (None, node));
     }
 
     /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what
@@ -56,7 +55,17 @@ impl Nodes {
         Ok(node)
     }
 
+    /// How many there are that hold a value, or will: not those that were told to look, for want of one.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.0.iter().filter(|(_, node)| last(*node).state() != State::Look).count()
     }
+}
+
+/// The node that a node of these leads to, or itself.
+fn last(mut node: NodeRef) -> NodeRef {
+    while node.state() == State::Redirect {
+        // SAFETY: REDIRECT: an address, which nobody else reads: who takes a node of these needs the lock.
+        node = unsafe { node.take::<NodeRef>() }.open();
+    }
+    node
 }
