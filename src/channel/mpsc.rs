@@ -25,7 +25,6 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::kind::Mpsc;
-use super::permit::Sends;
 use super::shared::SharedRef;
 use super::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
@@ -37,10 +36,10 @@ pub use super::{
 };
 
 /// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
-pub type OwnedPermit<T> = super::OwnedPermit<T, Sender<T>>;
+pub type OwnedPermit<T> = super::OwnedPermit<T, Mpsc>;
 
 /// The future of [`Sender::reserve_owned`]. See [`leno::channel::ReserveOwned`](super::ReserveOwned).
-pub type ReserveOwned<T> = super::ReserveOwned<T, Sender<T>>;
+pub type ReserveOwned<T> = super::ReserveOwned<T, Mpsc>;
 
 /// A send that keeps its sender. Made by [`Sender::into_send`].
 pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
@@ -272,12 +271,6 @@ impl<T> Clone for WeakSender<T> {
 impl<T> fmt::Debug for WeakSender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<T> Sends<T> for Sender<T> {
-    fn general(&self) -> &super::Sender<T> {
-        &self.0
     }
 }
 
