@@ -26,13 +26,14 @@ use std::time::{Duration, Instant};
 
 use super::kind::Mpsc;
 use super::shared::SharedRef;
-use super::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
-};
 
 pub use super::{
     Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve,
     ReserveMany, SendFuture, SendMany, TryIter,
+};
+pub use super::{
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
 };
 
 /// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
@@ -102,6 +103,22 @@ impl<T> Sender<T> {
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.0.try_send(value)
+    }
+
+    /// Sends `value` in any case, and never waits: the value that it takes the place of is given back. See
+    /// [`leno::Sender::force_send`](super::Sender::force_send).
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// ```
+    /// let (tx, mut rx) = leno::channel::mpsc::bounded(1);
+    /// assert_eq!(tx.force_send(1), Ok(None));
+    /// assert_eq!(tx.force_send(2), Ok(Some(1)));
+    /// assert_eq!(rx.try_recv(), Ok(2));
+    /// ```
+    pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
+        self.0.force_send(value)
     }
 
     /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].

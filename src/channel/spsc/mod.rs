@@ -47,6 +47,7 @@ mod words;
 
 use super::kind::Single;
 
+pub use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use handle::{Receiver, Sender};
 
 /// See [`channel::SendFuture`](super::SendFuture).
