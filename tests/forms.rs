@@ -423,6 +423,14 @@ fn sets() {
         ReadyFuture::wait_deadline => fn(ReadyFuture<'static, 'static>, Instant) -> Result<usize, Elapsed>;
     }
     const { assert!(impls!(Set: Default + Debug + Send)) };
+    // What becomes a reference to a handle by itself.
+    fn lent<'a>(set: &mut Select<'a>, some: &[&'a Receiver<u8>], shared: &'a Arc<Sender<u8>>) {
+        for rx in some {
+            set.recv(rx);
+        }
+        set.send(shared, 1);
+    }
+    let _ = lent;
 }
 
 /// `default` may stand alone; 32 branches.
