@@ -24,7 +24,7 @@
 //!
 //! | module | what is there |
 //! |---|---|
-//! | [`channel`] | [`rendezvous`], [`bounded`], [`unbounded`] and [`conflated`] channels, and those of a [`Builder`](channel::Builder); [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
+//! | [`channel`] | [`rendezvous`], [`bounded`], [`unbounded`] and [`conflated`] channels, and those of a [`Builder`](channel::Builder); [`mpsc`](channel::mpsc), [`spsc`](channel::spsc); [`oneshot`](channel::oneshot), [`watch`](channel::watch), [`broadcast`](channel::broadcast), [`ticker`](channel::ticker) |
 //! | [`sync`] | [`Mutex`](sync::Mutex), [`RwLock`](sync::RwLock), [`Semaphore`](sync::Semaphore), [`Notify`](sync::Notify), [`Condvar`](sync::Condvar), [`Barrier`](sync::Barrier) and more |
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
@@ -36,7 +36,7 @@
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
 //! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. Futures of operations are
 //! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive.
-
+//!
 //! # Models of your own code
 //!
 //! [loom](https://docs.rs/loom) runs a piece of concurrent code in every interleaving. leno's channels,

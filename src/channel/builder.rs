@@ -49,7 +49,7 @@ pub enum Overflow {
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
 ///
-/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no policies.
+/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder.
 #[must_use = "`build` makes the channel"]
 pub struct Builder<T> {
     capacity: Option<usize>,

@@ -11,6 +11,7 @@
 use std::fmt;
 
 use super::many::{Gives, Takes};
+use super::shared::SharedRef;
 use super::{self as channel, RecvError, SendError, mpsc, spsc};
 use crate::wait::Branch;
 
@@ -108,3 +109,20 @@ macro_rules! kind {
 kind!(Many, channel, channel);
 kind!(Mpsc, mpsc, channel);
 kind!(Single, spsc, spsc);
+
+/// A kind that has permits: its channels are those of [`Many`].
+pub trait Reserves: Kind {
+    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T>;
+}
+
+impl Reserves for Many {
+    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
+        sender.shared()
+    }
+}
+
+impl Reserves for Mpsc {
+    fn shared<T>(sender: &Self::Sender<T>) -> SharedRef<T> {
+        sender.shared()
+    }
+}

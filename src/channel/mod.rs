@@ -37,9 +37,17 @@
 //! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone |
 //! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
 //!
-//! All have the same operations, so that a program changes its kind by the path of the constructor and of the types, and with
-//! `mut` where a side is single. Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on
-//! one worker, or meet at each value, all kinds cost about the same.
+//! Sending and receiving is the same in all of them, so that a program changes its kind by the path of the constructor and of
+//! the types, and with `mut` where a side is single. What only some have:
+//!
+//! | | here | [`mpsc`] | [`spsc`] |
+//! |---|---|---|---|
+//! | [`reserve`](Sender::reserve) and its like, [`force_send`](Sender::force_send) | yes | yes | – |
+//! | weak handles | of both sides | of senders | – |
+//! | [`Builder`], [`conflated`] | yes | – | – |
+//!
+//! Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on one worker, or meet at each
+//! value, all kinds cost about the same.
 //!
 //! # Other shapes
 //!
@@ -59,6 +67,7 @@
 //! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
 //! served in the order in which they began to wait: what is sent while a receiver waits is handed to the first of them, and
 //! what is received while a sender waits lets the value of the first of those in, at that moment.
+//! ([`force_send`](Sender::force_send) does not wait, and goes before those who do.)
 //!
 //! # Batches
 //!
@@ -100,9 +109,9 @@
 //!
 //! # Room to come
 //!
-//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting. Reservations wait in
-//! one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several at once, and
-//! [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored. ([`spsc`] has none of these.)
+//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting, also when the channel
+//! was closed meanwhile. Reservations wait in one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several
+//! at once, and [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored.
 //!
 //! Moving here from other channels: [`moving`].
 

@@ -45,7 +45,9 @@
 //! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send_timeout(v, d)`, `rx.recv_timeout(d)` | the same |
 //! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
-//! | `rx.iter()`, `rx.try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
+//! | `try_send`, `try_recv`, `iter()`, `try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
+//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`ticker`](super::ticker) |
+//! | `TryRecvError::Disconnected` and its like | `Closed` |
 //! | `select!`, `Select` | see [`select::moving`](crate::select::moving) |
 //!
 //! # From async-channel
@@ -55,7 +57,8 @@
 //! | `tx.send(v).await`, `rx.recv().await`, `try_send`, `try_recv` | the same |
 //! | `send_blocking`, `recv_blocking` | the same |
 //! | `tx.force_send(v)` | the same; where it is full it takes the place of the oldest value, which it gives back |
-//! | `tx.close()`, `is_closed`, `len`, `sender_count`, … | the same; `is_closed` says that sends can only fail |
+//! | `tx.close()`, `tx.closed().await`, `len`, `capacity`, `sender_count`, `same_channel`, … | the same |
+//! | `is_closed` | the same: sends can only fail |
 //! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle counts the others (`sender_count`) |
 //! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`: a receiver that is none leaves no waiter behind where a `next()` is dropped |
 //!
@@ -67,12 +70,14 @@
 //! |---|---|
 //! | `tx.send(v)`, `rx.recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send_async(v).await`, `rx.recv_async().await` | `tx.send(v).await`, `rx.recv().await` |
-//! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
+//! | `try_send`, `try_recv`, `send_timeout(v, d)`, `send_deadline(v, t)`, `recv_timeout(d)`, `recv_deadline(t)` | the same |
 //! | `tx.into_send_async(v)`, `rx.into_recv_async()` | `tx.into_send(v)`, `rx.into_recv()` |
 //! | `rx.drain()`, `rx.iter()`, `rx.try_iter()` | the same |
 //! | `rx.stream()`, `rx.into_stream()` | the same |
 //! | `tx.sink()`, `tx.into_sink()` | the same, with the feature `sink` |
 //! | `tx.downgrade()`, `upgrade()` | the same, of receivers as well |
+//! | `is_disconnected()`; `Disconnected` in errors | `is_closed()`; `Closed` |
+//! | `len`, `is_full`, `capacity`, `sender_count`, `same_channel`, … | the same |
 //! | `Selector` | [`select::Select`](crate::select::Select) |
 //!
 //! # From kanal
@@ -82,25 +87,34 @@
 //! | `bounded(n)` beside `bounded_async(n)`, `to_async()`, `as_sync()` | one kind of handle |
 //! | `tx.send(v)`, `rx.recv()` of the sync handles | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send(v).await`, `rx.recv().await` of the async ones | the same |
-//! | `try_send(v)` gives `Ok(false)` where it is full | `try_send(v)` gives `Err(TrySendError::Full(v))` |
+//! | `try_send(v)` gives `Ok(false)` where it is full, and drops the value | `try_send(v)` gives `Err(TrySendError::Full(v))` |
+//! | `try_recv()` gives `Ok(None)` where it is empty | `try_recv()` gives `Err(TryRecvError::Empty)` |
+//! | `try_send_option(&mut v)`, `send_option_timeout(&mut v, d)` | `try_send(v)`, `send_timeout(v, d)`: the error has the value |
+//! | `send_timeout(v, d)`, `recv_timeout(d)`, `stream()`, `len`, `sender_count`, … | the same |
+//! | `for v in rx` | the same, or `for v in &rx` |
+//! | `tx.close()`, which discards what is in the channel | `tx.close_now()` |
+//! | `is_disconnected()`; `rx.is_terminated()` | `is_closed()`; `rx.is_closed() && rx.is_empty()` |
 //! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error where there is nothing |
 //!
 //! # From `tokio::sync::mpsc`
 //!
 //! | tokio | leno |
 //! |---|---|
-//! | `tx.send(v).await`, `try_send`, `tx.closed().await`, `tx.is_closed()` | the same |
+//! | `tx.send(v).await`, `try_send`, `try_recv`, `tx.closed().await`, `is_closed()`, `len`, `same_channel` | the same |
 //! | `rx.recv().await` gives an `Option` | it gives a `Result`: `while let Ok(v) = rx.recv().await` |
-//! | `rx.recv()` takes `&mut self` | `&self`; a receiver can be cloned, and each value goes to one of them |
+//! | `rx.recv()` takes `&mut self` | so it does in [`mpsc`](super::mpsc); here `&self`, and a receiver can be cloned: each value goes to one of them |
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `rx.recv_many(&mut vec, n).await` gives 0 once it is closed | `rx.recv_many(&mut vec, n).await` gives an error then |
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
-//! | `tx.reserve_many(n).await`, and a send for each permit | `tx.send_many(&mut deque).await`, if the values are there |
-//! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await` |
+//! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await`; `tx.send_timeout(v, d)` is for threads |
+//! | `rx.poll_recv(cx)` | poll [`rx.stream()`](super::Receiver::stream), or an `rx.recv()` that is kept |
+//! | `max_capacity()`; `capacity()`, which says how much is free | `capacity()`; less `len()`, and less what is reserved |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
 //! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
 //! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
+//! | `try_reserve_many(n)`, `try_reserve_owned()` | `tx.reserve_many(n)`, `tx.clone().reserve_owned()` beside the `default` of a [`select!`](crate::select!) |
+//! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are there |
 //! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
 //! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
 //!
@@ -148,10 +162,13 @@
 //! | `channel.send(v)`, `channel.receive()` | `tx.send(v).await`, `rx.recv().await` |
 //! | `trySend(v)`, `tryReceive()` | `try_send`, `try_recv` |
 //! | `receiveCatching()` | `recv()`: the error is a value |
+//! | `trySendBlocking(v)` | `send_blocking(v)` |
 //! | `channel.close()` | `tx.close()`, or drop the senders |
+//! | `isClosedForSend`, `isClosedForReceive` | `is_closed()`, `is_closed() && is_empty()` |
 //! | `channel.cancel()` | `close_now()`, or drop the receivers: what is in the buffer is dropped |
 //! | `for (v in channel)` | `while let Ok(v) = rx.recv().await` |
-//! | `select { a.onReceive { … } b.onSend(v) { … } }` | [`select!`](crate::select!) |
+//! | `select { a.onReceive { … } b.onSend(v) { … } onTimeout(d) { … } }` | [`select!`](crate::select!), with `default(d)` |
+//! | `StateFlow`, `SharedFlow` | [`watch`](super::watch), [`broadcast`](super::broadcast) |
 //! | `coroutineScope { launch { … } }` | [`fiber::scope`](crate::fiber::scope()) |
 //!
 //! Kotlin's receive is *prompt* about cancellation: a value that was handed to a coroutine which is cancelled before it runs goes
@@ -165,10 +182,13 @@
 //! | `v, ok := <-ch` | `rx.recv().await`: `Err` once it is closed and empty |
 //! | `close(ch)` | drop the senders, or `tx.close()`, which says whether it was the first and never panics |
 //! | a send on a closed channel panics | it gives the value back in an error |
+//! | `len(ch)`, `cap(ch)` | `rx.len()`, `rx.capacity()` |
 //! | `for v := range ch` | `while let Ok(v) = rx.recv().await` |
 //! | `select { case ch <- v: default: }`, to discard what there is no room for | `tx.try_send(v)`, or [`DropNewest`](super::Overflow::DropNewest) |
 //! | `select { case v := <-a: … case b <- w: … default: … }` | [`select!`](crate::select!), with the same `default` |
 //! | a nil channel in a `select` | `, if condition` after the branch |
+//! | `reflect.Select` | [`select::Select`](crate::select::Select) |
+//! | `time.After`, `time.Tick` | `after`, `tick` of [`ticker`](super::ticker) |
 //! | `go f()` | [`spawn`](crate::fiber::spawn)`(f())`; its handle can be joined and cancelled |
 //! | `sync.Mutex` | [`sync::Mutex`](crate::sync::Mutex), or `std::sync::Mutex` where nothing is awaited while it is held |
 //! | `context.WithCancel` | [`CancelToken`](crate::fiber::CancelToken); children are cancelled with their parent without one |

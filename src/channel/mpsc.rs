@@ -25,22 +25,22 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::kind::Mpsc;
-use super::permit::Sends;
 use super::shared::SharedRef;
-use super::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
-};
 
 pub use super::{
     Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve,
     ReserveMany, SendFuture, SendMany, TryIter,
 };
+pub use super::{
+    RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+};
 
 /// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
-pub type OwnedPermit<T> = super::OwnedPermit<T, Sender<T>>;
+pub type OwnedPermit<T> = super::OwnedPermit<T, Mpsc>;
 
 /// The future of [`Sender::reserve_owned`]. See [`leno::channel::ReserveOwned`](super::ReserveOwned).
-pub type ReserveOwned<T> = super::ReserveOwned<T, Sender<T>>;
+pub type ReserveOwned<T> = super::ReserveOwned<T, Mpsc>;
 
 /// A send that keeps its sender. Made by [`Sender::into_send`].
 pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
@@ -103,6 +103,22 @@ impl<T> Sender<T> {
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.0.try_send(value)
+    }
+
+    /// Sends `value` in any case, and never waits: the value that it takes the place of is given back. See
+    /// [`leno::Sender::force_send`](super::Sender::force_send).
+    ///
+    /// # Errors
+    /// The channel is closed; the value comes back.
+    ///
+    /// ```
+    /// let (tx, mut rx) = leno::channel::mpsc::bounded(1);
+    /// assert_eq!(tx.force_send(1), Ok(None));
+    /// assert_eq!(tx.force_send(2), Ok(Some(1)));
+    /// assert_eq!(rx.try_recv(), Ok(2));
+    /// ```
+    pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
+        self.0.force_send(value)
     }
 
     /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
@@ -272,12 +288,6 @@ impl<T> Clone for WeakSender<T> {
 impl<T> fmt::Debug for WeakSender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<T> Sends<T> for Sender<T> {
-    fn general(&self) -> &super::Sender<T> {
-        &self.0
     }
 }
 

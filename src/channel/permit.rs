@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
-use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 
+use super::kind::{Many, Reserves};
 use super::shared::Shared;
 use super::{SendError, Sender};
 use crate::wait::By;
@@ -35,30 +35,15 @@ pub struct Permits<'a, T> {
 
 /// A [`Permit`] that owns its sender.
 ///
-/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender. `S` is the sender, of this kind or of
-/// [`mpsc`](super::mpsc).
+/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender.
 #[must_use = "dropping a permit gives its room back"]
-pub struct OwnedPermit<T, S: Sends<T> = Sender<T>> {
-    sender: S,
-    _values: PhantomData<fn(T) -> T>,
+pub struct OwnedPermit<T, K: Reserves = Many> {
+    sender: K::Sender<T>,
 }
 
-/// A sender that a permit can own. Sealed.
-#[allow(unnameable_types, reason = "sealed: only this crate names it")]
-pub trait Sends<T> {
-    /// The sender of the general kind in it.
-    fn general(&self) -> &Sender<T>;
-}
-
-impl<T> Sends<T> for Sender<T> {
-    fn general(&self) -> &Sender<T> {
-        self
-    }
-}
-
-fn shared<T>(sender: &Sender<T>) -> &Shared<T> {
+fn shared<T, K: Reserves>(sender: &K::Sender<T>) -> &Shared<T> {
     // SAFETY: the sender keeps the channel alive.
-    unsafe { sender.shared().as_ref() }
+    unsafe { K::shared(sender).as_ref() }
 }
 
 /// A value that is not sent yet: disposed of should a waker panic that is told of a close before that.
@@ -72,9 +57,10 @@ impl<T> Drop for Unsent<'_, T> {
 }
 
 /// Uses up a permit's place.
-fn send<T>(sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
-    let (mut unsent, mut by) = (Unsent(shared(sender), MaybeUninit::new(value)), By::plain());
-    let is_sent = shared(sender).send_reserved(&mut unsent.1, &mut by);
+fn send<T, K: Reserves>(sender: &K::Sender<T>, value: T) -> Result<(), SendError<T>> {
+    let shared = shared::<T, K>(sender);
+    let (mut unsent, mut by) = (Unsent(shared, MaybeUninit::new(value)), By::plain());
+    let is_sent = shared.send_reserved(&mut unsent.1, &mut by);
     let unsent = ManuallyDrop::new(unsent);
     // SAFETY: where it was not sent it is where it was, and not used there any more.
     let outcome = if is_sent { Ok(()) } else { Err(SendError(unsafe { unsent.1.assume_init_read() })) };
@@ -82,9 +68,9 @@ fn send<T>(sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
     outcome
 }
 
-fn free<T>(sender: &Sender<T>, count: usize) {
+fn free<T, K: Reserves>(sender: &K::Sender<T>, count: usize) {
     let mut by = By::plain();
-    shared(sender).free_places(count, &mut by);
+    shared::<T, K>(sender).free_places(count, &mut by);
     by.wake();
 }
 
@@ -109,7 +95,7 @@ impl<'a, T> Permit<'a, T> {
     /// assert_eq!(rx.recv_blocking(), Ok(1));
     /// ```
     pub fn send(self, value: T) -> Result<(), SendError<T>> {
-        send(ManuallyDrop::new(self).sender, value)
+        send::<T, Many>(ManuallyDrop::new(self).sender, value)
     }
 
     /// Gives the room back, as dropping the permit does.
@@ -118,7 +104,7 @@ impl<'a, T> Permit<'a, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        free(self.sender, 1);
+        free::<T, Many>(self.sender, 1);
     }
 }
 
@@ -152,18 +138,18 @@ impl<T> FusedIterator for Permits<'_, T> {}
 
 impl<T> Drop for Permits<'_, T> {
     fn drop(&mut self) {
-        free(self.sender, self.left);
+        free::<T, Many>(self.sender, self.left);
     }
 }
 
-impl<T, S: Sends<T>> OwnedPermit<T, S> {
+impl<T, K: Reserves> OwnedPermit<T, K> {
     /// # Safety
     /// A place was reserved, which is this permit's.
-    pub(super) unsafe fn new(sender: S) -> Self {
-        OwnedPermit { sender, _values: PhantomData }
+    pub(super) unsafe fn new(sender: K::Sender<T>) -> Self {
+        OwnedPermit { sender }
     }
 
-    fn into_sender(self) -> S {
+    fn into_sender(self) -> K::Sender<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is not used any more.
         unsafe { ptr::read(&raw const this.sender) }
@@ -180,9 +166,9 @@ impl<T, S: Sends<T>> OwnedPermit<T, S> {
     /// tx.try_send(2).unwrap();
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
-    pub fn send(self, value: T) -> Result<S, SendError<T>> {
+    pub fn send(self, value: T) -> Result<K::Sender<T>, SendError<T>> {
         let sender = self.into_sender();
-        send(sender.general(), value).map(|()| sender)
+        send::<T, K>(&sender, value).map(|()| sender)
     }
 
     /// Gives the room back, and the sender.
@@ -192,16 +178,16 @@ impl<T, S: Sends<T>> OwnedPermit<T, S> {
     /// let permit = tx.reserve_owned().wait().unwrap();
     /// assert!(permit.release().try_send(1).is_ok());
     /// ```
-    pub fn release(self) -> S {
+    pub fn release(self) -> K::Sender<T> {
         let sender = self.into_sender();
-        free(sender.general(), 1);
+        free::<T, K>(&sender, 1);
         sender
     }
 }
 
-impl<T, S: Sends<T>> Drop for OwnedPermit<T, S> {
+impl<T, K: Reserves> Drop for OwnedPermit<T, K> {
     fn drop(&mut self) {
-        free(self.sender.general(), 1);
+        free::<T, K>(&self.sender, 1);
     }
 }
 
@@ -217,7 +203,7 @@ impl<T> fmt::Debug for Permits<'_, T> {
     }
 }
 
-impl<T, S: Sends<T>> fmt::Debug for OwnedPermit<T, S> {
+impl<T, K: Reserves> fmt::Debug for OwnedPermit<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnedPermit").finish_non_exhaustive()
     }

@@ -1,9 +1,8 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
-use std::marker::PhantomData;
-
+use super::kind::{Many, Reserves};
 use super::limit::{self, MOST};
-use super::permit::{OwnedPermit, Permit, Permits, Sends};
+use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
 use crate::task::watch::Thing;
@@ -140,11 +139,10 @@ pub struct ReserveMany<'a, T> {
 /// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place that it was given already goes to the next in
 /// line.
 #[must_use = "futures do nothing unless polled"]
-pub struct ReserveOwned<T, S: Sends<T> = Sender<T>> {
+pub struct ReserveOwned<T, K: Reserves = Many> {
     // Before the sender, which it refers to.
     operation: Operation<Reserving<T>>,
-    sender: Option<S>,
-    _values: PhantomData<fn(T) -> T>,
+    sender: Option<K::Sender<T>>,
 }
 
 impl<'a, T> Reserve<'a, T> {
@@ -171,15 +169,15 @@ impl<'a, T> ReserveMany<'a, T> {
     }
 }
 
-impl<T, S: Sends<T>> ReserveOwned<T, S> {
+impl<T, K: Reserves> ReserveOwned<T, K> {
     #[track_caller]
-    pub(super) fn new(sender: S) -> Self {
+    pub(super) fn new(sender: K::Sender<T>) -> Self {
         // SAFETY: the future keeps the sender, and drops it after the operation.
-        let branch = unsafe { Reserving::new(sender.general().shared(), 1) };
-        ReserveOwned { operation: Operation::new(branch), sender: Some(sender), _values: PhantomData }
+        let branch = unsafe { Reserving::new(K::shared(&sender), 1) };
+        ReserveOwned { operation: Operation::new(branch), sender: Some(sender) }
     }
 
-    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T, S>, ReserveError> {
+    fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<OwnedPermit<T, K>, ReserveError> {
         let sender = self.sender.take().expect("a future completes once");
         // SAFETY: a place was reserved.
         outcome.map(|()| unsafe { OwnedPermit::new(sender) }).map_err(ReserveError::from)
@@ -195,8 +193,8 @@ future! {
     Reserving<T> => Result<Permits<'a, T>, ReserveManyError>, Self::permits; or ReserveTimeoutError => Permits<'a, T>
 }
 future! {
-    [T, S: Sends<T>] ReserveOwned<T, S>, "ReserveOwned", "reserve_owned";
-    Reserving<T> => Result<OwnedPermit<T, S>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, S>
+    [T, K: Reserves] ReserveOwned<T, K>, "ReserveOwned", "reserve_owned";
+    Reserving<T> => Result<OwnedPermit<T, K>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, K>
 }
 
 /// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.

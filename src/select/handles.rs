@@ -1,5 +1,7 @@
 //! The handles whose operations a dynamic [`Select`](super::Select) takes, of all kinds of channels.
 
+use std::sync::Arc;
+
 use super::arm::{Arm, Claimed};
 use crate::channel::{Receiver, Sender, mpsc, spsc};
 
@@ -49,6 +51,15 @@ macro_rules! sends {
     )*};
 }
 
-// A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel.
-receives! { &'a Receiver<T> &'a mut Receiver<T> &'a mut mpsc::Receiver<T> &'a mut spsc::Receiver<T> }
-sends! { &'a Sender<T> &'a mut Sender<T> &'a mpsc::Sender<T> &'a mut mpsc::Sender<T> &'a mut spsc::Sender<T> }
+// A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel. And it may be
+// borrowed by way of what would become a reference to it by itself, if it were asked for by its type.
+receives! {
+    &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a mut Receiver<T>
+    &'a mut mpsc::Receiver<T>
+    &'a mut spsc::Receiver<T>
+}
+sends! {
+    &'a Sender<T> &'_ &'a Sender<T> &'a Arc<Sender<T>> &'a mut Sender<T>
+    &'a mpsc::Sender<T> &'_ &'a mpsc::Sender<T> &'a Arc<mpsc::Sender<T>> &'a mut mpsc::Sender<T>
+    &'a mut spsc::Sender<T>
+}

@@ -27,12 +27,12 @@
 //!
 //! # What is atomic
 //!
-//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
-//! [`closed`](crate::Sender::closed), [`lock`](crate::sync::Mutex::lock), and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the
-//! select waits they all stand in their queues under one word, and whoever meets one of them moves that word first. So
-//! exactly one of them happens: a value is taken from one channel only, a value is sent in one branch only, at most one
-//! lock is taken; and no send can go to, and no value can come from, a branch that has lost. Two selects that meet
-//! each other agree on it, too.
+//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
+//! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock), and
+//! those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the select waits they all stand in
+//! their queues under one word, and whoever meets one of them moves that word first. So exactly one of them happens: a value
+//! is taken from one channel only, a value is sent in one branch only, at most one lock or place is taken; and no send can go
+//! to, and no value can come from, a branch that has lost. Two selects that meet each other agree on it, too.
 //!
 //! *Any other future* (a `JoinHandle`, a [`sleep`](crate::sleep()), an `async` block, a socket's) is **polled**. It
 //! is polled only while no operation of the select can be claimed, so that it and a claimed branch cannot both complete.
@@ -48,8 +48,8 @@
 //! # What happens to the others
 //!
 //! They are taken out of their queues before the handler runs, and dropped: they have taken, sent and locked nothing, and
-//! leave nothing behind. A send that was made in the branch is dropped with its value. To keep the value, make the
-//! future outside and lend it:
+//! leave nothing behind. A send that was made in the branch is dropped, and its value with it, or that goes to the hook of
+//! [`on_undelivered`](crate::channel::Builder::on_undelivered). To keep the value, make the future outside and lend it:
 //!
 //! ```
 //! use leno::select;

@@ -48,7 +48,8 @@
 //! | `sel.select()` | `set.select().wait()`, or `.await` |
 //! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
-//! | `sel.ready()`, `try_ready()`, `ready_timeout(d)` | `set.ready().wait()`, `set.try_ready()`, `set.ready_timeout(d)`; what was ready may be gone by then, in both |
+//! | `sel.remove(i)` | `set.remove(i)`, which gives the value of a send back |
+//! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others are the same; what was ready may be gone by then, in both |
 //! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`channel::ticker`](crate::channel::ticker); bind the receiver before the select |
 //!
 //! * A crossbeam operation that was selected has to be completed, or the program panics. Here it has happened already; an

@@ -117,8 +117,7 @@ impl<T> Sender<T> {
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
-    /// The values keep their order; those of other senders may come in between. Where nobody waits several of them cost little
-    /// more than one.
+    /// The values keep their order. Where nobody waits several of them cost little more than one.
     ///
     /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
     /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.

@@ -26,10 +26,11 @@
 //! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. It may keep the one value
 //! that it was handed or was to send; the operations after it neither wait behind it nor meet it.
 //!
-//! # Without permits
+//! # What there is not
 //!
 //! There is no `reserve` here: the sender is alone, so nobody takes the room that it has seen. Where a permit is to go to another
-//! fiber take the general kind.
+//! fiber take the general kind. Nor is there a `force_send`, as only the receiver takes values out, or a weak handle, as what it
+//! were upgraded to would be a second one.
 //!
 //! # Cost
 //!
@@ -47,6 +48,7 @@ mod words;
 
 use super::kind::Single;
 
+pub use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use handle::{Receiver, Sender};
 
 /// See [`channel::SendFuture`](super::SendFuture).
