@@ -44,7 +44,8 @@ pub(super) fn channel<T>(
 impl<T> Sender<T> {
     /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
     ///
-    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them.
+    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them. (In channels of a capacity
+    /// above 255, or of large values, that have several receivers, two that are served at one time may change places.)
     ///
     /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
     /// [`SendFuture::into_inner`].
@@ -80,8 +81,8 @@ impl<T> Sender<T> {
     ///
     /// Senders that wait stay where they are: the value goes behind the last one in the channel, before theirs. On a
     /// rendezvous channel there is nothing that could make room: if no receiver waits, `value` itself comes back. An
-    /// unbounded channel always has room. What is given back does not go to
-    /// [`on_undelivered`](super::Builder::on_undelivered).
+    /// unbounded channel always has room. What permits hold, and what is kept for a reservation that waits, is no room. What is
+    /// given back does not go to [`on_undelivered`](super::Builder::on_undelivered).
     ///
     /// # Errors
     /// The channel is closed; the value comes back.

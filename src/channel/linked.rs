@@ -35,6 +35,10 @@
 //! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
 //! whose value it puts for it, or back. So it costs one more locked instruction on either side.
 //!
+//! The sender is out of its line a moment before its value is in the channel. So where two receives make room at one time two
+//! senders that waited may come in in either order, and a send that comes just then may be before both. (With one receiver, and
+//! in rings, they keep it.)
+//!
 //! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
 //! and who ends its stay 1 more.
 

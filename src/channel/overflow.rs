@@ -27,8 +27,8 @@
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
 //! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
 //!
-//! Nor do reservations that wait, or those sends that wait behind them, come before it: to a receiver it hands over all the same,
-//! and what is reserved it does not take.
+//! Reservations that wait, and those sends that wait behind them, are not before it where a receiver waits: it hands over all the
+//! same. But room that is kept for a reservation of several is no room: a value goes then as if there were none.
 //!
 //! What was given back by a dropped receive is in a receiver's hands, more or less: it is in no slot, takes no room, and is
 //! not what goes.

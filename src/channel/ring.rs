@@ -57,7 +57,8 @@
 //! `head` has 27 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
 //! if the very same word has come back: after exactly 2^27 values, or 2^27 / ring steps V (2^19 at capacity 255), with the
 //! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
-//! look at again after the exchange.
+//! look at again after the exchange, and for the limit, if permits have come meanwhile: a send that was suspended between its look
+//! at the limit and its exchange, for exactly as many steps, could use the place of a permit.
 //!
 //! # Cost
 //!
