@@ -6,6 +6,7 @@ mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use leno::select::{Select, select};
@@ -88,4 +89,38 @@ fn many_wait_for_one_large_place() {
     last.expect("a thread").join().expect("nothing panics");
     let sum = threads.into_iter().map(|thread| thread.join().expect("nothing panics")).sum::<u64>();
     assert_eq!(sum, 4 * EACH * (EACH - 1) / 2, "C1");
+}
+
+/// C29: a receive takes a value, then the waker panics of a set that had asked whether it could send: the value is the next
+/// to be received.
+#[test]
+fn a_value_survives_the_waker_of_one_that_asks() {
+    let tracker = Tracker::new();
+    let (tx, rx) = rendezvous();
+    let other = tx.clone();
+    let mut set = Select::new();
+    set.send(&tx, tracker.value());
+    let mut asking = set.ready();
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    assert!(asking.poll_with(&panics).is_pending());
+    // A sender comes just before the receive would wait.
+    let (value, waits) = (Mutex::new(Some(tracker.value())), Arc::new(Mutex::new(None)));
+    let sending = Arc::clone(&waits);
+    let comes = hooked_waker(move |event| {
+        let value = value.lock().expect("no panic").take();
+        if let (Event::Clone, Some(value)) = (event, value) {
+            let mut send = other.clone().into_send(value);
+            send.must_wait("nobody receives");
+            *sending.lock().expect("no panic") = Some(send);
+        }
+    });
+    let mut receiving = rx.recv();
+    catch_unwind(AssertUnwindSafe(|| receiving.poll_with(&comes).is_ready()))
+        .expect_err("the panic goes through");
+    drop(receiving);
+    assert!(waits.lock().expect("no panic").take().is_some(), "it has come");
+    drop(rx.try_recv().expect("C29: it is there"));
+    drop(asking);
+    drop(set);
+    tracker.assert_done();
 }

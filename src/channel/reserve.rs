@@ -75,7 +75,9 @@ impl<T> Branch for Reserving<T> {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "reservations are made on one side");
-        self.shared().register_in_turn(node, self.count)
+        // (A set that asks what is ready has not looked before. Nobody waits for what is refused, or for nothing.)
+        let may_wait = self.refused.is_none() && self.count > 0;
+        may_wait && self.shared().register_in_turn(node, self.count)
     }
 
     fn leave(&self, node: &Waiter) -> bool {

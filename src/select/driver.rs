@@ -26,8 +26,9 @@
 //! 3. Who meets a more senior select pops it, stands in the line itself, and pokes it then: the rule and its reason are
 //!    told at the [anchor](crate::wait::Anchor).
 //! 4. *Both sides of one rendezvous channel.* A branch that finds the select's own node on the other side takes that out, and
-//!    the two go back as one node that matches either side (`TWO`); further branches on that channel are covered by it.
-//!    So a select never meets itself, and each branch costs O(1).
+//!    the two go back as one node that matches either side (`TWO`); further branches on that channel are covered by it. If
+//!    several of its own stand there, one behind the other, it takes out all of them first: with the next one in the word
+//!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
@@ -319,9 +320,11 @@ impl Driver {
             Busied::Claimed(index) => return Looked::Claimed(index),
             Busied::Later => return Looked::Again,
         };
+        // (First: to clone a waker is foreign code.)
+        self.take_back(arms, given_back);
+        let anchor = self.anchor.as_ref().expect("as above");
         // Now, not before: who poked it has taken the waker.
         let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
-        self.take_back(arms, given_back);
         let looked = self.go_on(arms, order, cx, true, self.foreign);
         drop(before);
         looked
@@ -464,17 +467,23 @@ impl Driver {
             arms.arm(index).told();
             self.branches[index].stage = Stage::ToDo;
         }
-        match arms.arm(index).attempt(Some(by), cx) {
-            Attempt::Ready(()) => return Looked::Won(index),
-            Attempt::Again => return Looked::Again,
-            Attempt::Wait => {}
-        }
-        let (own, stood_for_both) = by.take_own();
-        if let Some(other) = self.take_back_own(arms, own, stood_for_both) {
+        let mut opposite = None;
+        loop {
+            match arms.arm(index).attempt(Some(by), cx) {
+                Attempt::Ready(()) => return Looked::Won(index),
+                Attempt::Again => return Looked::Again,
+                Attempt::Wait => {}
+            }
+            let (own, stood_for_both) = by.take_own();
+            let Some(other) = self.take_back_own(arms, own, stood_for_both) else { break };
             if !arms.arm(index).meets() {
                 // Where there is a buffer one of the two sides is ready: look again, now that it is not in the way.
                 return Looked::Nothing;
             }
+            // All of them leave: one that stands for both does so alone.
+            opposite = Some((other, stood_for_both));
+        }
+        if let Some((other, stood_for_both)) = opposite {
             // Its own node on the other side: from now on that stands for both.
             if !stood_for_both {
                 self.branches[other].partner = Some(index as u32);
@@ -483,6 +492,10 @@ impl Driver {
         }
         *busy = false;
         self.take_back(arms, anchor.open());
+        // At once: otherwise another one of those that have left would stand there again.
+        if opposite.is_some_and(|(other, _)| self.is_to_do(other) && self.register(arms, other, anchor)) {
+            by.poke();
+        }
         Looked::Nothing
     }
 

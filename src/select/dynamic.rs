@@ -333,9 +333,11 @@ impl<'a> Select<'a> {
     /// Waits until an operation would not wait, and completes none; gives its index: how many were registered before it,
     /// as [`RecvToken::index`] and [`Operation::index`] say.
     ///
-    /// It holds back nothing: what others wait for goes to them as if this set did not wait. So the answer may be out of
-    /// date when it comes, as what was ready may have gone to somebody else; and of a rendezvous channel, on the other
-    /// side of which another set asks the same, it may be wrong. What is tried because of it may have to be tried again:
+    /// It holds back nothing: what others wait for goes to them as if this set did not wait. (Where nobody may overtake one
+    /// that waits for several places or permits at once, a write lock among them, there nobody overtakes one that asks for
+    /// them, either.) So the answer may be out of date when it comes, as what was ready may have gone to somebody else; and
+    /// of a rendezvous channel, on the other side of which another set asks the same, it may be wrong. What is tried because
+    /// of it may have to be tried again:
     ///
     /// ```
     /// use leno::select::Select;

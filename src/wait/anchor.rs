@@ -469,15 +469,26 @@ impl<'a> By<'a> {
     }
 
     #[cold]
+    fn wake_late(&mut self) {
+        // Poked also if a waker panics.
+        let _kept = self.take_kept();
+        self.wake();
+    }
+
+    #[cold]
     fn poke_kept(&mut self) {
         drop(self.take_kept());
     }
 }
 
-/// What is not poked by the time an operation is over is poked then.
+/// What is not poked by the time an operation is over is poked then. Somebody is to be woken still only if foreign code has
+/// panicked.
 impl Drop for By<'_> {
     #[inline]
     fn drop(&mut self) {
+        if self.wake.is_some() {
+            self.wake_late();
+        }
         self.poke();
     }
 }
@@ -488,6 +499,18 @@ impl Drop for By<'_> {
 pub(crate) struct Kept(u32);
 
 impl Kept {
+    #[inline]
+    pub(crate) fn is_any(&self) -> bool {
+        self.0 != 0
+    }
+
+    /// These, too.
+    pub(crate) fn add(&mut self, mut others: Kept) {
+        for node in GivenBack(std::mem::take(&mut others.0)) {
+            chain(node.as_ref(), &mut self.0);
+        }
+    }
+
     /// Pokes them; gives their wakers.
     pub(crate) fn poke(mut self) -> impl Iterator<Item = Waker> {
         let kept = if cfg!(leno_bug = "junior_pokes_not") { 0 } else { self.0 };

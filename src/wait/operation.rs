@@ -210,6 +210,17 @@ pub(crate) enum Cancelled {
     Taken,
 }
 
+/// An outcome that goes back where it came from if foreign code panics.
+struct Held<'a, B: Branch>(&'a mut B, &'a mut Tray<B::Goods>);
+
+impl<B: Branch> Drop for Held<'_, B> {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.0.restore(self.1);
+    }
+}
+
 /// A future over one [`Branch`].
 #[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
@@ -359,8 +370,8 @@ impl<B: Branch> Operation<B> {
             }
             waiter = Some(node);
         };
-        if let Some(waiter) = waiter {
-            waiter.free();
+        if waiter.is_some() || kept.is_any() {
+            self.let_go_holding(waiter, kept, tray);
         }
         polled
     }
@@ -474,8 +485,7 @@ impl<B: Branch> Operation<B> {
             std::mem::forget(by.take_kept());
         }
         if by.keeps() && !matches!(attempt, Attempt::Ready(())) {
-            // (One that watched before, and again meanwhile, is poked in between.)
-            *kept = by.take_kept();
+            kept.add(by.take_kept());
         }
         if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
@@ -489,17 +499,21 @@ impl<B: Branch> Operation<B> {
     /// Wakes others; should that panic, the outcome is not lost.
     #[inline(never)]
     fn wake_holding(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) {
-        struct Held<'a, B: Branch>(&'a mut B, &'a mut Tray<B::Goods>);
-        impl<B: Branch> Drop for Held<'_, B> {
-            #[cold]
-            #[inline(never)]
-            fn drop(&mut self) {
-                self.0.restore(self.1);
-            }
-        }
         let held = Held(&mut self.branch, tray);
         by.wake();
         by.poke();
+        std::mem::forget(held);
+    }
+
+    /// The same for a node that it did not need in the end, and for those who are to be poked.
+    #[cold]
+    #[inline(never)]
+    fn let_go_holding(&mut self, waiter: Option<Waiter>, kept: Kept, tray: &mut Tray<B::Goods>) {
+        let held = Held(&mut self.branch, tray);
+        // After `held`, so before it when something panics.
+        let kept = kept;
+        waiter.into_iter().for_each(Waiter::free);
+        drop(kept);
         std::mem::forget(held);
     }
 
@@ -620,7 +634,12 @@ impl<B: Branch> Operation<B> {
         let mut kept = Kept::default();
         loop {
             match self.attempt(tray, &mut kept) {
-                Attempt::Ready(()) => return true,
+                Attempt::Ready(()) => {
+                    if kept.is_any() {
+                        self.let_go_holding(None, kept, tray);
+                    }
+                    return true;
+                }
                 Attempt::Wait if !self.branch.is_unsure() => return false,
                 Attempt::Wait | Attempt::Again => {
                     thread::pause(pauses);

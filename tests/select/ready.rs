@@ -1,6 +1,7 @@
 //! S11 for what a set says of its operations without completing one: `ready` and its forms; `remove`, `len`; and
 //! operations of all kinds, by `add`.
 
+use std::future::ready;
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
@@ -193,6 +194,26 @@ fn both_sides_of_a_channel() {
     }
 }
 
+/// S4: however many branches there are on each side, and in whatever order, they come to rest: a set that nobody tells
+/// anything is not woken.
+#[test]
+fn both_sides_of_a_channel_come_to_rest() {
+    for (receives, sends) in [(1, 1), (2, 1), (1, 2), (2, 2), (3, 5)] {
+        for biased in [true, false] {
+            let (tx, rx) = rendezvous();
+            let mut set = if biased { Select::biased() } else { Select::new() };
+            (0..receives).for_each(|_| _ = set.recv(&rx));
+            (0..sends).for_each(|_| _ = set.send(&tx, 1));
+            let woken = set.ready().must_wait("S4: it does not meet itself");
+            assert!(!woken.was_woken(), "asking: {receives} receives, {sends} sends");
+            let woken = set.select().must_wait("S4: as above");
+            assert!(!woken.was_woken(), "selecting: {receives} receives, {sends} sends");
+            drop(set);
+            tx.assert_valid();
+        }
+    }
+}
+
 /// S14: it costs as much as it has branches, also on both sides of each channel; and all of them can tell it.
 #[test]
 fn many_branches() {
@@ -243,6 +264,42 @@ fn the_order() {
         named[set.try_ready().expect("two are")] += 1;
     }
     assert!(named[0] == 0 && named[1] > 20 && named[2] > 20, "{named:?}");
+
+    // Futures that can only be polled have their place in it, too.
+    biased.add(foreign(ready(())));
+    set.add(foreign(ready(())));
+    let mut named = [0; 4];
+    for _ in 0..300 {
+        assert_eq!(biased.try_ready(), Some(1));
+        named[set.try_ready().expect("three are")] += 1;
+    }
+    assert!(named[0] == 0 && named[1..].iter().all(|count| *count > 20), "{named:?}");
+}
+
+/// C23: a reservation that is refused, or that is one of nothing, does not wait; to ask that leaves the channel as it was.
+#[test]
+fn reservations_that_do_not_wait() {
+    let (tx, rx) = rendezvous();
+    let mut set = Select::new();
+    let refused = set.add(tx.reserve());
+    assert_eq!(set.try_ready(), Some(refused.index()));
+    drop(set);
+    let mut sending = tx.send(1);
+    sending.must_wait("nobody receives");
+    assert_eq!(rx.try_recv(), Ok(1), "C3");
+    sending.must_be_ready("taken").expect("taken");
+
+    for capacity in [2, 1000] {
+        let (tx, _rx) = bounded::<u8>(capacity);
+        let permits = tx.reserve_many(capacity).must_be_ready("empty").expect("empty");
+        for count in [0, capacity + 1] {
+            let mut set = Select::new();
+            set.add(tx.reserve_many(count));
+            assert_eq!(set.ready().must_be_ready("it is of none, or of too many"), 0);
+        }
+        drop(permits);
+        tx.assert_valid();
+    }
 }
 
 /// C12: polled with another waker it wakes that one.

@@ -90,7 +90,7 @@
 //! et al., "Laws of order: expensive synchronization in concurrent algorithms cannot be eliminated", POPL 2011.
 
 use std::collections::VecDeque;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
@@ -269,10 +269,9 @@ impl<T> Shared<T> {
         // ORDERING: as in `publish`.
         let before = self.back.advance_by(count as u64, PUBLISH);
         if before.has(SEALED) && !cfg!(leno_bug = "spsc_batch_seal_unseen") {
+            // SAFETY: just put there; what is published after SEALED nobody takes.
+            unsafe { self.store.take_back_several(&self.back, tail, values, count) };
             return 0;
-        }
-        for _ in 0..count {
-            mem::forget(values.pop_front());
         }
         if !before.is_free() {
             self.tell(End::Receiver, by);

@@ -134,27 +134,50 @@ impl<T> Store<T> {
         self.slots() - self.index(position)
     }
 
-    /// Puts copies of the first of `values` at so many positions, which are in one block; the caller gives the values up if it
-    /// publishes them.
+    /// Moves the first of `values` to so many positions, which are in one block.
     ///
     /// # Safety
-    /// The back is the caller's, and the slots are empty.
+    /// The back is the caller's, and the slots are empty; there are so many values.
     pub(super) unsafe fn put_several(
         &self,
         back: &Side<T>,
         position: u64,
-        values: &VecDeque<T>,
+        values: &mut VecDeque<T>,
         count: usize,
     ) {
         let index = self.index(position);
         if index == 0 {
             self.begin_block(back, position);
         }
-        for (at, value) in values.iter().take(count).enumerate() {
+        for at in index..index + count {
+            // Out of the deque before it is published: a box that the receiver has dropped is no value any more.
+            let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
             // SAFETY: the index is within the block; the caller's promise.
             unsafe {
-                let slot = &*back.slots.load(Ordering::Relaxed).add(index + at);
-                slot.with_mut(|place| place.cast::<T>().copy_from_nonoverlapping(value, 1));
+                let slot = &*back.slots.load(Ordering::Relaxed).add(at);
+                slot.with_mut(|place| place.copy_from_nonoverlapping(&value, 1));
+            }
+        }
+    }
+
+    /// Moves them back in front of `values`, as nobody counts them.
+    ///
+    /// # Safety
+    /// [`Store::put_several`] has just put so many there, and nobody takes them.
+    #[cold]
+    pub(super) unsafe fn take_back_several(
+        &self,
+        back: &Side<T>,
+        position: u64,
+        values: &mut VecDeque<T>,
+        count: usize,
+    ) {
+        let index = self.index(position);
+        for at in (index..index + count).rev() {
+            // SAFETY: the index is within the block; the caller's promise.
+            unsafe {
+                let slot = &*back.slots.load(Ordering::Relaxed).add(at);
+                values.push_front(slot.with(|place| place.read().assume_init()));
             }
         }
     }

@@ -11,12 +11,14 @@
 //! something to look at. So it is the same for whatever can wait.
 //!
 //! 1. Nobody claims it: a peer that pops one of its nodes goes on as if nobody waited there, and pokes it when that is
-//!    through ([`Anchor`]). So it holds back nothing that others wait for, and has nothing to give back.
+//!    through ([`Anchor`]). So it holds back nothing that others wait for, and has nothing to give back. (But one that asks
+//!    for several permits, or places, stands in front of others as long as there are too few for it: it is not popped then.)
 //! 2. Poked, it enters the line again, at the back; or need not wait. It is poked after the peer's change, which it sees
 //!    then.
 //! 3. It takes nothing, also not what it was told of (a lock that is free): each branch *passes on* in the end.
 //! 4. *Both sides of one rendezvous channel.* Its own node on the other side is no peer: the two go back as one that matches
-//!    either side, as in a select; further branches on that channel are covered.
+//!    either side, as in a select; further branches on that channel are covered. Should several of its own stand there they leave
+//!    one after the other, until nobody of them does.
 //! 5. A foreign future can only be polled: if that completes it the output stays in the arm, for the next select.
 //!
 //! *Spurious answers.* What it has seen may be gone by the time its answer is looked at. And of somebody else who stands on
@@ -41,8 +43,10 @@ enum Entered {
     Waits,
     /// There is something to look at.
     No,
-    /// What was in the way has gone.
+    /// One of its own that was in the way has left: at once again.
     Again,
+    /// What was in the way has gone.
+    Later,
 }
 
 impl Driver {
@@ -91,12 +95,11 @@ impl Driver {
         } else if !self.take_what_is_told(arms, cx) {
             return None;
         }
-        for index in order.indices() {
-            if arms.is_foreign(index) && matches!(arms.arm(index).attempt(None, cx), Attempt::Ready(())) {
-                return Some(index);
-            }
-        }
-        let ready = self.enter_all(arms, order);
+        let is_done = |index: &usize| {
+            arms.is_foreign(*index) && matches!(arms.arm(*index).attempt(None, cx), Attempt::Ready(()))
+        };
+        let foreign = order.indices().find(is_done);
+        let ready = self.enter_all(arms, order, foreign);
         match ready {
             Some(_) => {}
             None if self.is_anything_to_do() => look_again(cx),
@@ -116,27 +119,32 @@ impl Driver {
                 return false;
             }
         };
+        // (First: to clone a waker is foreign code.)
+        self.take_back(arms, given_back);
+        let anchor = self.anchor.as_ref().expect("as above");
         let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
         let more = anchor.open();
-        self.take_back(arms, given_back);
         self.take_back(arms, more);
         drop(before);
         true
     }
 
-    /// Enters the line with each branch that is to do; gives one that need not wait.
-    fn enter_all(&mut self, arms: &mut impl Arms, order: Order) -> Option<usize> {
+    /// Enters the line with each branch that is to do; gives the first that need not wait. `foreign`: one that does not.
+    fn enter_all(&mut self, arms: &mut impl Arms, order: Order, foreign: Option<usize>) -> Option<usize> {
         let mut numbers = None;
         for _ in 0..super::ROUNDS {
             for index in order.indices() {
                 step();
+                if foreign == Some(index) {
+                    return foreign;
+                }
                 // (With one that stands in the way of it, and with each of those that do so in turn.)
                 while self.is_to_do(index) {
                     step();
                     match self.enter(arms, index, &mut numbers) {
-                        Entered::Waits => {}
+                        Entered::Waits | Entered::Again => {}
                         Entered::No => return Some(index),
-                        Entered::Again => break,
+                        Entered::Later => break,
                     }
                 }
             }
@@ -157,18 +165,12 @@ impl Driver {
             return Entered::Waits;
         }
         let Some(opposite) = arms.arm(index).opposite() else {
-            return if cfg!(leno_bug = "who_has_gone_is_met") { Entered::No } else { Entered::Again };
+            return if cfg!(leno_bug = "who_has_gone_is_met") { Entered::No } else { Entered::Later };
         };
         if opposite == 0 || cfg!(leno_bug = "who_watches_meets_itself") {
             return Entered::No;
         }
-        let number = |(index, branch): (usize, &Registration)| Some((branch.node.as_ref()?.number(), index));
-        let own = numbers
-            .get_or_insert_with(|| self.branches.iter().enumerate().filter_map(number).collect())
-            .get(&opposite);
-        let Some(&own) = own.filter(|own| self.branches[**own].stage == Stage::Waits) else {
-            return Entered::No;
-        };
+        let Some(own) = self.stands_by(opposite, numbers) else { return Entered::No };
         if self.branches[own].partner.is_some() {
             self.branches[index].stage = Stage::Covered(own as u32);
             return Entered::Waits;
@@ -177,9 +179,12 @@ impl Driver {
         if !arms.arm(own).leave(node, true) {
             // It is told of that.
             self.branches[own].stage = Stage::Waits;
-            return Entered::Again;
+            return Entered::Later;
         }
         self.branches[own].stage = Stage::ToDo;
+        if arms.arm(index).opposite().is_some_and(|number| self.stands_by(number, numbers).is_some()) {
+            return Entered::Again;
+        }
         self.branches[own].partner = Some(index as u32);
         self.branches[index].stage = Stage::Covered(own as u32);
         // SAFETY: as above.
@@ -188,5 +193,15 @@ impl Driver {
             // Both are to do again.
             false => Entered::Again,
         }
+    }
+
+    /// The branch that stands in its line by the node of this number.
+    fn stands_by(&self, number: usize, numbers: &mut Option<Numbers>) -> Option<usize> {
+        let by_number =
+            |(index, branch): (usize, &Registration)| Some((branch.node.as_ref()?.number(), index));
+        let numbers =
+            numbers.get_or_insert_with(|| self.branches.iter().enumerate().filter_map(by_number).collect());
+        let own = numbers.get(&number).copied();
+        own.filter(|own| self.branches[*own].stage == Stage::Waits)
     }
 }
