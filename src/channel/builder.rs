@@ -99,6 +99,8 @@ impl<T> Builder<T> {
     /// `send` the value is sent. Values that are to follow get their call before. During another panic that of a hook is
     /// swallowed.
     ///
+    /// The hook goes with the channel's memory: one that owns a handle of the channel, a weak one too, keeps both for ever.
+    ///
     /// ```
     /// use std::sync::{Arc, Mutex};
     ///
