@@ -627,11 +627,12 @@ fn scripts() {
         let capacity = [0, 1, 3, 5, 64, 300][round % 6];
         let (tx, rx) = bounded(capacity);
         let mut model = Model { capacity, buffer: VecDeque::new(), line: VecDeque::new() };
-        // SAFETY-free: each send owns its deque by a leak, so that futures can lie beside each other.
+        // Each send has a deque of its own, so that futures can lie beside each other.
+        let mut deques = vec![VecDeque::new(); 120];
+        let mut deques = deques.iter_mut();
         let mut futures = Vec::new();
         let mut begun = Vec::<Begun>::new();
         let mut next = 0;
-        let tx = &*Box::leak(Box::new(tx));
         for _ in 0..rng.random_range(20..120) {
             let size = rng.random_range(0..8);
             match rng.random_range(0..6) {
@@ -656,7 +657,8 @@ fn scripts() {
                     assert_eq!(rx.try_recv(), expected);
                 }
                 3 => {
-                    let values = Box::leak(Box::new((next..next + size).collect::<VecDeque<usize>>()));
+                    let values = deques.next().expect("one for each step");
+                    values.extend(next..next + size);
                     next += size;
                     begun.push(Begun { left: values.clone(), waker: CountingWaker::new(), is_served: true });
                     futures.push(Some(tx.send_many(values)));
@@ -690,7 +692,7 @@ fn scripts() {
         number: usize,
         model: &mut Model,
         begun: &mut [Begun],
-        futures: &mut [Option<leno::channel::SendMany<'static, usize>>],
+        futures: &mut [Option<leno::channel::SendMany<'_, usize>>],
     ) {
         let own = &mut begun[number];
         model.put(&mut own.left);
