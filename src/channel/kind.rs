@@ -12,7 +12,8 @@ use std::fmt;
 
 use super::many::{Gives, Takes};
 use super::shared::SharedRef;
-use super::{self as channel, RecvError, SendError, mpsc, spsc};
+use super::{RecvError, SendError, mpsc, spsc};
+use crate::channel;
 use crate::wait::Branch;
 
 /// Whether a side may have several operations at a time.
