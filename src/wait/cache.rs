@@ -262,8 +262,11 @@ impl Free {
         if prim::MODEL {
             return None;
         }
-        take(self.kind, KEPT / 2, |node| self.push(node));
-        self.pop()
+        // (A sweep may have brought some.) Into an empty list: one that overflowed would want the pool, which is being taken from.
+        self.pop().or_else(|| {
+            take(self.kind, KEPT / 2, |node| self.push(node));
+            self.pop()
+        })
     }
 }
 
