@@ -101,6 +101,10 @@ macro_rules! common {
             self.shared().is_unsure(End::$end)
         }
 
+        fn progress(&self) -> u32 {
+            self.shared().progress()
+        }
+
         fn comes_soon(&self) -> bool {
             self.shared().is_buffer_of_several()
         }

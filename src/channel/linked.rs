@@ -285,7 +285,7 @@ impl<T> Shared<T> {
         }
         let Some(block) = linked.blocks.room(word.0) else {
             linked.blocks.bring_room(word.0, self.line.word());
-            return Step::Lost;
+            return Step::Moved;
         };
         if !self.cas(word, word.plus(1)) {
             return Step::Lost;
@@ -341,7 +341,7 @@ impl<T> Shared<T> {
                 true => Step::Wait,
             };
         }
-        if linked.blocks.bring_value(head) { Step::Lost } else { Step::Busy }
+        if linked.blocks.bring_value(head) { Step::Moved } else { Step::Busy }
     }
 
     /// Whether a bounded channel may be neither full nor empty, though it seemed to be: a place is taken before a value comes

@@ -260,6 +260,10 @@ macro_rules! delegate {
             self.branch.comes_more()
         }
 
+        fn progress(&self) -> u32 {
+            self.branch.progress()
+        }
+
         fn meets(&self) -> bool {
             self.branch.meets()
         }

@@ -132,6 +132,7 @@ impl<T> Shared<T> {
             };
             match step {
                 Step::Ready(sent) => return Some(sent),
+                Step::Moved => {}
                 Step::Lost if by.has_own() => return None,
                 Step::Lost => {
                     thread::back_off(lost);
@@ -213,6 +214,7 @@ impl<T> Shared<T> {
                     return Step::Ready(sent);
                 }
                 Step::Lost => return Step::Lost,
+                Step::Moved => return Step::Moved,
                 Step::Busy => return Step::Busy,
                 // It is empty, and perhaps closed.
                 Step::Ready(()) | Step::Wait => {}

@@ -72,6 +72,10 @@ impl<T> Branch for Reserving<T> {
         self.shared().is_buffer_of_several()
     }
 
+    fn progress(&self) -> u32 {
+        self.shared().progress()
+    }
+
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "reservations are made on one side");
         // (A set that asks what is ready has not looked before. Nobody waits for what is refused, or for nothing.)

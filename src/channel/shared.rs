@@ -138,6 +138,8 @@ pub(super) enum Step<R> {
     Busy,
     /// The word has changed.
     Lost,
+    /// Something was brought up that was behind: nobody else is in the way.
+    Moved,
 }
 
 /// What became of a value.
@@ -527,6 +529,7 @@ impl<T> Shared<T> {
                 Step::Ready(output) => return Attempt::Ready(output),
                 Step::Wait => return Attempt::Wait,
                 Step::Busy => return Attempt::Again,
+                Step::Moved => {}
                 // A select's own node: it has to see to that first.
                 Step::Lost if by.has_own() => return Attempt::Wait,
                 Step::Lost => {
@@ -794,6 +797,14 @@ impl<T> Shared<T> {
             Some(linked) => linked.len(word),
         };
         held + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
+    }
+
+    /// Grows with each value that passes, and wraps.
+    pub(super) fn progress(&self) -> u32 {
+        match self.linked() {
+            None => self.head(self.line.load()),
+            Some(linked) => linked.head() as u32,
+        }
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

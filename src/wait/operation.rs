@@ -108,6 +108,11 @@ pub(crate) trait Branch {
         false
     }
 
+    /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
+    fn progress(&self) -> u32 {
+        0
+    }
+
     /// Whether both sides can wait where it does.
     fn meets(&self) -> bool {
         false
@@ -671,15 +676,11 @@ impl<B: Branch> Operation<B> {
             if self.try_now(tray) {
                 return true;
             }
-            if self.branch.comes_soon() {
-                let look = |this: &mut Polled<'_, B>| this.0.quick(this.1).then_some(());
-                let more = |this: &Polled<'_, B>| this.0.branch.comes_more();
-                if thread::glance(deadline, &mut Polled(self, tray), look, more).is_some() {
-                    return true;
-                }
+            if self.branch.comes_soon() && thread::glance(deadline, &mut Polled(self, tray)).is_some() {
+                return true;
             }
         }
-        if thread::block_on(Pin::new(&mut Polled(self, tray)), deadline).is_some() {
+        if thread::block_on_watching(Pin::new(&mut Polled(self, tray)), deadline).is_some() {
             return true;
         }
         // The time is up: what is there for this operation is taken all the same.
@@ -732,5 +733,19 @@ impl<B: Branch> Future for Polled<'_, B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Polled(operation, tray) = &mut *self;
         operation.poll_slowly(tray, cx)
+    }
+}
+
+impl<B: Branch> thread::Watch for Polled<'_, B> {
+    fn look(&mut self) -> Option<()> {
+        self.0.quick(self.1).then_some(())
+    }
+
+    fn more(&self) -> bool {
+        self.0.branch.comes_more()
+    }
+
+    fn progress(&self) -> u32 {
+        self.0.branch.progress()
     }
 }

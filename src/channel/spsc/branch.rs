@@ -202,6 +202,10 @@ impl<T> Branch for OwnSend<T> {
         shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
     }
 
+    fn progress(&self) -> u32 {
+        self.shared().progress()
+    }
+
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "one side is ready");
         self.shared().register(End::Sender, node)
@@ -267,6 +271,10 @@ impl<T> Branch for OwnRecv<T> {
 
     fn comes_more(&self) -> bool {
         self.shared().len() >= SEVERAL
+    }
+
+    fn progress(&self) -> u32 {
+        self.shared().progress()
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
@@ -357,6 +365,7 @@ macro_rules! either {
                 fn is_unsure(&self) -> bool;
                 fn comes_soon(&self) -> bool;
                 fn comes_more(&self) -> bool;
+                fn progress(&self) -> u32;
                 fn meets(&self) -> bool;
                 fn opposite(&self) -> Option<usize>;
                 fn register(&mut self, node: &Waiter, pair: bool) -> bool;

@@ -594,6 +594,11 @@ impl<T> Shared<T> {
         held as usize + usize::from(!self.stray.load(Ordering::Relaxed).is_null())
     }
 
+    /// Grows with each value that is received, and wraps.
+    pub(super) fn progress(&self) -> u32 {
+        self.front.load().rest() as u32
+    }
+
     pub(super) fn capacity(&self) -> Option<usize> {
         self.bound
     }

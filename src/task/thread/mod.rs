@@ -17,7 +17,7 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
-pub(crate) use patience::{glance, linger};
+pub(crate) use patience::{Watch, glance, linger};
 
 use parker::is_late;
 
@@ -27,8 +27,24 @@ use parker::is_late;
 /// A future that wakes itself during its poll (something it needs is claimed but not yet published) is polled
 /// again after a pause that grows from a yield to a millisecond.
 pub(crate) fn block_on<F: Future + ?Sized>(
+    future: Pin<&mut F>,
+    deadline: Option<Instant>,
+) -> Option<F::Output> {
+    drive(future, deadline, |_| 0)
+}
+
+/// The same, of one that knows how much happens where it waits.
+pub(crate) fn block_on_watching<F: Future + Watch>(
+    future: Pin<&mut F>,
+    deadline: Option<Instant>,
+) -> Option<F::Output> {
+    drive(future, deadline, F::progress)
+}
+
+fn drive<F: Future + ?Sized>(
     mut future: Pin<&mut F>,
     deadline: Option<Instant>,
+    progress: impl Fn(&F) -> u32,
 ) -> Option<F::Output> {
     let _aside = context::stand_aside();
     let parker = parker::current();
@@ -52,7 +68,9 @@ pub(crate) fn block_on<F: Future + ?Sized>(
             pauses += 1;
         } else {
             pauses = 0;
-            seen = patience::wait(deadline, || parker.woken(seen), || parker.sleep(seen, deadline))?;
+            let woken = || parker.woken(seen);
+            let sleep = || parker.sleep(seen, deadline);
+            seen = patience::wait(deadline, woken, || progress(&future), sleep)?;
         }
     }
 }

@@ -6,9 +6,9 @@
 //! every [`PROBE`]th wait tries again. *Yielding* pays where the peer shares the core, and where it takes a little
 //! longer. A sleep that was short would have been worth more yields, one that was long fewer.
 //!
-//! A yield that takes long was used by a third party, which keeps the core busy: yields go by turns then, and cost
-//! milliseconds, while who wakes from a sleep runs soon. So the thread sleeps at once, and does not yield again for a
-//! time that is a multiple of what it has lost.
+//! A yield that takes long was well spent if much has happened meanwhile where the thread waits: its peers had the core. If not,
+//! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
+//! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
 //! Nobody oversleeps for it: yields end well before the deadline, and the longest spin takes a microsecond or three.
 //!
@@ -32,8 +32,9 @@ const YIELDS: u32 = 256;
 /// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
-/// A yield that takes longer than this was a third party's.
+/// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile.
 const LONG_YIELD: Duration = Duration::from_micros(100);
+const A_STEP: Duration = Duration::from_micros(1);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 /// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
@@ -64,26 +65,33 @@ prim::thread_local! {
     };
 }
 
+/// What somebody waits for, and has not begun to wait for yet.
+pub(crate) trait Watch {
+    /// Takes it, if it is there.
+    fn look(&mut self) -> Option<()>;
+
+    /// Whether several more could be taken.
+    fn more(&self) -> bool;
+
+    /// Grows with what has happened there, and wraps.
+    fn progress(&self) -> u32;
+}
+
 /// Looks a few times before a wait begins at all, where values pass through a buffer of several: a peer at work makes
 /// what is wanted soon, and a waiter costs it more than a value does. First pauses, then yields, unless yields have been
 /// lost to third parties lately. (With one slot this has cost more than it brought.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds `more`, all of them are.
-pub(crate) fn glance<L, R>(
-    deadline: Option<Instant>,
-    looker: &mut L,
-    look: impl Fn(&mut L) -> Option<R>,
-    more: impl Fn(&L) -> bool,
-) -> Option<R> {
+pub(crate) fn glance(deadline: Option<Instant>, watch: &mut impl Watch) -> Option<()> {
     if prim::MODEL || is_late(deadline) {
         return None;
     }
     PATIENCE
         .try_with(|patience| {
             patience
-                .glance(looker, &look, more)
-                .or_else(|| patience.let_others_run(deadline, GLANCES, || look(looker)))
+                .glance(watch)
+                .or_else(|| patience.let_others_run(deadline, GLANCES, || (watch.look(), watch.progress())))
         })
         .ok()
         .flatten()
@@ -103,12 +111,13 @@ pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
 pub(super) fn wait<R>(
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
+    progress: impl Fn() -> u32,
     sleep: impl FnOnce() -> Option<R>,
 ) -> Option<R> {
     if prim::MODEL {
         return sleep();
     }
-    let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look)) else {
+    let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look, progress)) else {
         return sleep();
     };
     if found.is_some() {
@@ -121,20 +130,15 @@ pub(super) fn wait<R>(
 }
 
 impl Patience {
-    fn glance<L, R>(
-        &self,
-        looker: &mut L,
-        look: impl Fn(&mut L) -> Option<R>,
-        more: impl Fn(&L) -> bool,
-    ) -> Option<R> {
+    fn glance(&self, watch: &mut impl Watch) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
         let is_long = self.streams.get() || self.glances.get() % PROBE == 0;
         for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..BURSTS } {
             (0..1 << burst).for_each(|_| prim::spin_loop());
-            let found = look(looker);
+            let found = watch.look();
             if found.is_some() {
                 if is_long {
-                    self.streams.set(more(looker));
+                    self.streams.set(watch.more());
                 }
                 return found;
             }
@@ -143,12 +147,17 @@ impl Patience {
         None
     }
 
-    fn look_around<R>(&self, deadline: Option<Instant>, look: impl Fn() -> Option<R>) -> Option<R> {
+    fn look_around<R>(
+        &self,
+        deadline: Option<Instant>,
+        look: impl Fn() -> Option<R>,
+        progress: impl Fn() -> u32,
+    ) -> Option<R> {
         if is_late(deadline) {
             return None;
         }
         self.spin(1, &look).or_else(|| {
-            let found = self.let_others_run(deadline, self.yields.get(), &look);
+            let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
             }
@@ -179,33 +188,34 @@ impl Patience {
         None
     }
 
+    /// `look`: what was found, and how much has happened.
     fn let_others_run<R>(
         &self,
         deadline: Option<Instant>,
         yields: u32,
-        mut look: impl FnMut() -> Option<R>,
+        mut look: impl FnMut() -> (Option<R>, u32),
     ) -> Option<R> {
         let mut now = Instant::now();
         if self.banned.get().is_some_and(|until| now < until) {
             return None;
         }
         self.banned.set(None);
+        let (mut found, mut so_far) = look();
         for _ in 0..yields {
-            if deadline.is_some_and(|at| now + MARGIN > at) {
+            if found.is_some() || deadline.is_some_and(|at| now + MARGIN > at) {
                 break;
             }
             thread::yield_now();
-            let found = look();
             let before = std::mem::replace(&mut now, Instant::now());
-            if now - before > LONG_YIELD {
-                self.ban(now, now - before);
-                return found;
-            }
-            if found.is_some() {
-                return found;
+            let was = so_far;
+            (found, so_far) = look();
+            let long = now - before;
+            if long > LONG_YIELD && A_STEP.saturating_mul(so_far.wrapping_sub(was)) < long {
+                self.ban(now, long);
+                break;
             }
         }
-        None
+        found
     }
 
     /// A yield took `long`.
