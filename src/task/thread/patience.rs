@@ -46,6 +46,8 @@ const MARGIN: Duration = Duration::from_millis(10);
 struct Patience {
     waits: Cell<u32>,
     glances: Cell<u32>,
+    /// How many bursts the next one has.
+    bursts: Cell<u32>,
     /// At the last long first pause there was more than one at the end of it.
     streams: Cell<bool>,
     spins: Cell<u32>,
@@ -58,6 +60,7 @@ prim::thread_local! {
     static PATIENCE: Patience = Patience {
         waits: Cell::new(0),
         glances: Cell::new(0),
+        bursts: Cell::new(BURSTS),
         streams: Cell::new(false),
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
@@ -132,17 +135,21 @@ pub(super) fn wait<R>(
 impl Patience {
     fn glance(&self, watch: &mut impl Watch) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
-        let is_long = self.streams.get() || self.glances.get() % PROBE == 0;
-        for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..BURSTS } {
+        let probes = self.glances.get() % PROBE == 0;
+        let bursts = if probes { BURSTS } else { self.bursts.get() };
+        let is_long = self.streams.get() || probes;
+        for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..bursts } {
             (0..1 << burst).for_each(|_| prim::spin_loop());
             let found = watch.look();
             if found.is_some() {
                 if is_long {
                     self.streams.set(watch.more());
                 }
+                self.bursts.set(BURSTS);
                 return found;
             }
         }
+        self.bursts.set(bursts.saturating_sub(1));
         self.streams.set(false);
         None
     }
