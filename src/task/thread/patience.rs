@@ -32,6 +32,8 @@ const YIELDS: u32 = 256;
 /// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
+/// After so many glances whose pauses were in vain there are none.
+const VAIN: u32 = 32;
 /// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile.
 const LONG_YIELD: Duration = Duration::from_micros(100);
 const A_STEP: Duration = Duration::from_micros(1);
@@ -46,8 +48,8 @@ const MARGIN: Duration = Duration::from_millis(10);
 struct Patience {
     waits: Cell<u32>,
     glances: Cell<u32>,
-    /// How many bursts the next one has.
-    bursts: Cell<u32>,
+    /// So many glances in a row had no use of their pauses.
+    in_vain: Cell<u32>,
     /// At the last long first pause there was more than one at the end of it.
     streams: Cell<bool>,
     spins: Cell<u32>,
@@ -60,7 +62,7 @@ prim::thread_local! {
     static PATIENCE: Patience = Patience {
         waits: Cell::new(0),
         glances: Cell::new(0),
-        bursts: Cell::new(BURSTS),
+        in_vain: Cell::new(0),
         streams: Cell::new(false),
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
@@ -136,7 +138,8 @@ impl Patience {
     fn glance(&self, watch: &mut impl Watch) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
         let probes = self.glances.get() % PROBE == 0;
-        let bursts = if probes { BURSTS } else { self.bursts.get() };
+        let in_vain = self.in_vain.get();
+        let bursts = if probes || in_vain < VAIN { BURSTS } else { 0 };
         let is_long = self.streams.get() || probes;
         for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..bursts } {
             (0..1 << burst).for_each(|_| prim::spin_loop());
@@ -145,11 +148,11 @@ impl Patience {
                 if is_long {
                     self.streams.set(watch.more());
                 }
-                self.bursts.set(BURSTS);
+                self.in_vain.set(0);
                 return found;
             }
         }
-        self.bursts.set(bursts.saturating_sub(1));
+        self.in_vain.set(in_vain.saturating_add(1));
         self.streams.set(false);
         None
     }
