@@ -14,7 +14,7 @@ table! {
     close_against_enter: Ring(0), [], [[Close], [S(1, 1)], [R(2)]], any;
     close_against_join: Ring(0), [S(1, 1)], [[S(2, 2)], [Close], [D(1)]], any;
     close_against_join_of_many: Ring(0), [R(1), R(2)], [[R(3)], [Close]], any;
-    close_against_leaves: Ring(0), [S(1, 1), S(2, 2), S(3, 3)], [[Close], [D(2), D(3)]], any;
+    close_against_leaves - 1: Ring(0), [S(1, 1), S(2, 2), S(3, 3)], [[Close], [D(2), D(3)]], any;
     close_against_leave_of_promoted: Ring(0), [R(1), R(2), R(3), TS(1)], [[Close], [D(2)]], any;
     close_against_repark - 1: Ring(0), [R(1), R(2)], [[Close], [Repark(1)], [Repark(2)]], any;
     close_against_give_back: Ring(0), [R(1), R(2), TS(1)], [[Close], [D(1)]], any;
@@ -27,8 +27,8 @@ table! {
     discard_against_refill: Ring(1), [S(1, 1), S(2, 2)], [[TR], [CloseNow]], any;
     discard_against_blocks: Unbounded, [], [[TS(1), TS(2)], [CloseNow]], any;
     discard_against_a_room: Linked(1), [S(1, 1), S(2, 2)], [[TR], [CloseNow]], any;
-    close_blocks_against_enter: Unbounded, [], [[R(1)], [Close], [TS(1)]], any;
-    close_blocks_against_join: Unbounded, [R(1)], [[R(2)], [Close], [D(1)]], any;
+    close_blocks_against_enter - 1: Unbounded, [], [[R(1)], [Close], [TS(1)]], any;
+    close_blocks_against_join - 1: Unbounded, [R(1)], [[R(2)], [Close], [D(1)]], any;
 }
 
 /// The last handles.

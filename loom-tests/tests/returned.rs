@@ -11,7 +11,7 @@ table! {
     redirected_once: Ring(0), [R(1), R(2)], [[D(1)], [TS(1)]], any;
     redirected_twice: Ring(0), [R(1), R(2)], [[D(1)], [D(2)], [S(3, 1)]], any;
     redirected_thrice - 1: Ring(0), [R(1), R(2), R(3)], [[D(1)], [D(2)], [S(4, 1), D(3)]], any;
-    redirected_in_four_threads - 1: Ring(0), [R(1), R(2), R(3)], [[D(1), TR], [D(2)], [S(4, 1)], [D(3)]], any;
+    redirected_in_four_threads - 2: Ring(0), [R(1), R(2), R(3)], [[D(1), TR], [D(2)], [S(4, 1)], [D(3)]], any;
     redirected_and_polled: Ring(0), [R(1), R(2)], [[D(1)], [P(2), Repark(2)], [TS(1)]], any;
     redirected_and_refused - 1: Ring(0), [R(1), R(2), S(3, 1)], [[D(1)], [Close], [D(2)]], any;
     given_back_against_close: Ring(0), [R(1)], [[D(1)], [S(2, 1)], [Close, TR]], any;
@@ -22,7 +22,7 @@ table! {
     given_back_against_arriving: Ring(0), [R(1), S(2, 1)], [[D(1)], [R(3)], [R(4)]], any;
     given_back_before_values: Ring(2), [R(1), S(2, 1), S(3, 2)], [[D(1)], [TR], [TR]], any;
     given_back_recycled: Ring(0), [Recycle, R(1), S(2, 1)], [[D(1), R(1)], [TR, TS(2)]], any;
-    given_back_to_blocks: Unbounded, [R(1)], [[D(1)], [TS(1), TS(2)], [R(3)]], any;
+    given_back_to_blocks - 1: Unbounded, [R(1)], [[D(1)], [TS(1), TS(2)], [R(3)]], any;
     given_back_by_one_that_came_late: Unbounded, [], [[R(1)], [R(2), TS(1), TS(2), D(1), D(2)]], in_order;
     given_back_to_many - 1: Unbounded, [R(1), R(2), R(3)], [[D(1)], [D(2)], [TS(1)]], any;
     given_back_to_a_room: Linked(1), [R(1)], [[D(1)], [TS(1), TS(2)], [TR]], any;

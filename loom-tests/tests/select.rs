@@ -21,7 +21,7 @@ models! { select:
     polled_against_send
     polled_against_recv
     polled_against_unlock
-    both_sides_in_two_selects - 1
+    both_sides_in_two_selects - 2
     both_sides_in_two_selects_the_younger - 1
     both_sides_in_order - 2
     given_back_against_both_sides
