@@ -680,7 +680,7 @@ impl<B: Branch> Operation<B> {
                 return true;
             }
         }
-        if thread::block_on_watching(Pin::new(&mut Polled(self, tray)), deadline).is_some() {
+        if thread::block_on_awaited(Pin::new(&mut Polled(self, tray)), deadline).is_some() {
             return true;
         }
         // The time is up: what is there for this operation is taken all the same.
@@ -736,7 +736,7 @@ impl<B: Branch> Future for Polled<'_, B> {
     }
 }
 
-impl<B: Branch> thread::Watch for Polled<'_, B> {
+impl<B: Branch> thread::Awaited for Polled<'_, B> {
     fn look(&mut self) -> Option<()> {
         self.0.quick(self.1).then_some(())
     }

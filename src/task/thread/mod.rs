@@ -17,7 +17,7 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
-pub(crate) use patience::{Watch, glance, linger};
+pub(crate) use patience::{Awaited, glance, linger};
 
 use parker::is_late;
 
@@ -34,7 +34,7 @@ pub(crate) fn block_on<F: Future + ?Sized>(
 }
 
 /// The same, of one that knows how much happens where it waits.
-pub(crate) fn block_on_watching<F: Future + Watch>(
+pub(crate) fn block_on_awaited<F: Future + Awaited>(
     future: Pin<&mut F>,
     deadline: Option<Instant>,
 ) -> Option<F::Output> {

@@ -70,8 +70,8 @@ prim::thread_local! {
     };
 }
 
-/// What somebody waits for, and has not begun to wait for yet.
-pub(crate) trait Watch {
+/// What a thread waits for, or is about to wait for.
+pub(crate) trait Awaited {
     /// Takes it, if it is there.
     fn look(&mut self) -> Option<()>;
 
@@ -88,15 +88,15 @@ pub(crate) trait Watch {
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds `more`, all of them are.
-pub(crate) fn glance(deadline: Option<Instant>, watch: &mut impl Watch) -> Option<()> {
+pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
     if prim::MODEL || is_late(deadline) {
         return None;
     }
     PATIENCE
         .try_with(|patience| {
-            patience
-                .glance(watch)
-                .or_else(|| patience.let_others_run(deadline, GLANCES, || (watch.look(), watch.progress())))
+            patience.glance(awaited).or_else(|| {
+                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
+            })
         })
         .ok()
         .flatten()
@@ -135,7 +135,7 @@ pub(super) fn wait<R>(
 }
 
 impl Patience {
-    fn glance(&self, watch: &mut impl Watch) -> Option<()> {
+    fn glance(&self, awaited: &mut impl Awaited) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
         let probes = self.glances.get() % PROBE == 0;
         let in_vain = self.in_vain.get();
@@ -143,10 +143,10 @@ impl Patience {
         let is_long = self.streams.get() || probes;
         for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..bursts } {
             (0..1 << burst).for_each(|_| prim::spin_loop());
-            let found = watch.look();
+            let found = awaited.look();
             if found.is_some() {
                 if is_long {
-                    self.streams.set(watch.more());
+                    self.streams.set(awaited.more());
                 }
                 self.in_vain.set(0);
                 return found;
