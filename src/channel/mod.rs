@@ -115,6 +115,7 @@
 //!
 //! Moving here from other channels: [`moving`].
 
+mod alone;
 mod bell;
 mod block;
 mod blocks;

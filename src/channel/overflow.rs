@@ -50,10 +50,10 @@ use std::mem::MaybeUninit;
 
 use super::builder::Overflow;
 use super::linked::Linked;
-use super::ring::ONE_HEAD;
+use super::ring::{HELD, ONE_HEAD};
 use super::shared::{End, Sent, Shared, Step};
 use crate::task::thread;
-use crate::wait::{Attempt, By, Parcel, Primitive, Tray, Word};
+use crate::wait::{Attempt, By, Parcel, Primitive, SENDERS, Tray, Word};
 
 /// Which value goes where there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +173,10 @@ impl<T> Shared<T> {
             return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
         }
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
+        if word.has(SENDERS) && !word.has(HELD) && len < self.limit() {
+            // A receiver that is alone is about to let it in.
+            return Step::Busy;
+        }
         if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
             return Step::Busy;
         }

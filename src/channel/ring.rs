@@ -86,10 +86,12 @@ const LEN_BITS: u32 = 8;
 const LEN_SHIFT: u32 = 1;
 const HEAD_SHIFT: u32 = LEN_SHIFT + LEN_BITS;
 const HEAD: u64 = 1 << HEAD_SHIFT;
-const LEN: u64 = (1 << LEN_BITS) - 1;
+pub(super) const LEN: u64 = (1 << LEN_BITS) - 1;
 /// In terms of the word.
 pub(super) const ONE_LEN: u64 = 1 << (REST_SHIFT + LEN_SHIFT);
 pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
+/// One value less.
+pub(super) const ONE_TAKEN: u64 = ONE_HEAD - ONE_LEN;
 
 #[derive(Debug)]
 pub(super) struct Slot<T> {
@@ -233,7 +235,7 @@ impl<T> Shared<T> {
             return self.is_unbounded() && self.quick_take(tray);
         }
         let slot = self.slot(self.head(word));
-        if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+        if !slot.is_full() || !self.cas(word, taken(word, 1)) {
             return false;
         }
         if !slot.is_full() {
@@ -273,22 +275,32 @@ impl<T> Shared<T> {
 
     /// Receives as many values as there are by one exchange, `max` at most, if nobody is in the way; how many.
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
+        self.take_several(out, max, |word, count| self.cas(word, taken(word, count)).then_some(word))
+    }
+
+    /// The same, where `claim` moves the head on by so many; it gives the word that was there before.
+    #[inline(always)]
+    pub(super) fn take_several(
+        &self,
+        out: &mut Vec<T>,
+        max: usize,
+        claim: impl FnOnce(Word, u32) -> Option<Word>,
+    ) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
         if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
             return 0;
         }
-        let head = self.head(word);
-        let slot = self.slots_from(head);
+        let slot = self.slots_from(self.head(word));
         let most = len.min(max.try_into().unwrap_or(u32::MAX));
         let is_seen = !cfg!(leno_bug = "batch_takes_unpublished");
         let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
         out.reserve(count as usize);
-        let next = (ONE_HEAD - ONE_LEN).wrapping_mul(u64::from(count));
-        if count == 0 || !self.cas(word, Word(word.0.wrapping_add(next))) {
+        if count == 0 {
             return 0;
         }
-        for slot in (0..count).map(&slot) {
+        let Some(word) = claim(word, count) else { return 0 };
+        for slot in (0..count).map(self.slots_from(self.head(word))) {
             if is_seen && !slot.is_full() {
                 wait_for(|| slot.is_full());
             }
@@ -339,10 +351,15 @@ impl<T> Shared<T> {
         Step::Ready(Sent::HandedOver)
     }
 
-    pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    pub(super) fn recv_step<const ALONE: bool>(
+        &self,
+        word: Word,
+        tray: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
-            return self.recv_from_ring(word, len, tray, by);
+            return self.recv_from_ring::<ALONE>(word, len, tray, by);
         }
         if word.has(CLOSED) {
             return Step::Ready(());
@@ -359,13 +376,22 @@ impl<T> Shared<T> {
     }
 
     #[inline]
-    fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    fn recv_from_ring<const ALONE: bool>(
+        &self,
+        word: Word,
+        len: u32,
+        tray: &mut Tray<T>,
+        by: &mut By<'_>,
+    ) -> Step<()> {
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
             return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
         if word.is_free() || word.has(CLOSED) {
-            if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+            if ALONE && self.adds(1) {
+                return self.recv_alone(tray, by);
+            }
+            if !self.cas(word, taken(word, 1)) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and full.
@@ -447,10 +473,16 @@ impl<T> Shared<T> {
     }
 }
 
-/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late.
+/// The word when so many values have been taken out.
+#[inline(always)]
+fn taken(word: Word, count: u32) -> Word {
+    Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
+}
+
+/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late, or by an addition.
 #[cold]
 #[inline(never)]
-fn wait_for(is_so: impl Fn() -> bool) {
+pub(super) fn wait_for(is_so: impl Fn() -> bool) {
     let mut pauses = 0;
     while !is_so() {
         thread::pause(pauses);
