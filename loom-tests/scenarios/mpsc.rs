@@ -91,6 +91,25 @@ pub(crate) fn select_against_receive() {
     assert_eq!(values.alive(), 0);
 }
 
+/// A select comes to wait to send while a receive makes room, and is dropped: it is let in before, or not at all.
+pub(crate) fn dropped_select_against_receive() {
+    let values = Values::default();
+    let (tx, mut rx) = full(&values, 1);
+    let value = values.make(2);
+    let selecting = thread::spawn(move || {
+        let (_b, mut b) = bounded::<usize>(1);
+        let mut selecting = select((tx.send(value), b.recv()));
+        let _ = poll(&mut selecting);
+        drop(selecting);
+        tx
+    });
+    assert_eq!(rx.try_recv().unwrap().number, 1);
+    let tx = selecting.join().unwrap();
+    tx.assert_valid();
+    assert!(rx.try_iter().all(|value| value.number == 2));
+    assert_eq!(values.alive(), 0);
+}
+
 /// A select that waits to send, beside a sender, is polled again or dropped as room is made: whoever waits is let in.
 pub(crate) fn select_against_a_sender() {
     let values = Values::default();
