@@ -26,7 +26,7 @@ table! {
 
     receive_against_close: Alone(1), [S(1, 1)], [[S(2, 2)], [Close], [TR, TR]], any;
     receive_against_close_now: Alone(2), [S(1, 1), S(2, 2)], [[CloseNow], [TR, TR]], in_order;
-    receive_against_two_that_discard: Alone(1), [S(1, 1)], [[CloseNow], [CloseNow], [TR]], any;
+    receive_against_two_that_discard - 1: Alone(1), [S(1, 1)], [[CloseNow], [CloseNow], [TR]], any;
     receive_against_force_and_close_now: Alone(1), [S(1, 1)], [[F(2), CloseNow], [TR, TR]], in_order;
 
     receive_against_reserve: Alone(1), [S(1, 1)], [[S(2, 2)], [Reserve(3, 1)], [TR]], any;

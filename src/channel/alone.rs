@@ -62,7 +62,7 @@ use crate::task::error::shielded;
 use crate::task::thread;
 use crate::wait::{By, Primitive, SENDERS, Tray, Word};
 
-use super::ring::{HELD, LEN, ONE_TAKEN, wait_for};
+use super::ring::{HELD, LEN, ONE_TAKEN, Slot, taken};
 use super::shared::{CLOSED, RETURNED, Shared, Step};
 
 impl<T> Shared<T> {
@@ -82,35 +82,49 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv_alone(&self, tray: &mut Tray<T>) -> bool {
         if !self.adds(1) {
-            return if self.is_unbounded() { self.quick_take(tray) } else { self.quick_recv_asking(tray) };
+            let is_ring = self.bound.capacity > 0;
+            return if self.is_unbounded() {
+                self.quick_take(tray)
+            } else {
+                is_ring && self.quick_recv(tray)
+            };
         }
         // The word itself, not a guess: nothing asks later whether that was right.
         let word = self.line.load();
-        if !word.is_free() || word.has(RETURNED | HELD) || self.ring_len(word) == 0 {
+        if !word.is_free() || word.has(RETURNED | HELD) {
             return false;
         }
-        if !self.slot(self.head(word)).is_full() {
+        if self.ring_len(word) == 0 {
             return false;
         }
-        let Some(before) = self.take_alone(tray) else { return false };
+        let slot = self.slot(self.head(word));
+        if !slot.is_full() {
+            return false;
+        }
+        let before = self.add(ONE_TAKEN);
+        if before == word {
+            // SAFETY: claimed, and full.
+            unsafe { slot.empty_claimed(tray) };
+            return true;
+        }
+        // (The tray stays out of what is not compiled in here: it is in registers.)
+        let Some(slot) = self.first_of(before) else { return false };
+        // SAFETY: as above.
+        unsafe { slot.empty_claimed(tray) };
         if is_in_the_way(before) {
-            self.make_way_now();
+            self.make_way();
         }
         true
     }
 
+    /// The slot that was claimed by adding for one to this word. `None`: what it had was discarded.
     #[inline(never)]
-    fn quick_recv_asking(&self, tray: &mut Tray<T>) -> bool {
-        self.bound.capacity > 0 && self.quick_recv(tray)
-    }
-
-    /// As a step, where nobody has to be taken out.
-    pub(super) fn recv_alone(&self, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
-        let Some(before) = self.take_alone(tray) else { return Step::Lost };
-        if is_in_the_way(before) {
-            self.make_way(by);
+    fn first_of(&self, before: Word) -> Option<&Slot<T>> {
+        let has_one = self.ring_len(before) > 0;
+        if !has_one {
+            self.add_back(before, ONE_TAKEN);
         }
-        Step::Ready(())
+        has_one.then(|| self.slot(self.head(before)))
     }
 
     /// As `take_from_ring`, for the one receiver.
@@ -118,60 +132,47 @@ impl<T> Shared<T> {
         let mut before = None;
         let count = self.take_several(out, max, |word, count| {
             if !self.adds(count) {
-                return self
-                    .cas(word, Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(count.into()))))
-                    .then_some(word);
+                return self.cas(word, taken(word, count)).then_some(word);
             }
-            before = self.advance(count);
+            let step = ONE_TAKEN.wrapping_mul(count.into());
+            let now = self.add(step);
+            if self.ring_len(now) < count {
+                self.add_back(now, step);
+                return None;
+            }
+            before = Some(now);
             before
         });
         if before.is_some_and(is_in_the_way) {
-            self.make_way_now();
+            self.make_way();
         }
         count
     }
 
-    /// Takes the first value, one there is, and gives the word before. `None`: it was discarded.
-    #[inline(always)]
-    fn take_alone(&self, tray: &mut Tray<T>) -> Option<Word> {
-        let before = self.advance(1)?;
-        let slot = self.slot(self.head(before));
-        if !slot.is_full() && !cfg!(leno_bug = "alone_reads_unpublished") {
-            wait_for(|| slot.is_full());
+    /// Adds back what was too much for this word (3).
+    #[cold]
+    fn add_back(&self, before: Word, step: u64) {
+        debug_assert!(before.has(CLOSED));
+        if !cfg!(leno_bug = "alone_adds_nothing_back") {
+            self.add(step.wrapping_neg());
         }
-        // SAFETY: claimed, and full.
-        unsafe { slot.empty(tray) };
-        Some(before)
     }
 
-    /// Moves the head on by so many values, which there are (3), and gives the word before. `None`: some were discarded.
-    #[inline(always)]
-    fn advance(&self, count: u32) -> Option<Word> {
-        let step = ONE_TAKEN.wrapping_mul(count.into());
-        let before = self.add(step);
-        if self.ring_len(before) < count {
-            debug_assert!(before.has(CLOSED));
-            if !cfg!(leno_bug = "alone_adds_nothing_back") {
-                self.add_back(step);
-            }
-            return None;
-        }
-        Some(before)
-    }
-
+    /// Serves those who were in the way of an addition. (In the middle of something: a waker that panics does so for itself.)
     #[cold]
     #[inline(never)]
-    fn add_back(&self, step: u64) {
-        self.add(step.wrapping_neg());
-    }
-
-    /// Serves those who were in the way of an addition.
-    #[cold]
-    #[inline(never)]
-    fn make_way(&self, by: &mut By<'_>) {
+    fn make_way(&self) {
         if cfg!(leno_bug = "alone_makes_no_way") {
             return;
         }
+        let mut by = By::plain();
+        self.serve_word(&mut by);
+        shielded(|| by.wake());
+        shielded(move || drop(by));
+    }
+
+    /// Lets the senders in that stand in the word, as far as there is room, or those whose turn it is.
+    fn serve_word(&self, by: &mut By<'_>) {
         let mut pauses = 0;
         loop {
             let word = self.line.load();
@@ -189,16 +190,6 @@ impl<T> Shared<T> {
                 pauses += 1;
             }
         }
-    }
-
-    /// The same, in the middle of something: a waker that panics does so for itself.
-    #[cold]
-    #[inline(never)]
-    fn make_way_now(&self) {
-        let mut by = By::plain();
-        self.make_way(&mut by);
-        shielded(|| by.wake());
-        shielded(move || drop(by));
     }
 }
 

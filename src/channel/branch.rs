@@ -220,7 +220,7 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
-        self.shared().try_recv::<ALONE>(tray, by)
+        self.shared().try_recv(tray, by)
     }
 
     fn comes_more(&self) -> bool {

@@ -159,6 +159,19 @@ impl<T> Slot<T> {
         unsafe { self.empty_to(tray.place()) };
     }
 
+    /// The same, if need be once it is full.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and full or about to be.
+    #[inline(always)]
+    pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
+        if !self.is_full() && !cfg!(leno_bug = "claimed_is_read_unpublished") {
+            wait_for(|| self.is_full());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.empty(tray) };
+    }
+
     /// The same, to an empty place.
     ///
     /// # Safety
@@ -238,11 +251,8 @@ impl<T> Shared<T> {
         if !slot.is_full() || !self.cas(word, taken(word, 1)) {
             return false;
         }
-        if !slot.is_full() {
-            wait_for(|| slot.is_full());
-        }
-        // SAFETY: claimed, and full.
-        unsafe { slot.empty(tray) };
+        // SAFETY: claimed.
+        unsafe { slot.empty_claimed(tray) };
         true
     }
 
@@ -351,15 +361,10 @@ impl<T> Shared<T> {
         Step::Ready(Sent::HandedOver)
     }
 
-    pub(super) fn recv_step<const ALONE: bool>(
-        &self,
-        word: Word,
-        tray: &mut Tray<T>,
-        by: &mut By<'_>,
-    ) -> Step<()> {
+    pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
-            return self.recv_from_ring::<ALONE>(word, len, tray, by);
+            return self.recv_from_ring(word, len, tray, by);
         }
         if word.has(CLOSED) {
             return Step::Ready(());
@@ -375,22 +380,33 @@ impl<T> Shared<T> {
         Step::Ready(())
     }
 
+    /// The same of one that is closed, for who discards what is in it.
+    pub(super) fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+        if self.ring_len(word) == 0 {
+            return Step::Ready(());
+        }
+        let slot = self.slot(self.head(word));
+        if self.is_overdrawn(word) || !slot.is_full() {
+            return Step::Busy;
+        }
+        if !self.cas(word, taken(word, 1)) {
+            return Step::Lost;
+        }
+        // SAFETY: claimed, and full.
+        unsafe { slot.empty(tray) };
+        if word.has(HELD) {
+            self.serve_turns(by);
+        }
+        Step::Ready(())
+    }
+
     #[inline]
-    fn recv_from_ring<const ALONE: bool>(
-        &self,
-        word: Word,
-        len: u32,
-        tray: &mut Tray<T>,
-        by: &mut By<'_>,
-    ) -> Step<()> {
+    fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
             return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
         if word.is_free() || word.has(CLOSED) {
-            if ALONE && self.adds(1) {
-                return self.recv_alone(tray, by);
-            }
             if !self.cas(word, taken(word, 1)) {
                 return Step::Lost;
             }
@@ -475,14 +491,14 @@ impl<T> Shared<T> {
 
 /// The word when so many values have been taken out.
 #[inline(always)]
-fn taken(word: Word, count: u32) -> Word {
+pub(super) fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
 }
 
 /// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late, or by an addition.
 #[cold]
 #[inline(never)]
-pub(super) fn wait_for(is_so: impl Fn() -> bool) {
+fn wait_for(is_so: impl Fn() -> bool) {
     let mut pauses = 0;
     while !is_so() {
         thread::pause(pauses);

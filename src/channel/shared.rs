@@ -499,28 +499,36 @@ impl<T> Shared<T> {
 
     /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed.
     #[inline(never)]
-    pub(super) fn try_recv<const ALONE: bool>(&self, tray: &mut Tray<T>, by: &mut By<'_>) -> Attempt<()> {
-        let attempt = self.attempts(|word, by| self.recv_any::<ALONE>(word, tray, by), by);
+    pub(super) fn try_recv(&self, tray: &mut Tray<T>, by: &mut By<'_>) -> Attempt<()> {
+        let attempt = self.attempts(
+            |word, by| {
+                if word.has(RETURNED) {
+                    return self.recv_returned(tray);
+                }
+                match self.linked() {
+                    None => self.recv_step(word, tray, by),
+                    Some(linked) => self.recv_linked(linked, word, tray, by),
+                }
+            },
+            by,
+        );
         if matches!(attempt, Attempt::Ready(())) && !tray.is_full() {
             self.finish_close();
         }
         attempt
     }
 
-    #[inline(always)]
-    fn recv_any<const ALONE: bool>(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
-        if word.has(RETURNED) {
-            return self.recv_returned(tray);
+    /// Takes a value out, as a receive does, of a channel that is closed; there may be receives at the same time.
+    #[cold]
+    fn discard_one(&self, tray: &mut Tray<T>) -> Attempt<()> {
+        if self.linked().is_some() {
+            return self.try_recv(tray, &mut By::plain());
         }
-        match self.linked() {
-            None => self.recv_step::<ALONE>(word, tray, by),
-            Some(linked) => self.recv_linked(linked, word, tray, by),
-        }
-    }
-
-    /// Takes a value out of a channel that is closed; nobody is there to receive it.
-    fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
-        if self.is_overdrawn(word) { Step::Busy } else { self.recv_any::<false>(word, tray, by) }
+        let step = |word: Word, by: &mut By<'_>| match word.has(RETURNED) {
+            true => self.recv_returned(tray),
+            false => self.discard_step(word, tray, by),
+        };
+        self.attempts(step, &mut By::plain())
     }
 
     /// Steps until one is decisive.
@@ -760,8 +768,7 @@ impl<T> Shared<T> {
             fn drain(&self) {
                 let (mut pauses, mut tray) = (0, Tray::new());
                 loop {
-                    let step = |word, by: &mut By<'_>| self.0.discard_step(word, &mut tray, by);
-                    match self.0.attempts(step, &mut By::plain()) {
+                    match self.0.discard_one(&mut tray) {
                         Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
                         Attempt::Ready(()) | Attempt::Wait => return,
                         Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
