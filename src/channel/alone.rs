@@ -8,14 +8,14 @@
 //! |---|---|---|
 //! | len > 0, nobody waits, not RETURNED, not HELD, the head's slot is full | the same, or more values | reads the slot of the head, *empty* |
 //! | | another head: a [forced](super::overflow) send | the same, and may have to wait until that slot is full |
-//! | | a sender waits | the same, then lets it in: the row *by turns* of the ring; a select by turns indeed |
+//! | | a sender waits | the same, then lets it in: *next*, len + 1, V, as by turns; a select by turns indeed |
 //! | | HELD | the same, then serves those who wait for their turn |
-//! | | too few values: `close_now` was quicker | adds them back; there is nothing, or less |
-//! | len > 0, CLOSED or HELD, nobody waits | as above | as above |
-//! | anything else | – | as any receive: where somebody waits he has to be taken out, which is an exchange |
+//! | | too few values: `close_now` was quicker | adds back; looks again |
+//! | anything else | – | as any receive |
 //!
-//! A batch of k adds for k values. Where there is nothing the receiver enters the line as others do; at capacity 0 both sides do,
-//! and meet there.
+//! A batch of k adds for k values. This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or
+//! somebody in its way, the receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to enter
+//! it where there is nothing, which are exchanges. So it is at capacity 0, too, where both sides meet in the word.
 //!
 //! # Why it may
 //!
@@ -24,11 +24,11 @@
 //!    is left of it is a node in the line, with which senders deal, and a receiver waits only where `len` is 0.
 //! 2. RETURNED is set by receives only: it is not set in between.
 //! 3. `len` is lowered by receives only, and by those who discard what is in a channel: a sender may close it by `close_now` while
-//!    the receiver is at work. So a slot that was full at the head has a value until then, and `len` is too small for the addition
-//!    only if the channel is CLOSED, and what is in it is being discarded, or was.
+//!    the receiver is at work. So `len` is too small for the addition only if the channel is CLOSED, and what is in it is being
+//!    discarded, or was.
 //! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity, as no more than 255 − capacity is taken
-//!    by an addition: a receive of more, and any of a ring for 255, asks. Nobody looks at the slots of a closed channel but those who
-//!    discard, and they wait until it is added back. (A permit's send does as well, if nothing was discarded yet.)
+//!    by an addition: a receive of more, and any of a ring for 255, asks. Nobody looks at the slots of such a channel but those who
+//!    discard, and they wait until it is added back. (Sends fail, and so do those of permits, from before the first value goes.)
 //!
 //! # While a sender waits beside room
 //!
@@ -55,8 +55,8 @@
 //!
 //! # Cost
 //!
-//! Locked instructions: as in the ring; where a sender has come in between, one more. Wait-free, but for who was in the middle of a
-//! forced send, and for letting others in.
+//! Locked instructions: as in the ring; where a sender has come in between, one more. Wait-free, but for two rare cases: a forced send
+//! has come in between, and is in the middle of its slot, for which a poll waits a few instructions; and letting others in.
 
 use crate::task::error::shielded;
 use crate::task::thread;

@@ -1,9 +1,9 @@
 //! Channels with any number of senders and one receiver.
 //!
 //! The [`Receiver`] is not cloned, and what waits or tries has it by `&mut`: so that there is only one is checked when the
-//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol and cost, but for this: where
-//! there is room for up to 254 values and nobody waits, a receive is one addition to the channel's word, which does not fail,
-//! however many senders change that word at the same time. (Where one waits, and in larger channels, it is as there.)
+//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol, but for this: where there is
+//! room for 1 to 254 values and nobody waits, a receive is one addition to the channel's word, which does not fail, however many
+//! senders change that word at the same time. Where somebody waits, and in larger channels, it is as there.
 //!
 //! ```
 //! let (tx, mut rx) = leno::channel::mpsc::bounded(4);

@@ -39,6 +39,8 @@
 //! | nobody waits, len + k ≤ capacity, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
 //! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
+//! A receiver that is alone takes values by an addition: see [`alone`](super::alone).
+//!
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
@@ -46,7 +48,8 @@
 //! its value another sender may overtake it.)
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0.
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0. (But for a moment where
+//!    the receiver is [alone](super::alone).)
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
