@@ -4,16 +4,16 @@
 //! Operations have numbers, as places of a table; an operation begins in one thread and may be polled, or dropped, in
 //! another one. No two threads use a place at one time.
 
+use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 use std::sync::Arc as StdArc;
 use std::sync::Mutex as StdMutex;
 use std::task::Poll;
 
 use leno::channel::{
-    Builder, Overflow, Permit, Permits, RecvFuture, ReserveMany, SendFuture, TryRecvError, TryReserveError,
-    TrySendError,
+    Builder, Overflow, Permit, Permits, RecvError, RecvFuture, ReserveMany, SendFuture, TryRecvError,
+    TryReserveError, TrySendError, mpsc,
 };
-use leno::{Receiver, Sender};
 
 use super::harness::{Arc, thread};
 use super::support::{Value, Values, Woken, poll_with};
@@ -56,7 +56,7 @@ pub(crate) enum Do {
     /// Drops what permits this operation has got.
     Free(usize),
     Close,
-    /// Closes, and drops what is in the channel, as the last receiver does.
+    /// Closes, and drops what is in the channel, as the last receiver does; where there is one, as a sender does.
     CloseNow,
     /// From now on nodes are recycled.
     Recycle,
@@ -97,6 +97,8 @@ impl Item for Fat {
 pub(crate) enum Kind {
     /// A word and perhaps a ring.
     Ring(usize),
+    /// A ring with one receiver: one thread of the scenario receives.
+    Alone(usize),
     /// Blocks, and a count of places.
     Linked(usize),
     Unbounded,
@@ -109,6 +111,7 @@ pub(crate) enum Kind {
 enum Op<T: 'static> {
     Send(SendFuture<'static, T>),
     Recv(RecvFuture<'static, T>),
+    RecvAlone(mpsc::RecvFuture<'static, T>),
     Reserve(usize, ReserveMany<'static, T>),
 }
 
@@ -135,7 +138,50 @@ pub(crate) struct Log {
     offered: BTreeSet<usize>,
     /// Whether what is in the channel may have been dropped.
     discarded: bool,
+    /// Whether an operation was dropped.
+    dropped: bool,
     closed: bool,
+}
+
+/// The handles of a channel.
+enum Ends<T> {
+    Many(leno::Sender<T>, leno::Receiver<T>),
+    Alone(mpsc::Sender<T>, Alone<mpsc::Receiver<T>>),
+}
+
+/// A receiver of which one thread at a time receives.
+struct Alone<R>(UnsafeCell<R>);
+
+// SAFETY: as it says.
+unsafe impl<R: Sync> Sync for Alone<R> {}
+
+impl<R> Alone<R> {
+    #[allow(clippy::mut_from_ref, reason = "told by the scenario")]
+    fn get(&self) -> &mut R {
+        // SAFETY: no two threads receive at one time, and what a handle is used for otherwise needs it not alone.
+        unsafe { &mut *self.0.get() }
+    }
+}
+
+/// Something with the sender, or the receiver, of either kind.
+macro_rules! tx {
+    ($world:expr, $tx:ident => $does:expr) => {
+        match &$world.ends {
+            Ends::Many($tx, _) => $does,
+            Ends::Alone($tx, _) => $does,
+        }
+    };
+}
+macro_rules! rx {
+    ($world:expr, $rx:ident => $does:expr) => {
+        match &$world.ends {
+            Ends::Many(_, $rx) => $does,
+            Ends::Alone(_, alone) => {
+                let $rx = alone.get();
+                $does
+            }
+        }
+    };
 }
 
 struct World<T: 'static> {
@@ -144,21 +190,19 @@ struct World<T: 'static> {
     permits: Vec<StdMutex<Option<Got<T>>>>,
     log: StdArc<StdMutex<Log>>,
     values: Values,
-    tx: Sender<T>,
-    rx: Receiver<T>,
+    ends: Ends<T>,
 }
 
 const PLACES: usize = 12;
 
 impl<T: Item> World<T> {
-    fn new(builder: Builder<T>) -> Self {
+    fn new(make: impl FnOnce(Box<dyn Fn(T) + Send + Sync>) -> Ends<T>) -> Self {
         let places = (0..PLACES).map(|_| StdMutex::new(None)).collect();
         let permits = (0..PLACES).map(|_| StdMutex::new(None)).collect();
         let log = StdArc::<StdMutex<Log>>::default();
         let of_hook = StdArc::clone(&log);
         let hook = move |value: T| of_hook.lock().unwrap().undelivered.push(value.number());
-        let (tx, rx) = builder.on_undelivered(hook).build();
-        World { places, permits, log, values: Values::default(), tx, rx }
+        World { places, permits, log, values: Values::default(), ends: make(Box::new(hook)) }
     }
 
     fn log<R>(&self, f: impl FnOnce(&mut Log) -> R) -> R {
@@ -183,10 +227,12 @@ impl<T: Item> World<T> {
                     Ok(()) => {}
                     Err(error) => self.log(|log| log.back.push(error.into_inner().number())),
                 }),
-                Op::Recv(future) => poll_with(future, &waiting.woken).map(|received| match received {
-                    Ok(value) => self.log(|log| log.got.push((at, value.number()))),
-                    Err(_) => self.log(|log| assert!(log.closed, "it is open")),
-                }),
+                Op::Recv(future) => {
+                    poll_with(future, &waiting.woken).map(|received| self.received(at, received))
+                }
+                Op::RecvAlone(future) => {
+                    poll_with(future, &waiting.woken).map(|received| self.received(at, received))
+                }
                 Op::Reserve(_, future) => poll_with(future, &waiting.woken).map(|reserved| match reserved {
                     Ok(permits) => *self.permits[at].lock().unwrap() = Some(Got::Many(permits)),
                     Err(_) => self.log(|log| assert!(log.closed, "it is open")),
@@ -204,16 +250,26 @@ impl<T: Item> World<T> {
         }
     }
 
+    fn received(&self, at: usize, received: Result<T, RecvError>) {
+        match received {
+            Ok(value) => self.log(|log| log.got.push((at, value.number()))),
+            Err(RecvError) => self.log(|log| assert!(log.closed, "it is open")),
+        }
+    }
+
     fn begin(&self, at: usize, op: Op<T>) {
         assert!(self.places[at].lock().unwrap().is_none(), "a place has one operation");
         self.poll(at, Waiting { op, woken: Woken::new() });
     }
 
-    fn tried(&self, tried: Result<(), TrySendError<T>>) -> bool {
+    fn try_send(&self, value: usize) -> bool {
+        let value = self.value(value);
+        let tried: Result<(), TrySendError<T>> = tx!(self, tx => tx.try_send(value));
         tried.map_err(|error| self.log(|log| log.back.push(error.into_inner().number()))).is_ok()
     }
 
-    fn got(&self, tried: Result<T, TryRecvError>) -> Option<usize> {
+    fn try_recv(&self) -> Option<usize> {
+        let tried: Result<T, TryRecvError> = rx!(self, rx => rx.try_recv());
         let number = tried.ok()?.number();
         self.log(|log| log.got.push((0, number)));
         Some(number)
@@ -223,21 +279,29 @@ impl<T: Item> World<T> {
     fn act(&self, todo: Do) -> bool {
         match todo {
             Do::S(at, value) if self.is_idle(at) => {
-                let future = self.tx.send(self.value(value));
+                let value = self.value(value);
+                let future = tx!(self, tx => tx.send(value));
                 // SAFETY: the operation ends before the handle, see `World`.
                 let future =
                     unsafe { std::mem::transmute::<SendFuture<'_, T>, SendFuture<'static, T>>(future) };
                 self.begin(at, Op::Send(future));
             }
             Do::R(at) if self.is_idle(at) => {
-                let future = self.rx.recv();
                 // SAFETY: as above.
-                let future =
-                    unsafe { std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future) };
-                self.begin(at, Op::Recv(future));
+                let op = match &self.ends {
+                    Ends::Many(_, rx) => Op::Recv(unsafe {
+                        std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(rx.recv())
+                    }),
+                    Ends::Alone(_, rx) => Op::RecvAlone(unsafe {
+                        std::mem::transmute::<mpsc::RecvFuture<'_, T>, mpsc::RecvFuture<'static, T>>(
+                            rx.get().recv(),
+                        )
+                    }),
+                };
+                self.begin(at, op);
             }
             Do::Reserve(at, count) if self.is_idle(at) => {
-                let future = self.tx.reserve_many(count);
+                let future = tx!(self, tx => tx.reserve_many(count));
                 // SAFETY: as above.
                 let future =
                     unsafe { std::mem::transmute::<ReserveMany<'_, T>, ReserveMany<'static, T>>(future) };
@@ -273,7 +337,10 @@ impl<T: Item> World<T> {
                 drop(got);
             }
             Do::S(..) | Do::R(_) | Do::Reserve(..) => {}
-            Do::D(at) => drop(self.take(at)),
+            Do::D(at) => {
+                self.log(|log| log.dropped = true);
+                drop(self.take(at));
+            }
             Do::Inner(at) => {
                 if let Some(Waiting { op: Op::Send(future), .. }) = self.take(at) {
                     if let Some(value) = future.into_inner() {
@@ -292,26 +359,30 @@ impl<T: Item> World<T> {
                     self.poll(at, waiting);
                 }
             }
-            Do::TS(value) => _ = self.tried(self.tx.try_send(self.value(value))),
+            Do::TS(value) => _ = self.try_send(value),
             Do::F(value) => {
                 let value = self.value(value);
-                let back = self.tx.force_send(value).unwrap_or_else(|error| Some(error.into_inner()));
+                let forced = tx!(self, tx => tx.force_send(value));
+                let back = forced.unwrap_or_else(|error| Some(error.into_inner()));
                 self.log(|log| log.back.extend(back.map(|value| value.number())));
             }
-            Do::TR => _ = self.got(self.rx.try_recv()),
+            Do::TR => _ = self.try_recv(),
             Do::TSok(value) => {
-                assert!(self.tried(self.tx.try_send(self.value(value))), "Full, and it never was");
+                assert!(self.try_send(value), "Full, and it never was");
             }
-            Do::TRok => assert!(self.got(self.rx.try_recv()).is_some(), "Empty, and it never was"),
-            Do::TRif(value) => return self.got(self.rx.try_recv()) == Some(value),
+            Do::TRok => assert!(self.try_recv().is_some(), "Empty, and it never was"),
+            Do::TRif(value) => return self.try_recv() == Some(value),
             Do::Close => {
                 self.log(|log| log.closed = true);
-                self.tx.close();
+                tx!(self, tx => tx.close());
             }
             Do::CloseNow => {
                 self.log(|log| (log.closed, log.discarded) = (true, true));
-                self.rx.close_now();
-                assert_eq!(self.rx.len(), 0, "left behind when the last receiver went");
+                match &self.ends {
+                    Ends::Many(_, rx) => rx.close_now(),
+                    Ends::Alone(tx, _) => tx.close_now(),
+                };
+                assert_eq!(tx!(self, tx => tx.len()), 0, "left behind when the last receiver went");
             }
             Do::Recycle => leno::model::recycle_nodes(true),
         }
@@ -319,7 +390,7 @@ impl<T: Item> World<T> {
     }
 
     fn try_reserve(&self, at: usize) -> bool {
-        match self.tx.try_reserve() {
+        match tx!(self, tx => tx.try_reserve()) {
             Ok(permit) => {
                 // SAFETY: as in `act`.
                 let permit = unsafe { std::mem::transmute::<Permit<'_, T>, Permit<'static, T>>(permit) };
@@ -357,7 +428,7 @@ impl<T: Item> World<T> {
             let Some(waiting) = self.take(at) else { continue };
             // At any time: a poll after the wake may have seen what was there before, as a count is no synchronization.
             let was_woken = waiting.woken.count() > 0;
-            let sends = !matches!(waiting.op, Op::Recv(..));
+            let sends = !matches!(waiting.op, Op::Recv(..) | Op::RecvAlone(..));
             if self.poll(at, waiting) {
                 assert!(was_woken, "operation {at} is through, and was not woken");
             } else if sends {
@@ -381,12 +452,12 @@ impl<T: Item> World<T> {
 
     fn end(&self, capacity: Option<usize>, check: fn(&Log)) {
         let (mut receive, mut send) = self.look();
-        self.rx.assert_valid();
+        tx!(self, tx => tx.assert_valid());
         if self.held() > 0 {
-            let len = self.rx.len();
+            let len = tx!(self, tx => tx.len());
             let is_full = capacity.is_some_and(|capacity| len + self.held() >= capacity);
             assert!(capacity.is_none_or(|capacity| len + self.held() <= capacity), "more than it holds");
-            assert_eq!(self.rx.is_full(), is_full, "permits count");
+            assert_eq!(tx!(self, tx => tx.is_full()), is_full, "permits count");
             // (Some may want more than one.)
             assert!(send.is_empty() || is_full || self.is_mean(), "a sender sleeps beside room and permits");
             assert!(receive.is_empty() || len == 0, "a receiver sleeps beside a value");
@@ -394,9 +465,9 @@ impl<T: Item> World<T> {
         while self.held() > 0 {
             (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
             (receive, send) = self.look();
-            self.rx.assert_valid();
+            tx!(self, tx => tx.assert_valid());
         }
-        let (len, closed) = (self.rx.len(), self.rx.is_closed());
+        let (len, closed) = tx!(self, tx => (tx.len(), tx.is_closed()));
         let say = format!("receive {receive:?}, send {send:?}, {len} values, closed {closed}");
         assert!(receive.is_empty() || send.is_empty(), "both sides sleep: {say}");
         assert!(receive.is_empty() || len == 0 && !closed, "a receiver sleeps beside a value: {say}");
@@ -406,23 +477,25 @@ impl<T: Item> World<T> {
         );
         assert!(send.is_empty() || !closed, "a sender sleeps: {say}");
         assert!(!self.log(|log| log.discarded) || len == 0, "left behind: {say}");
-        while self.got(self.rx.try_recv()).is_some() {}
+        while self.try_recv().is_some() {}
         while self.look() != (receive.clone(), vec![]) {
             (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
-            while self.got(self.rx.try_recv()).is_some() {}
+            while self.try_recv().is_some() {}
         }
         for number in 0..receive.len() {
-            assert!(self.tried(self.tx.try_send(self.value(900 + number))), "somebody waits for it");
+            assert!(self.try_send(900 + number), "somebody waits for it");
         }
         assert_eq!(self.look(), (vec![], vec![]), "somebody sleeps for ever");
-        self.rx.assert_valid();
+        tx!(self, tx => tx.assert_valid());
+        let has_hook = matches!(self.ends, Ends::Many(..));
         self.log(|log| {
             let mut there = BTreeSet::new();
             let got = log.got.iter().map(|(_, number)| number);
             for number in got.chain(&log.back).chain(&log.undelivered) {
                 assert!(log.offered.contains(number) && there.insert(*number), "{number} is there twice");
             }
-            assert!(there == log.offered, "lost: {:?}", log.offered.difference(&there));
+            let are_dropped = !has_hook && (log.discarded || log.dropped);
+            assert!(there == log.offered || are_dropped, "lost: {:?}", log.offered.difference(&there));
             check(log);
         });
         assert_eq!(self.values.alive(), 0, "a value was leaked");
@@ -432,6 +505,13 @@ impl<T: Item> World<T> {
 /// Runs a scenario: the first thread is the caller's.
 pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static [Do]], check: fn(&Log)) {
     match kind {
+        Kind::Alone(capacity) => {
+            let world = World::<Value>::new(|_| {
+                let (tx, rx) = mpsc::bounded(capacity);
+                Ends::Alone(tx, Alone(UnsafeCell::new(rx)))
+            });
+            run_world(world, setup, threads, check);
+        }
         Kind::Ring(capacity) => run_in::<Value>(Builder::new().capacity(capacity), setup, threads, check),
         Kind::Linked(capacity) => run_in::<Fat>(Builder::new().capacity(capacity), setup, threads, check),
         Kind::Unbounded => run_in::<Value>(Builder::new().unbounded(), setup, threads, check),
@@ -457,8 +537,21 @@ fn run_in<T: Item>(
     threads: &'static [&'static [Do]],
     check: fn(&Log),
 ) {
-    let world = Arc::new(World::new(builder));
-    let capacity = world.rx.capacity();
+    let world = World::new(|hook| {
+        let (tx, rx) = builder.on_undelivered(hook).build();
+        Ends::Many(tx, rx)
+    });
+    run_world(world, setup, threads, check);
+}
+
+fn run_world<T: Item>(
+    world: World<T>,
+    setup: &'static [Do],
+    threads: &'static [&'static [Do]],
+    check: fn(&Log),
+) {
+    let world = Arc::new(world);
+    let capacity = tx!(world, tx => tx.capacity());
     world.act_all(setup);
     let others = threads[1..].iter().map(|program| {
         let world = Arc::clone(&world);

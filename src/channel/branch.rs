@@ -16,8 +16,8 @@ pub struct Send<T> {
     value: MaybeUninit<T>,
 }
 
-/// A receive.
-pub struct Recv<T> {
+/// A receive. `ALONE`: there is no other receiver.
+pub struct Recv<T, const ALONE: bool = false> {
     shared: SharedRef<T>,
 }
 
@@ -27,13 +27,13 @@ pub struct Watch<T> {
 }
 
 macro_rules! branch {
-    ($($name:ident)*) => {$(
+    ($($name:ident $(<$alone:ident>)?)*) => {$(
         // SAFETY: a branch is a reference to the channel, and perhaps a value.
-        unsafe impl<T: core::marker::Send> core::marker::Send for $name<T> {}
+        unsafe impl<T: core::marker::Send $(, const $alone: bool)?> core::marker::Send for $name<T $(, $alone)?> {}
         // SAFETY: a shared branch gives access to nothing.
-        unsafe impl<T: core::marker::Send> Sync for $name<T> {}
+        unsafe impl<T: core::marker::Send $(, const $alone: bool)?> Sync for $name<T $(, $alone)?> {}
 
-        impl<T> $name<T> {
+        impl<T $(, const $alone: bool)?> $name<T $(, $alone)?> {
             pub(super) fn shared(&self) -> &Shared<T> {
                 // SAFETY: whoever makes a branch keeps a handle for as long.
                 unsafe { self.shared.as_ref() }
@@ -41,7 +41,7 @@ macro_rules! branch {
         }
     )*};
 }
-branch!(Send Recv Watch);
+branch!(Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
     /// # Safety
@@ -78,9 +78,9 @@ impl<T> Send<T> {
     }
 }
 
-impl<T> Recv<T> {
+impl<T, const ALONE: bool> Recv<T, ALONE> {
     /// # Safety
-    /// A handle outlives the branch.
+    /// A handle outlives the branch; if it is alone nothing else receives meanwhile.
     pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
         Recv { shared }
     }
@@ -202,7 +202,7 @@ impl<T> Branch for Send<T> {
     }
 }
 
-impl<T> Branch for Recv<T> {
+impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
     type Output = Result<T, RecvError>;
     type Goods = T;
 
@@ -214,7 +214,8 @@ impl<T> Branch for Recv<T> {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        self.shared().quick_recv(tray)
+        let shared = self.shared();
+        if ALONE { shared.quick_recv_alone(tray) } else { shared.quick_recv(tray) }
     }
 
     #[inline(always)]

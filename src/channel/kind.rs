@@ -1,5 +1,5 @@
 //! What the futures, streams, iterators and sinks of a channel ask of its kind: what its operations are, and how one is made of a
-//! handle. There are two kinds of operations, and three of handles, so that each of those types is written once.
+//! handle. There are three kinds of handles, and of operations: so that each of those types is written once.
 
 #![allow(
     private_interfaces,
@@ -60,7 +60,7 @@ pub trait Kind: Sized {
 #[derive(Debug)]
 pub enum Many {}
 
-/// Any number of senders and one receiver; its operations are those of [`Many`].
+/// Any number of senders and one receiver; its operations are those of [`Many`], but for [receives](super::alone).
 #[derive(Debug)]
 pub enum Mpsc {}
 
@@ -69,12 +69,12 @@ pub enum Mpsc {}
 pub enum Single {}
 
 macro_rules! kind {
-    ($kind:ident, $module:ident, $operations:ident) => {
+    ($kind:ident, $module:ident, $operations:ident $(, $alone:literal)?) => {
         impl Kind for $kind {
             type Sender<T> = $module::Sender<T>;
             type Receiver<T> = $module::Receiver<T>;
             type Send<T> = $operations::branch::Send<T>;
-            type Recv<T> = $operations::branch::Recv<T>;
+            type Recv<T> = $operations::branch::Recv<T $(, $alone)?>;
             type Watch<T> = $operations::branch::Watch<T>;
 
             #[inline(always)]
@@ -108,7 +108,7 @@ macro_rules! kind {
     };
 }
 kind!(Many, channel, channel);
-kind!(Mpsc, mpsc, channel);
+kind!(Mpsc, mpsc, channel, true);
 kind!(Single, spsc, spsc);
 
 /// A kind that has permits: its channels are those of [`Many`].

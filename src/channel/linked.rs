@@ -39,6 +39,8 @@
 //! senders that waited may come in in either order, and a send that comes just then may be before both. (With one receiver, and
 //! in rings, they keep it.)
 //!
+//! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
+//!
 //! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
 //! and who ends its stay 1 more.
 

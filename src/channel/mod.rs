@@ -34,7 +34,7 @@
 //! | | senders | receivers | |
 //! |---|---|---|---|
 //! | here | any number | any number | handles are cloned and shared |
-//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone |
+//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone, and in a small buffer no sender makes it look again |
 //! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
 //!
 //! Sending and receiving is the same in all of them, so that a program changes its kind by the path of the constructor and of
@@ -115,6 +115,7 @@
 //!
 //! Moving here from other channels: [`moving`].
 
+mod alone;
 mod bell;
 mod block;
 mod blocks;

@@ -1,7 +1,9 @@
 //! Channels with any number of senders and one receiver.
 //!
 //! The [`Receiver`] is not cloned, and what waits or tries has it by `&mut`: so that there is only one is checked when the
-//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol and cost.
+//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol, but for this: where there is
+//! room for 1 to 254 values and nobody waits, a receive is one addition to the channel's word, which does not fail, however many
+//! senders change that word at the same time. Where somebody waits, and in larger channels, it is as there.
 //!
 //! ```
 //! let (tx, mut rx) = leno::channel::mpsc::bounded(4);
@@ -18,7 +20,8 @@
 //! # Forgotten futures
 //!
 //! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in the line: it may be handed one value,
-//! which is lost with it, and the next receive waits behind it. Nothing else relies on there being one receiver.
+//! which is lost with it, and the next receive waits behind it. It does nothing by itself any more, so there is one receive at a time
+//! all the same.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -27,14 +30,35 @@ use std::time::{Duration, Instant};
 use super::kind::Mpsc;
 use super::shared::SharedRef;
 
-pub use super::{
-    Closed, Drain, IntoIter, IntoStream, Iter, Permit, Permits, RecvFuture, RecvMany, RecvStream, Reserve,
-    ReserveMany, SendFuture, SendMany, TryIter,
-};
+pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
 pub use super::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
     SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
 };
+
+/// See [`channel::RecvFuture`](super::RecvFuture).
+pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Mpsc>;
+
+/// See [`channel::RecvMany`](super::RecvMany).
+pub type RecvMany<'a, T> = super::RecvMany<'a, T, Mpsc>;
+
+/// See [`channel::RecvStream`](super::RecvStream).
+pub type RecvStream<'a, T> = super::RecvStream<'a, T, Mpsc>;
+
+/// See [`channel::IntoStream`](super::IntoStream).
+pub type IntoStream<T> = super::IntoStream<T, Mpsc>;
+
+/// See [`channel::Iter`](super::Iter).
+pub type Iter<'a, T> = super::Iter<'a, T, Mpsc>;
+
+/// See [`channel::TryIter`](super::TryIter).
+pub type TryIter<'a, T> = super::TryIter<'a, T, Mpsc>;
+
+/// See [`channel::Drain`](super::Drain).
+pub type Drain<'a, T> = super::Drain<'a, T, Mpsc>;
+
+/// See [`channel::IntoIter`](super::IntoIter).
+pub type IntoIter<T> = super::IntoIter<T, Mpsc>;
 
 /// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
 pub type OwnedPermit<T> = super::OwnedPermit<T, Mpsc>;
@@ -308,7 +332,8 @@ impl<T> Receiver<T> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&mut self) -> RecvFuture<'_, T> {
-        self.0.recv()
+        // SAFETY: borrowed alone.
+        unsafe { RecvFuture::new(self) }
     }
 
     /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
@@ -317,7 +342,7 @@ impl<T> Receiver<T> {
     /// There is none now, or the channel is closed and empty.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.0.try_recv()
+        self.recv().try_now()
     }
 
     /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
@@ -329,7 +354,7 @@ impl<T> Receiver<T> {
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
     pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
-        self.0.recv_blocking()
+        self.recv().wait()
     }
 
     /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and [`RecvFuture::wait_timeout`].
@@ -341,7 +366,7 @@ impl<T> Receiver<T> {
     /// As [`recv_blocking`](Self::recv_blocking).
     #[track_caller]
     pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
-        self.0.recv_timeout(d)
+        self.recv().wait_timeout(d)
     }
 
     /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
@@ -353,7 +378,7 @@ impl<T> Receiver<T> {
     /// As [`recv_blocking`](Self::recv_blocking).
     #[track_caller]
     pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
-        self.0.recv_deadline(t)
+        self.recv().wait_deadline(t)
     }
 
     /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
@@ -380,7 +405,8 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-        self.0.recv_many(out, max)
+        // SAFETY: borrowed alone.
+        unsafe { RecvMany::new(self, out, max) }
     }
 
     /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
@@ -388,23 +414,26 @@ impl<T> Receiver<T> {
     /// # Errors
     /// There is none now, or the channel is closed and empty.
     pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
-        self.0.try_recv_many(out, max)
+        self.recv_many(out, max).try_now()
     }
 
     /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
     pub fn drain(&mut self) -> Drain<'_, T> {
-        self.0.drain()
+        // SAFETY: borrowed alone.
+        unsafe { Drain::new(self, self.len()) }
     }
 
     /// Receives on a plain thread until the channel is closed and empty; each step blocks as
     /// [`recv_blocking`](Self::recv_blocking) does.
     pub fn iter(&mut self) -> Iter<'_, T> {
-        self.0.iter()
+        // SAFETY: borrowed alone.
+        unsafe { Iter::new(self) }
     }
 
     /// Receives without waiting, until there is no value.
     pub fn try_iter(&mut self) -> TryIter<'_, T> {
-        self.0.try_iter()
+        // SAFETY: borrowed alone.
+        unsafe { TryIter::new(self) }
     }
 
     /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -412,7 +441,8 @@ impl<T> Receiver<T> {
     /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
     #[track_caller]
     pub fn stream(&mut self) -> RecvStream<'_, T> {
-        self.0.stream()
+        // SAFETY: borrowed alone.
+        unsafe { RecvStream::new(self) }
     }
 
     /// As [`recv`](Self::recv), in a future that keeps this receiver. See
@@ -425,7 +455,7 @@ impl<T> Receiver<T> {
     /// As [`stream`](Self::stream), keeping the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoStream<T> {
-        self.0.into_stream()
+        IntoStream::new(self)
     }
 }
 
@@ -502,7 +532,7 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        self.0.into_iter()
+        IntoIter::new(self)
     }
 }
 

@@ -25,7 +25,8 @@
 //! value at its head or behind, and waits until that is written.
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
-//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
+//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before. (Where it is not, a receiver
+//! that is [alone](super::alone) is about to let one in: then it waits for that.)
 //!
 //! Reservations that wait, and those sends that wait behind them, are not before it where a receiver waits: it hands over all the
 //! same. But room that is kept for a reservation of several is no room: a value goes then as if there were none.
@@ -50,10 +51,10 @@ use std::mem::MaybeUninit;
 
 use super::builder::Overflow;
 use super::linked::Linked;
-use super::ring::ONE_HEAD;
+use super::ring::{HELD, ONE_HEAD};
 use super::shared::{End, Sent, Shared, Step};
 use crate::task::thread;
-use crate::wait::{Attempt, By, Parcel, Primitive, Tray, Word};
+use crate::wait::{Attempt, By, Parcel, Primitive, SENDERS, Tray, Word};
 
 /// Which value goes where there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +175,10 @@ impl<T> Shared<T> {
             return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
         }
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
+        if word.has(SENDERS) && !word.has(HELD) && len < self.limit() {
+            // A receiver that is alone is about to let it in.
+            return Step::Busy;
+        }
         if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
             return Step::Busy;
         }

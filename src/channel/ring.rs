@@ -39,6 +39,8 @@
 //! | nobody waits, len + k ≤ capacity, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
 //! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
+//! A receiver that is alone takes values by an addition: see [`alone`](super::alone).
+//!
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
@@ -46,7 +48,8 @@
 //! its value another sender may overtake it.)
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0.
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0. (But for a moment where
+//!    the receiver is [alone](super::alone).)
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
@@ -86,10 +89,12 @@ const LEN_BITS: u32 = 8;
 const LEN_SHIFT: u32 = 1;
 const HEAD_SHIFT: u32 = LEN_SHIFT + LEN_BITS;
 const HEAD: u64 = 1 << HEAD_SHIFT;
-const LEN: u64 = (1 << LEN_BITS) - 1;
+pub(super) const LEN: u64 = (1 << LEN_BITS) - 1;
 /// In terms of the word.
 pub(super) const ONE_LEN: u64 = 1 << (REST_SHIFT + LEN_SHIFT);
 pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
+/// One value less.
+pub(super) const ONE_TAKEN: u64 = ONE_HEAD - ONE_LEN;
 
 #[derive(Debug)]
 pub(super) struct Slot<T> {
@@ -155,6 +160,19 @@ impl<T> Slot<T> {
     pub(super) unsafe fn empty(&self, tray: &mut Tray<T>) {
         // SAFETY: at once; the caller's promise.
         unsafe { self.empty_to(tray.place()) };
+    }
+
+    /// The same, if need be once it is full.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and full or about to be.
+    #[inline(always)]
+    pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
+        if !self.is_full() && !cfg!(leno_bug = "claimed_is_read_unpublished") {
+            wait_for(|| self.is_full());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.empty(tray) };
     }
 
     /// The same, to an empty place.
@@ -233,14 +251,11 @@ impl<T> Shared<T> {
             return self.is_unbounded() && self.quick_take(tray);
         }
         let slot = self.slot(self.head(word));
-        if !slot.is_full() || !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+        if !slot.is_full() || !self.cas(word, taken(word, 1)) {
             return false;
         }
-        if !slot.is_full() {
-            wait_for(|| slot.is_full());
-        }
-        // SAFETY: claimed, and full.
-        unsafe { slot.empty(tray) };
+        // SAFETY: claimed.
+        unsafe { slot.empty_claimed(tray) };
         true
     }
 
@@ -273,22 +288,32 @@ impl<T> Shared<T> {
 
     /// Receives as many values as there are by one exchange, `max` at most, if nobody is in the way; how many.
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
+        self.take_several(out, max, |word, count| self.cas(word, taken(word, count)).then_some(word))
+    }
+
+    /// The same, where `claim` moves the head on by so many; it gives the word that was there before.
+    #[inline(always)]
+    pub(super) fn take_several(
+        &self,
+        out: &mut Vec<T>,
+        max: usize,
+        claim: impl FnOnce(Word, u32) -> Option<Word>,
+    ) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
         if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
             return 0;
         }
-        let head = self.head(word);
-        let slot = self.slots_from(head);
+        let slot = self.slots_from(self.head(word));
         let most = len.min(max.try_into().unwrap_or(u32::MAX));
         let is_seen = !cfg!(leno_bug = "batch_takes_unpublished");
         let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
         out.reserve(count as usize);
-        let next = (ONE_HEAD - ONE_LEN).wrapping_mul(u64::from(count));
-        if count == 0 || !self.cas(word, Word(word.0.wrapping_add(next))) {
+        if count == 0 {
             return 0;
         }
-        for slot in (0..count).map(&slot) {
+        let Some(word) = claim(word, count) else { return 0 };
+        for slot in (0..count).map(self.slots_from(self.head(word))) {
             if is_seen && !slot.is_full() {
                 wait_for(|| slot.is_full());
             }
@@ -358,6 +383,26 @@ impl<T> Shared<T> {
         Step::Ready(())
     }
 
+    /// The same of one that is closed, for who discards what is in it.
+    pub(super) fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+        if self.ring_len(word) == 0 {
+            return Step::Ready(());
+        }
+        let slot = self.slot(self.head(word));
+        if self.is_overdrawn(word) || !slot.is_full() {
+            return Step::Busy;
+        }
+        if !self.cas(word, taken(word, 1)) {
+            return Step::Lost;
+        }
+        // SAFETY: claimed, and full.
+        unsafe { slot.empty(tray) };
+        if word.has(HELD) {
+            self.serve_turns(by);
+        }
+        Step::Ready(())
+    }
+
     #[inline]
     fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let slot = self.slot(self.head(word));
@@ -365,7 +410,7 @@ impl<T> Shared<T> {
             return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
         if word.is_free() || word.has(CLOSED) {
-            if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD - ONE_LEN))) {
+            if !self.cas(word, taken(word, 1)) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and full.
@@ -447,7 +492,13 @@ impl<T> Shared<T> {
     }
 }
 
-/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late.
+/// The word when so many values have been taken out.
+#[inline(always)]
+pub(super) fn taken(word: Word, count: u32) -> Word {
+    Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
+}
+
+/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late, or by an addition.
 #[cold]
 #[inline(never)]
 fn wait_for(is_so: impl Fn() -> bool) {

@@ -520,6 +520,19 @@ impl<T> Shared<T> {
         attempt
     }
 
+    /// Takes a value out, as a receive does, of a channel that is closed; there may be receives at the same time.
+    #[cold]
+    fn discard_one(&self, tray: &mut Tray<T>) -> Attempt<()> {
+        if self.linked().is_some() {
+            return self.try_recv(tray, &mut By::plain());
+        }
+        let step = |word: Word, by: &mut By<'_>| match word.has(RETURNED) {
+            true => self.recv_returned(tray),
+            false => self.discard_step(word, tray, by),
+        };
+        self.attempts(step, &mut By::plain())
+    }
+
     /// Steps until one is decisive.
     #[inline(always)]
     fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By<'_>) -> Step<R>, by: &mut By<'_>) -> Attempt<R> {
@@ -758,7 +771,7 @@ impl<T> Shared<T> {
             fn drain(&self) {
                 let (mut pauses, mut tray) = (0, Tray::new());
                 loop {
-                    match self.0.try_recv(&mut tray, &mut By::plain()) {
+                    match self.0.discard_one(&mut tray) {
                         Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
                         Attempt::Ready(()) | Attempt::Wait => return,
                         Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
@@ -793,6 +806,7 @@ impl<T> Shared<T> {
     pub(super) fn len(&self) -> usize {
         let word = self.line.load();
         let held = match self.linked() {
+            None if self.is_overdrawn(word) => 0,
             None => self.ring_len(word) as usize,
             Some(linked) => linked.len(word),
         };

@@ -221,6 +221,16 @@ pub(crate) trait Primitive {
         changed
     }
 
+    /// Adds to the rest, whoever stands in the word; gives the word before. (For a primitive that knows that the rest does not
+    /// become another one's by this.)
+    #[inline(always)]
+    fn add(&self, step: u64) -> Word {
+        // ORDERING: as of `cas`.
+        let before = self.line().word.fetch_add(step, Ordering::AcqRel);
+        self.changed(Word(before.wrapping_add(step)));
+        Word(before)
+    }
+
     /// Puts a node into the word, where nobody stands. `flags`: its side, and perhaps TWO. False: the word has changed.
     #[inline]
     fn enter(&self, word: Word, node: &Waiter, flags: u64) -> bool {

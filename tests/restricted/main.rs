@@ -5,6 +5,7 @@
 mod support;
 
 mod script;
+mod several;
 
 macro_rules! kinds {
     ($($name:ident = $module:path;)+) => {$(
