@@ -136,6 +136,8 @@ pub mod oneshot;
 mod overflow;
 mod owned;
 mod permit;
+mod places;
+mod queue;
 mod reserve;
 mod ring;
 mod room;

@@ -4,6 +4,9 @@
 //! says how, or it is given up. So the order in which waiters are served is checked, too, and where the value goes of one
 //! that was given up after it had been handed over (W. Scherer, M. Scott, "Nonblocking Concurrent Data Structures with
 //! Condition Synchronization", DISC 2004: dual data structures).
+//!
+//! In channels that are no rings a receive may leave it to another one, which is under way still, to let in the sender that it has
+//! made room for: until then that can be given up. So there nobody is given up here: what waits goes on waiting.
 
 mod history;
 #[path = "../../scenarios/mod.rs"]
@@ -16,10 +19,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use leno::channel::{IntoRecv, IntoSend};
 use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
-use history::{Called, Clock, Operation, Sequential};
+use history::{Called, Clock, Fat, Operation, Sequential};
 use scenarios::harness;
 use scenarios::harness::thread;
 
@@ -36,6 +40,9 @@ enum Event {
     BeginRecv(usize),
     Received(usize, Option<Value>),
     GiveUpRecv(usize),
+    /// Whether it was sent; otherwise the channel was full.
+    TrySend(Value, bool),
+    TryRecv(Option<Value>),
     Close(bool),
 }
 
@@ -145,6 +152,8 @@ impl Sequential for Line {
                     }
                 }
             }
+            Event::TrySend(value, sent) => return self.send(value).unwrap_or(false) == sent,
+            Event::TryRecv(value) => return self.recv().flatten() == value,
             Event::Close(first) => {
                 for sender in self.senders.drain(..) {
                     self.ended.insert(sender, Ended::Sent(false));
@@ -251,6 +260,132 @@ fn random((tx, rx): (Sender<usize>, Receiver<usize>), threads: usize, each: usiz
     history::assert_linearizable(Line::new(rx.capacity().unwrap_or(usize::MAX)), history);
 }
 
+/// What a thread does, without giving anything up.
+#[derive(Clone, Copy, Debug)]
+enum Do {
+    Send,
+    Recv,
+    TrySend,
+    TryRecv,
+}
+
+/// What it has done, and what waits still.
+struct Patient<T> {
+    clock: Clock,
+    history: Vec<Operation<Event>>,
+    sends: Vec<(Value, IntoSend<T>)>,
+    recvs: Vec<(usize, IntoRecv<T>)>,
+}
+
+impl<T: From<usize> + Into<usize> + Send + 'static> Patient<T> {
+    fn new(clock: &Clock) -> Self {
+        Patient { clock: clock.clone(), history: vec![], sends: vec![], recvs: vec![] }
+    }
+
+    fn act(&mut self, me: usize, todo: Do, (tx, rx): &(Sender<T>, Receiver<T>)) {
+        match todo {
+            Do::Send => {
+                let mut sending = tx.clone().into_send(T::from(me));
+                let (begun, over) = poll(&self.clock, &mut sending, 1);
+                self.history.push(begun.with(Event::BeginSend(me)));
+                match over {
+                    Some((called, sent)) => self.history.push(called.with(Event::Sent(me, sent.is_ok()))),
+                    None => self.sends.push((me, sending)),
+                }
+            }
+            Do::Recv => {
+                let mut receiving = rx.clone().into_recv();
+                let (begun, over) = poll(&self.clock, &mut receiving, 1);
+                self.history.push(begun.with(Event::BeginRecv(me)));
+                match over {
+                    Some((called, received)) => {
+                        let value = received.ok().map(Into::into);
+                        self.history.push(called.with(Event::Received(me, value)));
+                    }
+                    None => self.recvs.push((me, receiving)),
+                }
+            }
+            Do::TrySend => {
+                let (called, sent) = self.clock.call(|| tx.try_send(T::from(me)));
+                self.history.push(called.with(Event::TrySend(me, sent.is_ok())));
+            }
+            Do::TryRecv => _ = self.try_recv(rx),
+        }
+    }
+
+    fn try_recv(&mut self, rx: &Receiver<T>) -> bool {
+        let (called, received) = self.clock.call(|| rx.try_recv());
+        let value = received.ok().map(Into::into);
+        self.history.push(called.with(Event::TryRecv(value)));
+        value.is_some()
+    }
+
+    /// Nothing waits any more. The channel is closed and empty.
+    fn end(&mut self) {
+        for (me, mut sending) in self.sends.drain(..) {
+            let (called, sent) = poll(&self.clock, &mut sending, 1).1.expect("it is over");
+            self.history.push(called.with(Event::Sent(me, sent.is_ok())));
+        }
+        for (me, mut receiving) in self.recvs.drain(..) {
+            let (called, received) = poll(&self.clock, &mut receiving, 1).1.expect("it is over");
+            let value = received.ok().map(Into::into);
+            self.history.push(called.with(Event::Received(me, value)));
+        }
+    }
+}
+
+/// What is done before, and then by each thread.
+fn patient<T>(channel: (Sender<T>, Receiver<T>), before: &[Do], threads: Vec<Vec<Do>>)
+where
+    T: From<usize> + Into<usize> + Send + 'static,
+{
+    let clock = Clock::default();
+    let mut here = Patient::new(&clock);
+    for (at, todo) in before.iter().enumerate() {
+        here.act(at, *todo, &channel);
+    }
+    let running = threads.into_iter().enumerate().map(|(thread, program)| {
+        let (mut there, channel) = (Patient::new(&clock), channel.clone());
+        thread::spawn(move || {
+            for (at, todo) in program.into_iter().enumerate() {
+                there.act((thread + 1) * 100 + at, todo, &channel);
+            }
+            there
+        })
+    });
+    let running = running.collect::<Vec<_>>();
+    for thread in running {
+        let there = thread.join().unwrap();
+        here.history.extend(there.history);
+        here.sends.extend(there.sends);
+        here.recvs.extend(there.recvs);
+    }
+    let rx = &channel.1;
+    rx.assert_valid();
+    while here.try_recv(rx) {}
+    let (called, first) = clock.call(|| rx.close());
+    here.history.push(called.with(Event::Close(first)));
+    here.end();
+    let capacity = rx.capacity().unwrap_or(usize::MAX);
+    history::assert_linearizable(Line::new(capacity), here.history);
+}
+
+/// `threads` threads of `each` operations.
+fn any(threads: usize, each: usize) -> Vec<Vec<Do>> {
+    let todo = || match thread_rng().gen_range(0..6) {
+        0 | 1 => Do::Send,
+        2 | 3 => Do::Recv,
+        4 => Do::TrySend,
+        _ => Do::TryRecv,
+    };
+    (0..threads).map(|_| (0..each).map(|_| todo()).collect()).collect()
+}
+
+/// Two places, with two values, and so many senders that wait.
+fn full(waiting: usize) -> Vec<Do> {
+    [vec![Do::TrySend; 2], vec![Do::Send; waiting]].concat()
+}
+
 macro_rules! tests {
     ($($name:ident: $scenario:expr;)+) => {$(
         #[test]
@@ -267,4 +402,12 @@ tests! {
     one_place: random(bounded(1), 3, 4, true);
     two_places: random(bounded(2), 4, 3, true);
     no_bound: random(unbounded(), 3, 4, true);
+    one_place_of_a_ring_and_patience: patient::<usize>(bounded(1), &[], any(3, 4));
+    one_place_and_no_ring: patient::<Fat>(bounded(1), &[], any(3, 4));
+    two_places_and_no_ring: patient::<Fat>(bounded(2), &full(1), any(4, 3));
+    two_receive_where_two_wait: patient::<Fat>(bounded(2), &full(2), vec![vec![Do::Recv], vec![Do::Recv]]);
+    two_receive_and_one_tries_where_two_wait:
+        patient::<Fat>(bounded(2), &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
+    two_receive_and_one_tries_where_one_waits:
+        patient::<Fat>(bounded(2), &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
 }
