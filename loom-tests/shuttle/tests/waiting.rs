@@ -6,13 +6,14 @@
 //! Condition Synchronization", DISC 2004: dual data structures).
 //!
 //! In channels that are no rings a receive may leave it to another one, which is under way still, to let in the sender that it has
-//! made room for: until then that can be given up. So there nobody is given up here: what waits goes on waiting.
+//! made room for: until then that can be given up. So there nobody is given up here: what waits goes on waiting. And a send that need
+//! not wait takes a place first, then its place in the order, as a permit does: two steps, both within its call.
 
 mod history;
 #[path = "../../scenarios/mod.rs"]
 mod scenarios;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ type Value = usize;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     BeginSend(Value),
+    /// It had a place, and puts its value there.
+    Put(Value),
     /// Whether it was sent; otherwise the channel was closed.
     Sent(Value, bool),
     /// Whether it had been sent.
@@ -40,8 +43,8 @@ enum Event {
     BeginRecv(usize),
     Received(usize, Option<Value>),
     GiveUpRecv(usize),
-    /// Whether it was sent; otherwise the channel was full.
-    TrySend(Value, bool),
+    /// The channel was full.
+    Full,
     TryRecv(Option<Value>),
     Close(bool),
 }
@@ -62,6 +65,8 @@ struct Line {
     capacity: usize,
     closed: bool,
     values: VecDeque<Value>,
+    /// Those who have a place and no value there, if that is a step of its own.
+    placed: Option<BTreeSet<Value>>,
     senders: VecDeque<Value>,
     receivers: VecDeque<usize>,
     /// Given back, in the order in which they had been handed over.
@@ -76,6 +81,7 @@ impl Line {
             capacity,
             closed: false,
             values: VecDeque::new(),
+            placed: None,
             senders: VecDeque::new(),
             receivers: VecDeque::new(),
             returned: BTreeMap::new(),
@@ -93,25 +99,60 @@ impl Line {
             self.ended.insert(receiver, Ended::Received(Some((self.handed_over, value))));
             return Some(true);
         }
-        let has_room = self.values.len() < self.capacity;
-        has_room.then(|| self.values.push_back(value)).map(|()| true)
+        self.has_room().then(|| self.values.push_back(value)).map(|()| true)
+    }
+
+    fn has_room(&self) -> bool {
+        self.values.len() + self.placed.as_ref().map_or(0, BTreeSet::len) < self.capacity
+    }
+
+    /// A sender that waits is let in.
+    fn let_in(&mut self) {
+        while self.has_room() {
+            let Some(sender) = self.senders.pop_front() else { return };
+            self.ended.insert(sender, Ended::Sent(true));
+            self.values.push_back(sender);
+        }
+    }
+
+    fn begin_send(&mut self, value: Value) {
+        let takes_place = !self.closed && self.receivers.is_empty() && self.has_room();
+        if let Some(placed) = self.placed.as_mut().filter(|_| takes_place) {
+            placed.insert(value);
+            return;
+        }
+        match self.send(value) {
+            Some(sent) => _ = self.ended.insert(value, Ended::Sent(sent)),
+            None => self.senders.push_back(value),
+        }
+    }
+
+    fn put(&mut self, value: Value) {
+        if self.placed.as_mut().is_some_and(|placed| placed.remove(&value)) {
+            let sent = self.send(value).expect("it had a place");
+            self.ended.insert(value, Ended::Sent(sent));
+            self.let_in();
+        }
     }
 
     fn recv(&mut self) -> Option<Option<Value>> {
         if let Some((_, value)) = self.returned.pop_first() {
             return Some(Some(value));
         }
-        let first = self.values.pop_front();
-        // A sender that waits is let in, or meets.
-        let sender =
-            self.senders.pop_front().inspect(|sender| _ = self.ended.insert(*sender, Ended::Sent(true)));
-        match (first, sender) {
-            (Some(value), sender) => {
-                self.values.extend(sender);
+        if let Some(first) = self.values.pop_front() {
+            self.let_in();
+            return Some(Some(first));
+        }
+        if self.capacity > 0 {
+            return self.closed.then_some(None);
+        }
+        // A sender that waits meets.
+        match self.senders.pop_front() {
+            Some(value) => {
+                self.ended.insert(value, Ended::Sent(true));
                 Some(Some(value))
             }
-            (None, Some(value)) => Some(Some(value)),
-            (None, None) => self.closed.then_some(None),
+            None => self.closed.then_some(None),
         }
     }
 }
@@ -121,10 +162,8 @@ impl Sequential for Line {
 
     fn apply(&mut self, event: &Event) -> bool {
         match *event {
-            Event::BeginSend(value) => match self.send(value) {
-                Some(sent) => _ = self.ended.insert(value, Ended::Sent(sent)),
-                None => self.senders.push_back(value),
-            },
+            Event::BeginSend(value) => self.begin_send(value),
+            Event::Put(value) => self.put(value),
             Event::Sent(value, sent) => return self.ended.remove(&value) == Some(Ended::Sent(sent)),
             Event::GiveUpSend(value, was_sent) => {
                 self.senders.retain(|sender| *sender != value);
@@ -152,7 +191,7 @@ impl Sequential for Line {
                     }
                 }
             }
-            Event::TrySend(value, sent) => return self.send(value).unwrap_or(false) == sent,
+            Event::Full => return !self.closed && self.receivers.is_empty() && !self.has_room(),
             Event::TryRecv(value) => return self.recv().flatten() == value,
             Event::Close(first) => {
                 for sender in self.senders.drain(..) {
@@ -287,7 +326,7 @@ impl<T: From<usize> + Into<usize> + Send + 'static> Patient<T> {
             Do::Send => {
                 let mut sending = tx.clone().into_send(T::from(me));
                 let (begun, over) = poll(&self.clock, &mut sending, 1);
-                self.history.push(begun.with(Event::BeginSend(me)));
+                self.history.extend([Event::BeginSend(me), Event::Put(me)].map(|event| begun.with(event)));
                 match over {
                     Some((called, sent)) => self.history.push(called.with(Event::Sent(me, sent.is_ok()))),
                     None => self.sends.push((me, sending)),
@@ -307,7 +346,13 @@ impl<T: From<usize> + Into<usize> + Send + 'static> Patient<T> {
             }
             Do::TrySend => {
                 let (called, sent) = self.clock.call(|| tx.try_send(T::from(me)));
-                self.history.push(called.with(Event::TrySend(me, sent.is_ok())));
+                match sent {
+                    Ok(()) => {
+                        let events = [Event::BeginSend(me), Event::Put(me), Event::Sent(me, true)];
+                        self.history.extend(events.map(|event| called.with(event)));
+                    }
+                    Err(_) => self.history.push(called.with(Event::Full)),
+                }
             }
             Do::TryRecv => _ = self.try_recv(rx),
         }
@@ -335,7 +380,7 @@ impl<T: From<usize> + Into<usize> + Send + 'static> Patient<T> {
 }
 
 /// What is done before, and then by each thread.
-fn patient<T>(channel: (Sender<T>, Receiver<T>), before: &[Do], threads: Vec<Vec<Do>>)
+fn patient<T>(channel: (Sender<T>, Receiver<T>), steps: Steps, before: &[Do], threads: Vec<Vec<Do>>)
 where
     T: From<usize> + Into<usize> + Send + 'static,
 {
@@ -366,8 +411,16 @@ where
     let (called, first) = clock.call(|| rx.close());
     here.history.push(called.with(Event::Close(first)));
     here.end();
-    let capacity = rx.capacity().unwrap_or(usize::MAX);
-    history::assert_linearizable(Line::new(capacity), here.history);
+    let placed = (steps == Steps::Two).then(BTreeSet::new);
+    let line = Line { placed, ..Line::new(rx.capacity().unwrap_or(usize::MAX)) };
+    history::assert_linearizable(line, here.history);
+}
+
+/// In how many steps a send that need not wait takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    One,
+    Two,
 }
 
 /// `threads` threads of `each` operations.
@@ -402,12 +455,13 @@ tests! {
     one_place: random(bounded(1), 3, 4, true);
     two_places: random(bounded(2), 4, 3, true);
     no_bound: random(unbounded(), 3, 4, true);
-    one_place_of_a_ring_and_patience: patient::<usize>(bounded(1), &[], any(3, 4));
-    one_place_and_no_ring: patient::<Fat>(bounded(1), &[], any(3, 4));
-    two_places_and_no_ring: patient::<Fat>(bounded(2), &full(1), any(4, 3));
-    two_receive_where_two_wait: patient::<Fat>(bounded(2), &full(2), vec![vec![Do::Recv], vec![Do::Recv]]);
+    one_place_and_patience: patient::<usize>(bounded(1), Steps::One, &[], any(3, 4));
+    one_place_and_no_ring: patient::<Fat>(bounded(1), Steps::Two, &[], any(3, 4));
+    two_places_and_no_ring: patient::<Fat>(bounded(2), Steps::Two, &full(1), any(4, 3));
+    two_receive_where_two_wait:
+        patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv]]);
     two_receive_and_one_tries_where_two_wait:
-        patient::<Fat>(bounded(2), &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
+        patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
     two_receive_and_one_tries_where_one_waits:
-        patient::<Fat>(bounded(2), &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
+        patient::<Fat>(bounded(2), Steps::One, &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
 }
