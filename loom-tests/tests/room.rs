@@ -5,7 +5,7 @@ mod scenarios;
 
 use scenarios::table::Do::*;
 use scenarios::table::Kind::Linked;
-use scenarios::table::{any, first_before_second, in_order};
+use scenarios::table::{Log, any, first_before_second, in_order};
 
 table! {
     meet: Linked(1), [], [[S(1, 1)], [R(2)]], any;
@@ -33,4 +33,27 @@ table! {
     never_full_after_two_receives: Linked(2), [S(1, 1), S(2, 2)], [[TR], [TRif(2), TSok(3), TSok(4)]], any;
     never_empty_while_a_sender_waits: Linked(1), [S(1, 1), S(2, 2)], [[TRok], [TRok]], any;
     waiting_senders_are_not_overtaken - 1: Linked(1), [S(1, 1), S(2, 2)], [[TR], [R(3), S(4, 4), TR]], any;
+
+    // C2, C4: one at a time serves those who wait, and others leave their places to it.
+    two_places_for_two_senders: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6)]], in_order;
+    two_places_and_one_that_tries - 1: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), TS(9)]], refused;
+    two_places_for_one_sender - 1: Linked(2), [TS(1), TS(2), S(3, 3)], [[R(5)], [R(6), TS(9)]], in_order;
+    not_handed_over_before_one_who_has_waited - 1: Linked(1), [TS(1), S(2, 2)], [[R(5)], [R(6), TS(9)]], first_come;
+    one_leaves_while_another_is_served - 1: Linked(1), [TS(1), S(2, 2), S(3, 3)], [[R(5)], [R(6), D(3)]], any;
+    close_while_two_are_served - 2: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), Close]], in_order;
+    forced_while_two_are_served - 2: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), F(9)]], any;
+    a_reservation_between_two_senders - 1: Linked(2), [TS(1), TS(2), S(3, 3), Reserve(7, 1), S(4, 4)], [[R(5)], [R(6), TS(9)]], refused;
+    a_permit_goes_while_one_is_served: Linked(2), [TReserve(1), TS(2), S(3, 3), S(4, 4)], [[Free(1)], [R(5)]], in_order;
+    a_large_one_keeps_places - 1: Linked(2), [TS(1), TS(2), Reserve(3, 2), S(4, 4)], [[R(5)], [R(6), D(3)]], any;
+}
+
+/// In order, and the last one found no room.
+fn refused(log: &Log) {
+    in_order(log);
+    assert!(log.back.contains(&9), "there was no room: {:?}", log.got);
+}
+
+/// What was tried last is received last.
+fn first_come(log: &Log) {
+    assert!(log.of(5) != Some(9) && log.of(6) != Some(9), "overtaken: {:?}", log.got);
 }

@@ -44,8 +44,7 @@ pub(super) fn channel<T>(
 impl<T> Sender<T> {
     /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
     ///
-    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them. (In channels of a capacity
-    /// above 255, or of large values, that have several receivers, two that are served at one time may change places.)
+    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them.
     ///
     /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
     /// [`SendFuture::into_inner`].

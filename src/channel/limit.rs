@@ -50,13 +50,10 @@
 //! comes to "full", or "empty", makes no exchange, and may be wrong: who is going to tell it asks under the lock
 //! ([`Shared::is_unsure`]).
 //!
-//! # Linked channels
+//! # Other channels
 //!
-//! A permit is a place that was taken from the [room](super::room), and reservations wait there as senders do. While one waits that
-//! wants several, the places that come free are kept in a pot (*spare*), under the lock, until they are enough for the first;
-//! who leaves such a wait, or enters it, looks into the pot.
-//!
-//! An unbounded channel has places for all, so its permits hold nothing.
+//! There a permit is a place that was taken from the [room](super::room), and reservations wait in that as senders do: see
+//! [`places`](super::places).
 //!
 //! # After a close
 //!
@@ -74,18 +71,13 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::task::Waker;
 
-use super::linked::{Linked, STEP_BITS};
+use super::queue::{Queue, SEND};
 use super::ring::{HELD, ONE_LEN};
-use super::room::Room;
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
 use crate::task::error::{discard, shielded};
 use crate::task::thread;
-use crate::wait::{Attempt, By, Claim, Line, Primitive, REST_BITS, SENDERS, Tray, Waiter, Word};
-
-/// What a send says that waits for its turn: any other number is how many places a reservation wants. (The stamps of those
-/// that wait in a ring's word are even.)
-pub(super) const SEND: u32 = u32::MAX;
+use crate::wait::{Attempt, By, Claim, Primitive, SENDERS, Tray, Waiter, Word};
 
 /// As many places are reserved at once.
 pub(super) const MOST: usize = (u32::MAX - 1) as usize;
@@ -93,20 +85,19 @@ pub(super) const MOST: usize = (u32::MAX - 1) as usize;
 #[derive(Debug)]
 pub(super) struct Turns {
     state: Mutex<State>,
+    /// Those of a ring who wait for their turn.
     pub(super) queue: Queue,
     /// Of a linked channel: the permits that are out, and above them how often that has changed.
-    permits: AtomicU64,
+    pub(super) permits: AtomicU64,
 }
 
 #[derive(Debug)]
-struct State {
+pub(super) struct State {
     /// What was in the channel is discarded, or is about to be: nothing may come any more.
-    gone: bool,
-    /// Of a linked channel: places for the first who waits, who wants more.
-    spare: u64,
+    pub(super) gone: bool,
 }
 
-const CHANGES: u32 = 40;
+pub(super) const CHANGES: u32 = 40;
 
 impl Turns {
     /// Frees what a channel had for this.
@@ -122,79 +113,12 @@ impl Turns {
         self.permits.load(Ordering::Acquire) & ((1 << CHANGES) - 1)
     }
 
-    fn add(&self, permits: u64) {
+    pub(super) fn add(&self, permits: u64) {
         self.permits.fetch_add((1 << CHANGES) + permits, Ordering::AcqRel);
     }
 
-    fn remove(&self, permits: u64) {
+    pub(super) fn remove(&self, permits: u64) {
         self.permits.fetch_add((1u64 << CHANGES).wrapping_sub(permits), Ordering::AcqRel);
-    }
-}
-
-/// Those of a ring who wait for their turn.
-#[derive(Debug)]
-pub(super) struct Queue {
-    line: Line,
-    stays: AtomicU64,
-}
-
-impl Primitive for Queue {
-    const SAYS: bool = true;
-
-    fn line(&self) -> &Line {
-        &self.line
-    }
-
-    fn says(&self, _node: &Waiter) -> u32 {
-        SEND
-    }
-
-    fn bump(&self, word: Word) -> Word {
-        if word.is_free() { word } else { word.plus(1) }
-    }
-
-    fn arrive(&self, word: Word) -> Word {
-        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
-        word.with_rest(stay & ((1 << REST_BITS) - 1))
-    }
-
-    fn empty(&self, word: Word) -> Word {
-        word.with_rest(0)
-    }
-
-    fn is_to_wait(&self, word: Word) -> bool {
-        !word.has(CLOSED)
-    }
-}
-
-/// A line, for one that enters it and wants so many places.
-struct Asking<'a, P>(&'a P, u32);
-
-impl<P: Primitive> Primitive for Asking<'_, P> {
-    const SAYS: bool = true;
-
-    fn line(&self) -> &Line {
-        self.0.line()
-    }
-
-    fn says(&self, _node: &Waiter) -> u32 {
-        self.1
-    }
-
-    fn bump(&self, word: Word) -> Word {
-        self.0.bump(word)
-    }
-
-    fn arrive(&self, word: Word) -> Word {
-        self.0.arrive(word)
-    }
-
-    fn empty(&self, word: Word) -> Word {
-        self.0.empty(word)
-    }
-
-    fn is_to_wait(&self, word: Word) -> bool {
-        self.0.is_to_wait(word)
     }
 }
 
@@ -207,7 +131,7 @@ pub(super) enum Reserved {
 }
 
 /// What is in hand while the lock is held.
-struct Turn<'a, T> {
+pub(super) struct Turn<'a, T> {
     shared: &'a Shared<T>,
     turns: &'a Turns,
     /// Reservations that have left: freed without the lock.
@@ -215,7 +139,7 @@ struct Turn<'a, T> {
 }
 
 /// What a reservation has left whose owner is gone: its node, and the waker of it. There may be another waker in the node.
-type Left = (Claim, Option<Waker>);
+pub(super) type Left = (Claim, Option<Waker>);
 
 impl<T> Shared<T> {
     pub(super) fn turns(&self) -> Option<&Turns> {
@@ -231,13 +155,13 @@ impl<T> Shared<T> {
         !self.turns.load(Ordering::Acquire).is_null()
     }
 
-    fn make_turns(&self) -> &Turns {
+    pub(super) fn make_turns(&self) -> &Turns {
         if let Some(turns) = self.turns() {
             return turns;
         }
         let new = Box::into_raw(Box::new(Turns {
-            state: Mutex::new(State { gone: false, spare: 0 }),
-            queue: Queue { line: Line::new(0), stays: AtomicU64::new(0) },
+            state: Mutex::new(State { gone: false }),
+            queue: Queue::new(0),
             permits: AtomicU64::new(0),
         }));
         // ORDERING: Release publishes it, Acquire sees that of somebody else. Who closes the channel afterwards finds it: every
@@ -256,15 +180,13 @@ impl<T> Shared<T> {
     }
 
     /// Does something under the lock.
-    fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
+    pub(super) fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
         let mut gone = Vec::new();
         let outcome = {
             let mut state = turns.state.lock();
             f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
         };
-        if !gone.is_empty() {
-            free_left(gone);
-        }
+        free_left(gone);
         outcome
     }
 
@@ -281,55 +203,50 @@ impl<T> Shared<T> {
     pub(super) fn register_in_turn(&self, node: &Waiter, count: u32) -> bool {
         let turns = self.make_turns();
         match self.linked() {
-            Some(linked) => self.wait_for_room(linked, turns, node, count),
+            Some(linked) => self.wait_for_places(linked, node, count),
             None => self.in_turn(turns, |turn, _| turn.register(node, count)),
         }
     }
 
-    /// Whether a send of a ring that waits does so in the queue.
+    /// Whether a send that waits does so in the queue.
     pub(super) fn has_turn(&self, node: &Waiter) -> bool {
         node.as_ref().stamp() == SEND
     }
 
-    /// Takes a node out of the queue. False: a peer has it.
-    pub(super) fn leave_queue(&self, node: &Waiter) -> bool {
-        self.make_turns().queue.leave(node, SENDERS)
+    /// Where those wait who want places, of a channel that has such a line.
+    pub(super) fn queue(&self) -> Option<&Queue> {
+        match self.linked() {
+            Some(linked) => linked.room.as_ref().map(|room| &room.queue),
+            None => self.turns().map(|turns| &turns.queue),
+        }
     }
 
-    pub(super) fn touch_queue(&self, node: &Waiter) -> bool {
-        self.make_turns().queue.touch(node)
+    /// The same, for one that has entered it.
+    pub(super) fn own_queue(&self) -> &Queue {
+        self.queue().expect("somebody has entered it")
     }
 
     /// Takes a reservation out of its line. False: a peer has it.
     pub(super) fn leave_reservation(&self, node: &Waiter, count: u32) -> bool {
-        let has_left = match self.linked() {
-            Some(linked) => linked.room().leave(node, SENDERS),
-            None => self.leave_queue(node),
-        };
+        let has_left = self.own_queue().leave(node, SENDERS);
         if has_left && count > 1 && !cfg!(leno_bug = "many_leave_silently") {
             // It may have been the first, and have kept those behind from what there was.
-            self.look_into_pot();
+            self.in_passing(|by| match self.linked() {
+                Some(linked) => self.share_out(linked, 0, by),
+                None => self.serve_turns(by),
+            });
         }
         has_left
     }
 
-    pub(super) fn touch_reservation(&self, node: &Waiter) -> bool {
-        match self.linked() {
-            Some(linked) => linked.room().touch(node),
-            None => self.touch_queue(node),
-        }
-    }
-
     /// Serves those who wait, in the middle of something: a waker that panics does so for itself.
-    fn look_into_pot(&self) {
+    pub(super) fn in_passing<R>(&self, serve: impl FnOnce(&mut By<'_>) -> R) -> R {
         let mut by = By::plain();
-        match self.linked() {
-            Some(linked) => self.share_out(linked, 0, &mut by),
-            None => self.serve_turns(&mut by),
-        }
+        let outcome = serve(&mut by);
         if by.has_wakes() {
             shielded(|| by.wake());
         }
+        outcome
     }
 
     /// Gives places back that were reserved.
@@ -340,10 +257,7 @@ impl<T> Shared<T> {
         let turns = self.make_turns();
         if let Some(linked) = self.linked() {
             turns.remove(count as u64);
-            return match count {
-                1 => self.release(linked, by),
-                _ => self.share_out(linked, count as u64, by),
-            };
+            return self.release(linked, count, by);
         }
         self.in_turn(turns, |turn, _| {
             turn.hold();
@@ -384,7 +298,7 @@ impl<T> Shared<T> {
             if !word.has(HELD) {
                 return Step::Lost;
             }
-            if word.serves(0) && turn.turns.queue.line.load().is_free() {
+            if word.serves(0) && turn.turns.queue.load().is_free() {
                 // No place is left, and it needs none.
                 return self.hand_over(word, value, by);
             }
@@ -433,21 +347,45 @@ impl<T> Shared<T> {
         if cfg!(leno_bug = "full_in_transit") {
             return false;
         }
-        let mut by = By::plain();
-        let is_unsure = self.in_turn(turns, |turn, _| {
-            // Somebody may have made room, and be on the way to the lock.
-            turn.serve(&mut by);
-            let word = self.line.load();
-            let len = self.ring_len(word);
-            match end {
-                End::Sender => !word.has(HELD | CLOSED) && len < self.limit(),
-                End::Receiver => len > 0 || word.has(SENDERS | RETURNED),
+        self.in_passing(|by| {
+            self.in_turn(turns, |turn, _| {
+                // Somebody may have made room, and be on the way to the lock.
+                turn.serve(by);
+                let word = self.line.load();
+                let len = self.ring_len(word);
+                match end {
+                    End::Sender => !word.has(HELD | CLOSED) && len < self.limit(),
+                    End::Receiver => len > 0 || word.has(SENDERS | RETURNED),
+                }
+            })
+        })
+    }
+
+    /// Sends the value of one that waited, by `put`. Closed: it finds out by itself, and has its value.
+    pub(super) fn send_for(
+        &self,
+        claim: Claim,
+        by: &mut By<'_>,
+        put: impl FnOnce(&mut MaybeUninit<T>, &mut By<'_>) -> Sent,
+    ) -> Sent {
+        // SAFETY: a send of this channel.
+        let mut parcel = unsafe { claim.take::<T>() };
+        // (It meets whom it has to, whoever this is.)
+        let mut handing = By::plain();
+        // SAFETY: the parcel has its value until it is sent.
+        let sent = put(unsafe { &mut *parcel.place() }, &mut handing);
+        by.adopt(&mut handing);
+        // SAFETY: a send of this channel, which has its value again; or the value is gone.
+        unsafe {
+            if sent == Sent::Closed {
+                claim.put(parcel);
+                self.turn_away(claim, by);
+            } else {
+                parcel.forget();
+                by.wakes(claim.done());
             }
-        });
-        if by.has_wakes() {
-            shielded(|| by.wake());
         }
-        is_unsure
+        sent
     }
 }
 
@@ -519,7 +457,7 @@ impl<T> Turn<'_, T> {
                 return false;
             }
             if word.has(HELD) {
-                if count == SEND && word.serves(0) && queue.line.load().is_free() {
+                if count == SEND && word.serves(0) && queue.load().is_free() {
                     return false;
                 }
                 break;
@@ -532,18 +470,12 @@ impl<T> Turn<'_, T> {
                 break;
             }
         }
-        let asking = Asking(queue, count);
         loop {
-            let word = queue.line.load();
+            let word = queue.load();
             if word.has(CLOSED) {
                 return false;
             }
-            let waits = if word.is_free() {
-                asking.enter(word, node, SENDERS)
-            } else {
-                asking.join(word, node, SENDERS)
-            };
-            if waits {
+            if queue.wait(word, node, count) {
                 return true;
             }
         }
@@ -559,7 +491,7 @@ impl<T> Turn<'_, T> {
                 return;
             }
             let limit = shared.limit();
-            let first = queue.line.load();
+            let first = queue.load();
             // (Those who wait are told by who closes it.)
             let is_over = word.has(CLOSED) || first.is_free() && limit > 0;
             let room = limit.saturating_sub(shared.ring_len(word));
@@ -580,12 +512,12 @@ impl<T> Turn<'_, T> {
             if senders {
                 let Some(claim) = shared.pop(word, |word| shared.bump(word)) else { continue };
                 let Some(claim) = claim.claim(SENDERS, by) else { continue };
-                self.send_for(claim, by);
+                shared.send_for(claim, by, |value, by| self.put(value, false, by));
                 continue;
             }
             let said = queue.said(first);
             if said != SEND && said > room {
-                if queue.line.load() != first {
+                if queue.load() != first {
                     continue;
                 }
                 return;
@@ -593,7 +525,7 @@ impl<T> Turn<'_, T> {
             let popped = queue.pop(first, |word| queue.bump(word));
             let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
             if said == SEND {
-                self.send_for(claim, by);
+                shared.send_for(claim, by, |value, by| self.put(value, false, by));
                 continue;
             }
             self.lower(said);
@@ -603,40 +535,19 @@ impl<T> Turn<'_, T> {
         }
     }
 
-    /// Sends the value of one that waited.
-    fn send_for(&mut self, claim: Claim, by: &mut By<'_>) {
-        // SAFETY: a send of this channel.
-        let mut parcel = unsafe { claim.take::<T>() };
-        // SAFETY: the parcel has its value until it is sent.
-        if self.put(unsafe { &mut *parcel.place() }, false, by) {
-            // SAFETY: the value is gone.
-            unsafe { parcel.forget() };
-            by.wakes(claim.done());
-        } else {
-            // SAFETY: a send of this channel, which has its value again.
-            unsafe {
-                claim.put(parcel);
-                self.shared.turn_away(claim, by);
-            }
-        }
-    }
-
-    /// Puts a value where there is a place for it, or hands it over. False: it is closed. The slot may be in the hands of a receive
-    /// that is not through with it: then it waits for that.
-    fn put(&mut self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By<'_>) -> bool {
+    /// Puts a value where there is a place for it, or hands it over. The slot may be in the hands of a receive that is not through
+    /// with it: then it waits for that.
+    fn put(&self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By<'_>) -> Sent {
         let shared = self.shared;
         let mut pauses = 0;
         loop {
             let word = shared.line.load();
             if word.has(CLOSED) && !even_closed {
-                return false;
+                return Sent::Closed;
             }
             if word.serves(0) && !word.has(CLOSED) {
-                let mut handing = By::plain();
-                let step = shared.hand_over(word, value, &mut handing);
-                by.adopt(&mut handing);
-                if let Step::Ready(_) = step {
-                    return true;
+                if let Step::Ready(sent) = shared.hand_over(word, value, by) {
+                    return sent;
                 }
                 continue;
             }
@@ -647,15 +558,14 @@ impl<T> Turn<'_, T> {
             } else if shared.cas(word, Word(word.0 + ONE_LEN)) {
                 // SAFETY: claimed, and empty; the caller gives the value up.
                 unsafe { slot.fill(value) };
-                return true;
+                return Sent::Kept;
             }
         }
     }
 }
 
 /// Frees nodes, and drops wakers: foreign code, which may come back to the channel.
-#[cold]
-fn free_left(gone: Vec<Left>) {
+pub(super) fn free_left(gone: Vec<Left>) {
     for (claim, waker) in gone {
         shielded(|| claim.free());
         discard(waker);
@@ -663,7 +573,7 @@ fn free_left(gone: Vec<Left>) {
 }
 
 /// Gives a reservation what it wants. False: its owner has left.
-fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
+pub(super) fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
     if cfg!(leno_bug = "places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
@@ -682,194 +592,6 @@ fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
             gone.push(left);
             false
         }
-    }
-}
-
-// Linked channels.
-impl<T> Shared<T> {
-    fn try_reserve_linked(&self, linked: &Linked<T>, turns: &Turns, count: u32) -> Reserved {
-        loop {
-            let Some(room) = &linked.room else {
-                let word = self.line.load();
-                if word.has(CLOSED) {
-                    return Reserved::Closed;
-                }
-                // An exchange that changes nothing: who closes it later has seen `turns`.
-                if self.cas(word, word) {
-                    return Reserved::Yes;
-                }
-                continue;
-            };
-            let word = room.line().load();
-            if word.has(CLOSED) {
-                return Reserved::Closed;
-            }
-            if !word.is_free() || word.rest() < u64::from(count) {
-                return Reserved::Full;
-            }
-            if room.cas(word, word.with_rest(word.rest() - u64::from(count))) {
-                turns.add(count.into());
-                return Reserved::Yes;
-            }
-        }
-    }
-
-    fn wait_for_room(&self, linked: &Linked<T>, turns: &Turns, node: &Waiter, count: u32) -> bool {
-        let room = linked.room();
-        let asking = Asking(room, count);
-        loop {
-            let word = room.line().load();
-            if word.has(CLOSED) || word.is_free() && word.rest() >= u64::from(count) {
-                return false;
-            }
-            if !word.is_free() {
-                if asking.join(word, node, SENDERS) {
-                    return true;
-                }
-                if count > 1 {
-                    // It may have been the first for a moment.
-                    self.look_into_pot();
-                }
-            } else if asking.enter(word, node, SENDERS) {
-                if word.rest() > 0 {
-                    // Too few, but a later wish may be smaller, and this one gone by then.
-                    turns.state.lock().spare += word.rest();
-                    self.look_into_pot();
-                }
-                return true;
-            }
-        }
-    }
-
-    /// Gives so many places, and what is in the pot, to those who wait, in order.
-    pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By<'_>) {
-        let room = linked.room();
-        let turns = self.make_turns();
-        self.in_turn(turns, |turn, state| {
-            state.spare += places;
-            while state.spare > 0 {
-                let word = room.line().load();
-                if word.is_free() {
-                    if room.cas(word, word.plus(state.spare)) {
-                        state.spare = 0;
-                    }
-                    continue;
-                }
-                let said = room.said(word);
-                let want = if said == SEND { 1 } else { u64::from(said) };
-                if state.spare < want {
-                    if room.line().load() != word {
-                        continue;
-                    }
-                    return;
-                }
-                let popped = room.pop(word, |word| room.bump(word));
-                let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
-                if said == SEND {
-                    match self.put_for(linked, &claim, by) {
-                        Some(Sent::Kept) => state.spare -= 1,
-                        Some(_) => {}
-                        None => {
-                            // SAFETY: a send of this channel, which has its value again.
-                            unsafe { self.turn_away(claim, by) };
-                            continue;
-                        }
-                    }
-                    by.wakes(claim.done());
-                    continue;
-                }
-                turns.add(want);
-                if grant(claim, by, turn.gone) {
-                    state.spare -= want;
-                } else {
-                    turns.remove(want);
-                }
-            }
-        });
-    }
-
-    /// Gives a place to a reservation that was claimed. False: its owner has left.
-    pub(super) fn grant_place(&self, claim: Claim, by: &mut By<'_>) -> bool {
-        let turns = self.make_turns();
-        turns.add(1);
-        let mut gone = Vec::new();
-        let is_granted = grant(claim, by, &mut gone);
-        if !is_granted {
-            turns.remove(1);
-            free_left(gone);
-        }
-        is_granted
-    }
-
-    fn send_reserved_linked(
-        &self,
-        linked: &Linked<T>,
-        turns: &Turns,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> bool {
-        if linked.room.is_some() {
-            turns.remove(1);
-        }
-        loop {
-            let word = self.line.load();
-            if !word.has(CLOSED) {
-                match self.put(linked, word, value, by) {
-                    Step::Ready(Sent::Kept) => return true,
-                    Step::Ready(Sent::HandedOver) => {
-                        if linked.room.is_some() {
-                            // It needs no place.
-                            self.release(linked, by);
-                        }
-                        return true;
-                    }
-                    _ => continue,
-                }
-            }
-            // Those who wait are told first: then the word has the position again.
-            self.is_closed();
-            let sent = self.in_turn(turns, |_, state| {
-                let word = self.line.load();
-                if state.gone {
-                    Some(false)
-                } else if word.is_free() && matches!(self.put_any(linked, word, value, by), Step::Ready(_)) {
-                    Some(true)
-                } else {
-                    None
-                }
-            });
-            if let Some(sent) = sent {
-                return sent;
-            }
-        }
-    }
-
-    /// Whether a linked channel may have a value, although none was found, or a place: see [`Shared::is_unsure`].
-    #[cold]
-    pub(super) fn is_unsure_room(&self, linked: &Linked<T>, room: &Room, end: End, count: u64) -> bool {
-        let turns = self.turns();
-        let permits = |spare: u64| {
-            let all = turns.map_or(0, |turns| turns.permits.load(Ordering::Acquire));
-            (all, (all & ((1 << CHANGES) - 1)) + spare)
-        };
-        let word = room.line().load();
-        let spare = match turns {
-            Some(turns) if !word.is_free() => turns.state.lock().spare,
-            _ => 0,
-        };
-        let (before, out) = permits(spare);
-        let capacity = room.capacity as u64;
-        let is_unsure = match end {
-            // Who waits in front may want more than there is.
-            End::Sender if !word.is_free() && ![SEND, 1].contains(&room.said(word)) => false,
-            End::Sender => {
-                let line = self.line.load();
-                linked.len(line) as u64 + out + count <= capacity || self.line.load() != line
-            }
-            End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
-            End::Receiver => out < capacity,
-        };
-        is_unsure || permits(spare).0 != before || room.line().load() != word
     }
 }
 

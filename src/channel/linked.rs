@@ -35,9 +35,8 @@
 //! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
 //! whose value it puts for it, or back. So it costs one more locked instruction on either side.
 //!
-//! The sender is out of its line a moment before its value is in the channel. So where two receives make room at one time two
-//! senders that waited may come in in either order, and a send that comes just then may be before both. (With one receiver, and
-//! in rings, they keep it.)
+//! Where senders wait receives serve them one at a time, so that they keep their order: two locked instructions to begin and to
+//! end, two for each sender, one more with the last. A receive that meets another one which does so leaves its place to that, by one.
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
@@ -48,12 +47,13 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, distance};
-use super::limit::SEND;
 use super::many::Front;
+use super::queue::STEP_BITS;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{By, Claim, Primitive, REST_BITS, REST_SHIFT, SENDERS, Tray, Word};
+use crate::task::thread;
+use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, Tray, Word};
 
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
@@ -62,8 +62,6 @@ pub(super) struct Linked<T> {
     stays: AtomicU64,
 }
 
-/// Bits of the version that count within one wait.
-pub(super) const STEP_BITS: u32 = 12;
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
 const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
@@ -189,18 +187,11 @@ impl<T> Shared<T> {
                 continue;
             }
             let mut front = Front::of(values);
-            match self.put(linked, self.line.load(), front.place(), by) {
-                Step::Ready(Sent::Closed) => return,
-                Step::Ready(sent) => {
-                    front.taken();
-                    places -= 1;
-                    if sent == Sent::HandedOver {
-                        // It needs no place.
-                        self.release(linked, by);
-                    }
-                }
-                _ => {}
+            if self.put_in_place(linked, front.place(), by) == Sent::Closed {
+                return;
             }
+            front.taken();
+            places -= 1;
         }
     }
 
@@ -223,9 +214,7 @@ impl<T> Shared<T> {
         }
         // SAFETY: claimed, and published; there is room.
         unsafe { linked.blocks.take_several(head, block, count, out) };
-        if linked.room.is_some() {
-            self.release_several(linked, count, by);
-        }
+        self.release(linked, count, by);
         count
     }
 
@@ -239,23 +228,30 @@ impl<T> Shared<T> {
     ) -> Step<Sent> {
         let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
         // (Senders that wait while a receiver does wait for a place that is being given to them.)
-        if word.serves(0) && !word.has(CLOSED) && room.line().load().is_free() {
+        if word.serves(0) && !word.has(CLOSED) && room.is_calm() {
             return self.hand_over(word, value, by);
         }
         match room.take() {
-            Taken::Full => return Step::Wait,
-            Taken::Lost => return Step::Lost,
-            Taken::Closed => return Step::Ready(Sent::Closed),
-            Taken::Yes => {}
+            Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
+            Taken::Full => Step::Wait,
+            Taken::Lost => Step::Lost,
+            Taken::Closed => Step::Ready(Sent::Closed),
         }
-        loop {
-            let Step::Ready(sent) = self.put(linked, self.line.load(), value, by) else { continue };
-            if sent == Sent::HandedOver {
-                // It needs no place.
-                self.release(linked, by);
-            }
-            return Step::Ready(sent);
+    }
+
+    /// Puts a value for which a place was taken, or hands it over: then it needs none.
+    #[inline(always)]
+    pub(super) fn put_in_place(
+        &self,
+        linked: &Linked<T>,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> Sent {
+        let sent = insist(|| self.put(linked, self.line.load(), value, by));
+        if sent == Sent::HandedOver {
+            self.release(linked, 1, by);
         }
+        sent
     }
 
     /// Puts a value where there is a place for it, or hands it over.
@@ -304,11 +300,7 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
-        self.take_linked(linked, word, tray, || {
-            if linked.room.is_some() {
-                self.release(linked, by);
-            }
-        })
+        self.take_linked(linked, word, tray, || self.release(linked, 1, by))
     }
 
     /// Takes the first value, and calls `taken` then: its place is taken still.
@@ -354,86 +346,23 @@ impl<T> Shared<T> {
     pub(super) fn is_unsure(&self, end: End) -> bool {
         match self.linked() {
             None => self.has_turns() && self.is_unsure_ring(end),
-            Some(linked) => {
-                linked.room.as_ref().is_some_and(|room| self.is_unsure_room(linked, room, end, 1))
-            }
+            Some(linked) => self.is_unsure_room(linked, end, 1),
         }
     }
+}
 
-    /// Gives so many places to those who wait for one, the first of them first, and back.
-    fn release_several(&self, linked: &Linked<T>, mut count: usize, by: &mut By<'_>) {
-        let room = linked.room();
-        while count > 0 {
-            let word = room.line().load();
-            if !word.is_free() {
-                self.release(linked, by);
-                count -= 1;
-            } else if room.cas(word, word.plus(count as u64)) {
-                return;
+/// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody who has got on.
+#[inline(always)]
+pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
+    let mut lost = 0;
+    loop {
+        match step() {
+            Step::Ready(outcome) => return outcome,
+            Step::Moved => {}
+            Step::Lost | Step::Busy | Step::Wait => {
+                thread::back_off(lost);
+                lost += 1;
             }
         }
-    }
-
-    /// Gives a place to the first sender that waits for one, whose value goes where it belongs, or back.
-    pub(super) fn release(&self, linked: &Linked<T>, by: &mut By<'_>) {
-        let room = linked.room();
-        loop {
-            let word = room.line().load();
-            if word.is_free() {
-                if room.cas(word, word.plus(1)) {
-                    return;
-                }
-                continue;
-            }
-            let said = room.said(word);
-            if said != SEND && said > 1 {
-                if room.line().load() != word {
-                    continue;
-                }
-                return self.share_out(linked, 1, by);
-            }
-            let popped = room.pop(word, |word| room.bump(word));
-            let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
-            if said != SEND {
-                if self.grant_place(claim, by) {
-                    return;
-                }
-                continue;
-            }
-            let Some(sent) = self.put_for(linked, &claim, by) else {
-                // Meanwhile it was closed: it finds out by itself, with its value.
-                // SAFETY: a send of this channel, which has its value again.
-                unsafe { self.turn_away(claim, by) };
-                return;
-            };
-            by.wakes(claim.done());
-            if sent == Sent::Kept {
-                return;
-            }
-        }
-    }
-
-    /// Sends the value of one that was claimed. `None`: it is closed; the value is in the node again.
-    pub(super) fn put_for(&self, linked: &Linked<T>, claim: &Claim, by: &mut By<'_>) -> Option<Sent> {
-        // SAFETY: a send of this channel.
-        let mut parcel = unsafe { claim.take::<T>() };
-        let mut handing = By::plain();
-        let sent = loop {
-            // SAFETY: the parcel has its value until it is sent.
-            let value = unsafe { &mut *parcel.place() };
-            if let Step::Ready(sent) = self.put(linked, self.line.load(), value, &mut handing) {
-                break sent;
-            }
-        };
-        by.adopt(&mut handing);
-        // SAFETY: a send of this channel, which has its value again; or the value is gone.
-        unsafe {
-            if sent == Sent::Closed {
-                claim.put(parcel);
-                return None;
-            }
-            parcel.forget();
-        }
-        Some(sent)
     }
 }

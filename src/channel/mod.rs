@@ -137,6 +137,8 @@ pub mod oneshot;
 mod overflow;
 mod owned;
 mod permit;
+mod places;
+mod queue;
 mod reserve;
 mod ring;
 mod room;

@@ -50,7 +50,7 @@
 use std::mem::MaybeUninit;
 
 use super::builder::Overflow;
-use super::linked::Linked;
+use super::linked::{Linked, insist};
 use super::ring::{HELD, ONE_HEAD};
 use super::shared::{End, Sent, Shared, Step};
 use crate::task::thread;
@@ -210,11 +210,12 @@ impl<T> Shared<T> {
             let Some(forced) = linked.room().force() else { return Step::Ready(Sent::Closed) };
             match self.take_linked(linked, self.line.load(), gone, || {}) {
                 Step::Ready(()) if gone.is_full() => {
-                    let sent = self.put_instead(linked, value, by);
+                    // Into the place of the one that was taken; nobody closes the channel meanwhile.
+                    let sent = insist(|| self.put_any(linked, self.line.load(), value, by));
                     drop(forced);
                     if sent == Sent::HandedOver {
                         // It needs no place.
-                        self.release(linked, by);
+                        self.release(linked, 1, by);
                     }
                     return Step::Ready(sent);
                 }
@@ -226,14 +227,5 @@ impl<T> Shared<T> {
             }
         }
         if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) }
-    }
-
-    /// Puts the value into the place of the one that was taken. Nobody closes the channel meanwhile.
-    fn put_instead(&self, linked: &Linked<T>, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Sent {
-        loop {
-            if let Step::Ready(sent) = self.put_any(linked, self.line.load(), value, by) {
-                return sent;
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, abandon, future};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
 
 /// Reserving places, as a branch.
 pub struct Reserving<T> {
@@ -88,7 +88,7 @@ impl<T> Branch for Reserving<T> {
     }
 
     fn touch(&self, node: &Waiter) -> bool {
-        self.shared().touch_reservation(node)
+        self.shared().own_queue().touch(node)
     }
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
@@ -307,10 +307,7 @@ impl<T> Shared<T> {
         match self.linked() {
             // It was asked under the lock.
             None => false,
-            Some(linked) => linked
-                .room
-                .as_ref()
-                .is_some_and(|room| self.is_unsure_room(linked, room, End::Sender, count.into())),
+            Some(linked) => self.is_unsure_room(linked, End::Sender, count.into()),
         }
     }
 }

@@ -1,11 +1,59 @@
-//! The places left in a channel that is bounded, and too large for a ring: a count, and the senders that wait for one.
+//! The places of a channel that is bounded, and too large for a ring: how many are left, who waits for one, and who gives them.
 //!
 //! ```text
-//!   nobody waits:      [ places left ][ – ][ flags ]
-//!   a sender waits:    [   version   ][ A ][ flags ]       no place is left
+//!   nobody waits:            [ places left ][ – ][ flags ]
+//!   somebody waits:          [   version   ][ A ][ flags ]      no place is left
+//!   the last one was let in: [      0      ][ – ][ BUSY  ]      its value is on its way
+//!
+//!   due:                     [ AGAIN ][ SERVING ][ places for those who wait ]
 //! ```
 //!
-//! Reservations wait here as well; those for several places are told in [`limit`](super::limit).
+//! Sends wait here, and reservations, of which some want several places at once.
+//!
+//! # Serving
+//!
+//! A sender is out of its line a moment before its value is in the channel: these are two words. So those who wait are served by one
+//! at a time, the *server*; who has places for them meanwhile leaves these to it.
+//!
+//! | word | due | who has n places | then |
+//! |---|---|---|---|
+//! | nobody waits, not BUSY | any | word: n more are left | |
+//! | otherwise | no server | due: SERVING, takes what is kept there | serves with all of them |
+//! | | SERVING | due: n more, AGAIN | the server comes round again |
+//!
+//! | word | the server, with s places | then |
+//! |---|---|---|
+//! | nobody waits | word: s are left, not BUSY | ends, with none |
+//! | the first wants more than s | word: not BUSY | ends, with s |
+//! | the first sends | takes it out; the last one: BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
+//! | the first wants n ≤ s | the same | grants them: s − n |
+//!
+//! | due | the server ends, with s | then |
+//! |---|---|---|
+//! | SERVING | due: s are kept, for the first | |
+//! | AGAIN | due: SERVING, takes what was left there | serves with these, too |
+//!
+//! Who leaves such a first, that wants several, comes with no places: for those behind it there may be enough.
+//!
+//! ## Invariants
+//! 1. Only the server lets anybody in, so the values of those who waited come into the channel in the order of the line.
+//! 2. Places are left in the word only while nobody waits, and not while it is BUSY. So a send that takes one, and one that hands its
+//!    value over to a receiver that waits, which it does only then, too, comes after all that had waited.
+//! 3. Places left, values, permits, what is kept, and what is in the hands of those who are in the middle of something are as many
+//!    as the capacity: so there are never more values.
+//! 4. Places are kept only while the first one wants more; or who has changed that is on the way.
+//! 5. No foreign code runs while SERVING: wakers are called, and what was left is freed, when the server is through.
+//!
+//! ## Orderings
+//! Acquire and release at `due`: each server sees what those before it have done. Who comes, with places or with none, changes
+//! `due` after what it has done or seen at the word. If that is before the server ends, the server comes round again, and finds the
+//! word so, or later; if it is after, who comes is the next server.
+//!
+//! ## Progress
+//! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
+//! they are not let in, whoever makes room, and who has to say "full" or "empty" just then waits for it. A receive that has left its
+//! place to another one returns before the sender is let in: until then that can be given up still. A server serves each that waits
+//! once, and wakes them afterwards: so it comes to an end, however much room others make.
 //!
 //! # Forced sends, and closing
 //!
@@ -14,18 +62,18 @@
 //! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
-use super::limit::SEND;
-use super::linked::STEP_BITS;
+use super::queue::Queue;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering, fence};
 use crate::task::thread;
-use crate::wait::{Line, Primitive, REST_BITS, REST_SHIFT, SENDERS, Waiter, Word};
+use crate::wait::{By, Claim, OWN, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
 
 #[derive(Debug)]
 pub(super) struct Room {
-    line: Line,
+    pub(super) queue: Queue,
     pub(super) capacity: usize,
-    stays: AtomicU64,
+    /// Places for those who wait, and whether somebody serves these.
+    due: AtomicU64,
     /// The forced sends that are under way.
     forced: AtomicU64,
 }
@@ -51,12 +99,20 @@ pub(super) enum Taken {
 /// More than any channel ever holds.
 const MOST: u64 = (1 << (REST_BITS - 1)) - 1;
 
+/// Of the word: set when the last one is let in, cleared when the server is through with it.
+const BUSY: u64 = OWN[1];
+
+/// Of `due`: there is a server.
+const SERVING: u64 = 1 << 62;
+/// It is to come round again.
+const AGAIN: u64 = 1 << 63;
+
 impl Room {
     pub(super) fn new(capacity: usize) -> Room {
         Room {
-            line: Line::new((capacity as u64).min(MOST) << REST_SHIFT),
+            queue: Queue::new((capacity as u64).min(MOST) << REST_SHIFT),
             capacity,
-            stays: AtomicU64::new(0),
+            due: AtomicU64::new(0),
             forced: AtomicU64::new(0),
         }
     }
@@ -67,7 +123,7 @@ impl Room {
         let forced = Forced(self);
         // ORDERING: with that of `wait_for_forced`: one of the two sees the other.
         fence(Ordering::SeqCst);
-        (!self.line.load().has(CLOSED)).then_some(forced)
+        (!self.queue.load().has(CLOSED)).then_some(forced)
     }
 
     /// The places are closed: waits for the forced sends that did not find them so.
@@ -86,13 +142,18 @@ impl Room {
         places >= (self.capacity as u64).min(MOST)
     }
 
+    /// Whether nobody waits, nor has waited whose value is still on its way.
+    pub(super) fn is_calm(&self) -> bool {
+        is_calm(self.queue.load())
+    }
+
     pub(super) fn take(&self) -> Taken {
-        let word = self.line.load();
+        let word = self.queue.load();
         if word.has(CLOSED) {
             Taken::Closed
         } else if !word.is_free() || word.rest() == 0 {
             Taken::Full
-        } else if self.cas(word, word.with_rest(word.rest() - 1)) {
+        } else if self.queue.cas(word, word.with_rest(word.rest() - 1)) {
             Taken::Yes
         } else {
             Taken::Lost
@@ -101,58 +162,93 @@ impl Room {
 
     /// Takes as many places as there are, `most` at most, if nobody is in the way; how many.
     pub(super) fn take_several(&self, most: usize) -> usize {
-        let word = self.line.load();
+        let word = self.queue.load();
         if word.has(CLOSED) || !word.is_free() {
             return 0;
         }
         let count = word.rest().min(most as u64);
-        if count == 0 || !self.cas(word, word.with_rest(word.rest() - count)) {
+        if count == 0 || !self.queue.cas(word, word.with_rest(word.rest() - count)) {
             return 0;
         }
         count as usize
     }
 
-    /// Enters the line; false: there is a place, or it is closed.
-    pub(super) fn register(&self, node: &Waiter) -> bool {
+    /// So many places are left again. False: somebody waits.
+    #[inline(always)]
+    pub(super) fn put_back(&self, places: u64) -> bool {
         loop {
-            let word = self.line.load();
-            if word.has(CLOSED) || word.is_free() && word.rest() > 0 {
+            let word = self.queue.load();
+            if !is_calm(word) {
                 return false;
             }
-            let waits =
-                if word.is_free() { self.enter(word, node, SENDERS) } else { self.join(word, node, SENDERS) };
-            if waits {
+            if self.queue.cas(word, word.plus(places)) {
                 return true;
             }
         }
     }
+
+    /// Comes to serve, with so many places; with how many it serves. `None`: there is a server, which has them now.
+    pub(super) fn begin_to_serve(&self, places: u64) -> Option<u64> {
+        let mut due = self.due.load(Ordering::Relaxed);
+        loop {
+            let is_served = due & SERVING != 0;
+            if is_served && cfg!(leno_bug = "two_serve_a_room") {
+                return Some(places);
+            }
+            let to = if is_served { (due + places) | AGAIN } else { SERVING };
+            // ORDERING: AcqRel: see the header.
+            match self.due.compare_exchange(due, to, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) if is_served => return None,
+                Ok(_) => return Some(due + places),
+                Err(now) => due = now,
+            }
+        }
+    }
+
+    /// The server ends, with so many places for the first one. `Err`: it is to come round again, with so many more.
+    pub(super) fn end_to_serve(&self, places: u64) -> Result<(), u64> {
+        if cfg!(leno_bug = "a_room_is_left_unseen") {
+            self.due.swap(places, Ordering::AcqRel);
+            return Ok(());
+        }
+        // ORDERING: AcqRel: see the header.
+        match self.due.compare_exchange(SERVING, places, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.due.swap(SERVING, Ordering::AcqRel) & !(SERVING | AGAIN)),
+        }
+    }
+
+    /// The server takes the first one out of the line. `None`: look again.
+    pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Option<Claim> {
+        let popped = self.queue.pop(word, |word| match word.is_free() {
+            true if cfg!(leno_bug = "a_room_is_free_early") => word,
+            true => word.with(BUSY),
+            false => self.queue.bump(word),
+        });
+        popped?.claim(SENDERS, by)
+    }
+
+    /// With this word the server has nobody to let in; so many places are left. False: the word has changed.
+    pub(super) fn rest(&self, word: Word, places: u64) -> bool {
+        let to = word.plus(places).without(BUSY);
+        if to == word { self.queue.load() == word } else { self.queue.cas(word, to) }
+    }
+
+    /// The places that are kept for the first one who waits.
+    pub(super) fn kept(&self) -> u64 {
+        let due = self.due.load(Ordering::Acquire);
+        // (What a server has counts as being on its way.)
+        if due & SERVING != 0 { 0 } else { due }
+    }
+
+    pub(super) fn assert_valid(&self) {
+        self.queue.assert_valid();
+        let (word, due) = (self.queue.load(), self.due.load(Ordering::Acquire));
+        assert!(!word.has(BUSY) && due & (SERVING | AGAIN) == 0, "nobody serves");
+        assert!(due == 0 || !word.is_free() || word.has(CLOSED), "places are kept for nobody");
+    }
 }
 
-impl Primitive for Room {
-    const SAYS: bool = true;
-
-    fn says(&self, _node: &Waiter) -> u32 {
-        SEND
-    }
-
-    fn line(&self) -> &Line {
-        &self.line
-    }
-
-    fn bump(&self, word: Word) -> Word {
-        if word.is_free() { word } else { word.plus(1) }
-    }
-
-    fn arrive(&self, word: Word) -> Word {
-        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
-        word.with_rest(stay & ((1 << REST_BITS) - 1))
-    }
-
-    fn empty(&self, word: Word) -> Word {
-        word.with_rest(0)
-    }
-
-    fn is_to_wait(&self, word: Word) -> bool {
-        !word.has(CLOSED)
-    }
+fn is_calm(word: Word) -> bool {
+    word.is_free() && !word.has(BUSY)
 }

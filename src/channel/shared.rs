@@ -19,8 +19,9 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
-use super::limit::{SEND, Turns};
+use super::limit::Turns;
 use super::linked::Linked;
+use super::queue::SEND;
 use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
@@ -632,7 +633,8 @@ impl<T> Shared<T> {
         let mut lost = 0;
         loop {
             if end == End::Sender && self.bound.mask >= OVERFLOWS {
-                return !self.overflows() && self.room().is_some_and(|room| room.register(node));
+                let linked = self.linked().filter(|_| !self.overflows());
+                return linked.is_some_and(|linked| self.wait_for_places(linked, node, SEND));
             }
             let word = self.line.load();
             if end == End::Sender && word.has(HELD) {
@@ -683,17 +685,15 @@ impl<T> Shared<T> {
     /// Takes the node of an operation out of its line. False: a peer has it.
     #[inline]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
-        match (end, self.linked()) {
-            (End::Sender, Some(linked)) => linked.room().leave(node, SENDERS),
-            (End::Sender, None) if self.has_turn(node) => self.leave_queue(node),
+        match end {
+            End::Sender if self.is_linked() || self.has_turn(node) => self.own_queue().leave(node, SENDERS),
             _ => Primitive::leave(self, node, end.side()),
         }
     }
 
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
-        match (end, self.linked()) {
-            (End::Sender, Some(linked)) => linked.room().touch(node),
-            (End::Sender, None) if self.has_turn(node) => self.touch_queue(node),
+        match end {
+            End::Sender if self.is_linked() || self.has_turn(node) => self.own_queue().touch(node),
             _ => Primitive::touch(self, node),
         }
     }
@@ -702,7 +702,7 @@ impl<T> Shared<T> {
     pub(super) fn close(&self) -> bool {
         // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
         let first = match self.room() {
-            Some(room) => shut(room),
+            Some(room) => shut(&room.queue),
             None => shut(self),
         };
         self.finish_close();
@@ -713,12 +713,10 @@ impl<T> Shared<T> {
     /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
     /// everybody who knows of it.
     pub(super) fn finish_close(&self) {
-        let room = self.room();
         let is_done = |word: Word| word.is_free() && word.has(CLOSED);
         if is_done(self.line.load())
             && is_done(self.watchers.line.load())
-            && room.is_none_or(|room| is_done(room.line().load()))
-            && (room.is_some() || self.turns().is_none_or(|turns| is_done(turns.queue.line().load())))
+            && self.queue().is_none_or(|queue| is_done(queue.load()))
         {
             return;
         }
@@ -731,17 +729,15 @@ impl<T> Shared<T> {
         let mut told = Told::<T>::new();
         if let Some(room) = self.room() {
             // The places first, also for who helps.
-            shut(room);
+            shut(&room.queue);
             room.wait_for_forced();
         }
         shut(self);
         shut(&self.watchers);
         told.tell_all(self, true);
-        if let Some(room) = self.room() {
-            told.tell_all(room, true);
-        } else if let Some(turns) = self.turns() {
-            shut(&turns.queue);
-            told.tell_all(&turns.queue, true);
+        if let Some(queue) = self.queue() {
+            shut(queue);
+            told.tell_all(queue, true);
         }
         told.tell_all(&self.watchers, false);
         let Told { wakers, values } = told;
@@ -837,7 +833,7 @@ impl<T> Shared<T> {
             room.assert_valid();
         } else if let Some(turns) = self.turns() {
             turns.queue.assert_valid();
-            assert!(turns.queue.line().load().is_free() || word.has(HELD) || word.has(CLOSED));
+            assert!(turns.queue.load().is_free() || word.has(HELD) || word.has(CLOSED));
         }
         if !self.is_linked() && !word.is_free() && !word.has(CLOSED) {
             assert!(match word.has(SENDERS) {

@@ -11,7 +11,7 @@ use leno::channel::{TryRecvError, TrySendError};
 use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
-use history::{Clock, Operation, Sequential};
+use history::{Clock, Fat, Operation, Sequential};
 use scenarios::harness;
 use scenarios::harness::thread;
 
@@ -92,21 +92,6 @@ fn random<T: From<usize> + Into<usize> + Send + 'static>(
     rx.assert_valid();
     let capacity = rx.capacity().unwrap_or(usize::MAX);
     history::assert_linearizable(Line { capacity, closed: false, values: VecDeque::new() }, history);
-}
-
-/// So large that no ring has room for two.
-struct Fat([usize; 80]);
-
-impl From<usize> for Fat {
-    fn from(number: usize) -> Fat {
-        Fat([number; 80])
-    }
-}
-
-impl From<Fat> for usize {
-    fn from(fat: Fat) -> usize {
-        fat.0[79]
-    }
 }
 
 macro_rules! tests {

@@ -4,22 +4,27 @@
 //! says how, or it is given up. So the order in which waiters are served is checked, too, and where the value goes of one
 //! that was given up after it had been handed over (W. Scherer, M. Scott, "Nonblocking Concurrent Data Structures with
 //! Condition Synchronization", DISC 2004: dual data structures).
+//!
+//! In channels that are no rings a receive may leave it to another one, which is under way still, to let in the sender that it has
+//! made room for: until then that can be given up. So there nobody is given up here: what waits goes on waiting. And a send that need
+//! not wait takes a place first, then its place in the order, as a permit does: two steps, both within its call.
 
 mod history;
 #[path = "../../scenarios/mod.rs"]
 mod scenarios;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use leno::channel::{IntoRecv, IntoSend};
 use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
-use history::{Called, Clock, Operation, Sequential};
+use history::{Called, Clock, Fat, Operation, Sequential};
 use scenarios::harness;
 use scenarios::harness::thread;
 
@@ -29,6 +34,8 @@ type Value = usize;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     BeginSend(Value),
+    /// It had a place, and puts its value there.
+    Put(Value),
     /// Whether it was sent; otherwise the channel was closed.
     Sent(Value, bool),
     /// Whether it had been sent.
@@ -36,6 +43,9 @@ enum Event {
     BeginRecv(usize),
     Received(usize, Option<Value>),
     GiveUpRecv(usize),
+    /// The channel was full.
+    Full,
+    TryRecv(Option<Value>),
     Close(bool),
 }
 
@@ -55,6 +65,8 @@ struct Line {
     capacity: usize,
     closed: bool,
     values: VecDeque<Value>,
+    /// Those who have a place and no value there, if that is a step of its own.
+    placed: Option<BTreeSet<Value>>,
     senders: VecDeque<Value>,
     receivers: VecDeque<usize>,
     /// Given back, in the order in which they had been handed over.
@@ -69,6 +81,7 @@ impl Line {
             capacity,
             closed: false,
             values: VecDeque::new(),
+            placed: None,
             senders: VecDeque::new(),
             receivers: VecDeque::new(),
             returned: BTreeMap::new(),
@@ -86,25 +99,60 @@ impl Line {
             self.ended.insert(receiver, Ended::Received(Some((self.handed_over, value))));
             return Some(true);
         }
-        let has_room = self.values.len() < self.capacity;
-        has_room.then(|| self.values.push_back(value)).map(|()| true)
+        self.has_room().then(|| self.values.push_back(value)).map(|()| true)
+    }
+
+    fn has_room(&self) -> bool {
+        self.values.len() + self.placed.as_ref().map_or(0, BTreeSet::len) < self.capacity
+    }
+
+    /// A sender that waits is let in.
+    fn let_in(&mut self) {
+        while self.has_room() {
+            let Some(sender) = self.senders.pop_front() else { return };
+            self.ended.insert(sender, Ended::Sent(true));
+            self.values.push_back(sender);
+        }
+    }
+
+    fn begin_send(&mut self, value: Value) {
+        let takes_place = !self.closed && self.receivers.is_empty() && self.has_room();
+        if let Some(placed) = self.placed.as_mut().filter(|_| takes_place) {
+            placed.insert(value);
+            return;
+        }
+        match self.send(value) {
+            Some(sent) => _ = self.ended.insert(value, Ended::Sent(sent)),
+            None => self.senders.push_back(value),
+        }
+    }
+
+    fn put(&mut self, value: Value) {
+        if self.placed.as_mut().is_some_and(|placed| placed.remove(&value)) {
+            let sent = self.send(value).expect("it had a place");
+            self.ended.insert(value, Ended::Sent(sent));
+            self.let_in();
+        }
     }
 
     fn recv(&mut self) -> Option<Option<Value>> {
         if let Some((_, value)) = self.returned.pop_first() {
             return Some(Some(value));
         }
-        let first = self.values.pop_front();
-        // A sender that waits is let in, or meets.
-        let sender =
-            self.senders.pop_front().inspect(|sender| _ = self.ended.insert(*sender, Ended::Sent(true)));
-        match (first, sender) {
-            (Some(value), sender) => {
-                self.values.extend(sender);
+        if let Some(first) = self.values.pop_front() {
+            self.let_in();
+            return Some(Some(first));
+        }
+        if self.capacity > 0 {
+            return self.closed.then_some(None);
+        }
+        // A sender that waits meets.
+        match self.senders.pop_front() {
+            Some(value) => {
+                self.ended.insert(value, Ended::Sent(true));
                 Some(Some(value))
             }
-            (None, Some(value)) => Some(Some(value)),
-            (None, None) => self.closed.then_some(None),
+            None => self.closed.then_some(None),
         }
     }
 }
@@ -114,10 +162,8 @@ impl Sequential for Line {
 
     fn apply(&mut self, event: &Event) -> bool {
         match *event {
-            Event::BeginSend(value) => match self.send(value) {
-                Some(sent) => _ = self.ended.insert(value, Ended::Sent(sent)),
-                None => self.senders.push_back(value),
-            },
+            Event::BeginSend(value) => self.begin_send(value),
+            Event::Put(value) => self.put(value),
             Event::Sent(value, sent) => return self.ended.remove(&value) == Some(Ended::Sent(sent)),
             Event::GiveUpSend(value, was_sent) => {
                 self.senders.retain(|sender| *sender != value);
@@ -145,6 +191,8 @@ impl Sequential for Line {
                     }
                 }
             }
+            Event::Full => return !self.closed && self.receivers.is_empty() && !self.has_room(),
+            Event::TryRecv(value) => return self.recv().flatten() == value,
             Event::Close(first) => {
                 for sender in self.senders.drain(..) {
                     self.ended.insert(sender, Ended::Sent(false));
@@ -251,6 +299,146 @@ fn random((tx, rx): (Sender<usize>, Receiver<usize>), threads: usize, each: usiz
     history::assert_linearizable(Line::new(rx.capacity().unwrap_or(usize::MAX)), history);
 }
 
+/// What a thread does, without giving anything up.
+#[derive(Clone, Copy, Debug)]
+enum Do {
+    Send,
+    Recv,
+    TrySend,
+    TryRecv,
+}
+
+/// What it has done, and what waits still.
+struct Patient<T> {
+    clock: Clock,
+    history: Vec<Operation<Event>>,
+    sends: Vec<(Value, IntoSend<T>)>,
+    recvs: Vec<(usize, IntoRecv<T>)>,
+}
+
+impl<T: From<usize> + Into<usize> + Send + 'static> Patient<T> {
+    fn new(clock: &Clock) -> Self {
+        Patient { clock: clock.clone(), history: vec![], sends: vec![], recvs: vec![] }
+    }
+
+    fn act(&mut self, me: usize, todo: Do, (tx, rx): &(Sender<T>, Receiver<T>)) {
+        match todo {
+            Do::Send => {
+                let mut sending = tx.clone().into_send(T::from(me));
+                let (begun, over) = poll(&self.clock, &mut sending, 1);
+                self.history.extend([Event::BeginSend(me), Event::Put(me)].map(|event| begun.with(event)));
+                match over {
+                    Some((called, sent)) => self.history.push(called.with(Event::Sent(me, sent.is_ok()))),
+                    None => self.sends.push((me, sending)),
+                }
+            }
+            Do::Recv => {
+                let mut receiving = rx.clone().into_recv();
+                let (begun, over) = poll(&self.clock, &mut receiving, 1);
+                self.history.push(begun.with(Event::BeginRecv(me)));
+                match over {
+                    Some((called, received)) => {
+                        let value = received.ok().map(Into::into);
+                        self.history.push(called.with(Event::Received(me, value)));
+                    }
+                    None => self.recvs.push((me, receiving)),
+                }
+            }
+            Do::TrySend => {
+                let (called, sent) = self.clock.call(|| tx.try_send(T::from(me)));
+                match sent {
+                    Ok(()) => {
+                        let events = [Event::BeginSend(me), Event::Put(me), Event::Sent(me, true)];
+                        self.history.extend(events.map(|event| called.with(event)));
+                    }
+                    Err(_) => self.history.push(called.with(Event::Full)),
+                }
+            }
+            Do::TryRecv => _ = self.try_recv(rx),
+        }
+    }
+
+    fn try_recv(&mut self, rx: &Receiver<T>) -> bool {
+        let (called, received) = self.clock.call(|| rx.try_recv());
+        let value = received.ok().map(Into::into);
+        self.history.push(called.with(Event::TryRecv(value)));
+        value.is_some()
+    }
+
+    /// Nothing waits any more. The channel is closed and empty.
+    fn end(&mut self) {
+        for (me, mut sending) in self.sends.drain(..) {
+            let (called, sent) = poll(&self.clock, &mut sending, 1).1.expect("it is over");
+            self.history.push(called.with(Event::Sent(me, sent.is_ok())));
+        }
+        for (me, mut receiving) in self.recvs.drain(..) {
+            let (called, received) = poll(&self.clock, &mut receiving, 1).1.expect("it is over");
+            let value = received.ok().map(Into::into);
+            self.history.push(called.with(Event::Received(me, value)));
+        }
+    }
+}
+
+/// What is done before, and then by each thread.
+fn patient<T>(channel: (Sender<T>, Receiver<T>), steps: Steps, before: &[Do], threads: Vec<Vec<Do>>)
+where
+    T: From<usize> + Into<usize> + Send + 'static,
+{
+    let clock = Clock::default();
+    let mut here = Patient::new(&clock);
+    for (at, todo) in before.iter().enumerate() {
+        here.act(at, *todo, &channel);
+    }
+    let running = threads.into_iter().enumerate().map(|(thread, program)| {
+        let (mut there, channel) = (Patient::new(&clock), channel.clone());
+        thread::spawn(move || {
+            for (at, todo) in program.into_iter().enumerate() {
+                there.act((thread + 1) * 100 + at, todo, &channel);
+            }
+            there
+        })
+    });
+    let running = running.collect::<Vec<_>>();
+    for thread in running {
+        let there = thread.join().unwrap();
+        here.history.extend(there.history);
+        here.sends.extend(there.sends);
+        here.recvs.extend(there.recvs);
+    }
+    let rx = &channel.1;
+    rx.assert_valid();
+    while here.try_recv(rx) {}
+    let (called, first) = clock.call(|| rx.close());
+    here.history.push(called.with(Event::Close(first)));
+    here.end();
+    let placed = (steps == Steps::Two).then(BTreeSet::new);
+    let line = Line { placed, ..Line::new(rx.capacity().unwrap_or(usize::MAX)) };
+    history::assert_linearizable(line, here.history);
+}
+
+/// In how many steps a send that need not wait takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    One,
+    Two,
+}
+
+/// `threads` threads of `each` operations.
+fn any(threads: usize, each: usize) -> Vec<Vec<Do>> {
+    let todo = || match thread_rng().gen_range(0..6) {
+        0 | 1 => Do::Send,
+        2 | 3 => Do::Recv,
+        4 => Do::TrySend,
+        _ => Do::TryRecv,
+    };
+    (0..threads).map(|_| (0..each).map(|_| todo()).collect()).collect()
+}
+
+/// Two places, with two values, and so many senders that wait.
+fn full(waiting: usize) -> Vec<Do> {
+    [vec![Do::TrySend; 2], vec![Do::Send; waiting]].concat()
+}
+
 macro_rules! tests {
     ($($name:ident: $scenario:expr;)+) => {$(
         #[test]
@@ -267,4 +455,13 @@ tests! {
     one_place: random(bounded(1), 3, 4, true);
     two_places: random(bounded(2), 4, 3, true);
     no_bound: random(unbounded(), 3, 4, true);
+    one_place_and_patience: patient::<usize>(bounded(1), Steps::One, &[], any(3, 4));
+    one_place_and_no_ring: patient::<Fat>(bounded(1), Steps::Two, &[], any(3, 4));
+    two_places_and_no_ring: patient::<Fat>(bounded(2), Steps::Two, &full(1), any(4, 3));
+    two_receive_where_two_wait:
+        patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv]]);
+    two_receive_and_one_tries_where_two_wait:
+        patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
+    two_receive_and_one_tries_where_one_waits:
+        patient::<Fat>(bounded(2), Steps::One, &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
 }

@@ -95,6 +95,21 @@ fn is_linearizable<S: Sequential>(start: S, history: &[Operation<S::Event>]) -> 
     false
 }
 
+/// So large that no ring has room for two.
+pub(crate) struct Fat([usize; 80]);
+
+impl From<usize> for Fat {
+    fn from(number: usize) -> Fat {
+        Fat([number; 80])
+    }
+}
+
+impl From<Fat> for usize {
+    fn from(fat: Fat) -> usize {
+        fat.0[79]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,188 @@
+//! Places of channels that are no rings: who takes them, and who gives them to whom. The protocol is told in
+//! [`room`](super::room).
+//!
+//! A [permit](super::permit) is a place that was taken from the room. While a reservation waits that wants several, the places that
+//! come free are kept until they are enough for it; who leaves such a wait, or enters it, comes to serve.
+//!
+//! An unbounded channel has places for all, so its permits hold nothing.
+
+use std::mem::MaybeUninit;
+
+use super::limit::{CHANGES, Left, Reserved, Turns, free_left, grant};
+use super::linked::{Linked, insist};
+use super::queue::{SEND, wanted};
+use super::shared::{CLOSED, End, Sent, Shared};
+use crate::prim::Ordering;
+use crate::wait::{By, Claim, Primitive, Waiter};
+
+impl<T> Shared<T> {
+    /// Gives so many places to those who wait for them, in order, or back.
+    #[inline(always)]
+    pub(super) fn release(&self, linked: &Linked<T>, places: usize, by: &mut By<'_>) {
+        let Some(room) = &linked.room else { return };
+        if !room.put_back(places as u64) {
+            self.share_out(linked, places as u64, by);
+        }
+    }
+
+    /// Gives so many places, and what is kept, to those who wait for them; or leaves them to somebody who does so just now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By<'_>) {
+        let room = linked.room();
+        let Some(mut places) = room.begin_to_serve(places) else { return };
+        let mut gone = Vec::new();
+        loop {
+            places = self.serve(linked, places, by, &mut gone);
+            match room.end_to_serve(places) {
+                Ok(()) => break,
+                Err(more) => places += more,
+            }
+        }
+        free_left(gone);
+    }
+
+    /// The server goes round, row by row: see the header of the room. Gives how many places are left, for one who wants more.
+    fn serve(&self, linked: &Linked<T>, mut places: u64, by: &mut By<'_>, gone: &mut Vec<Left>) -> u64 {
+        let room = linked.room();
+        loop {
+            let word = room.queue.load();
+            if word.is_free() {
+                if room.rest(word, places) {
+                    return 0;
+                }
+                continue;
+            }
+            // (This counts if the word does not change.)
+            let said = room.queue.said(word);
+            let wanted = wanted(said);
+            if places < wanted {
+                if room.rest(word, 0) {
+                    return places;
+                }
+                continue;
+            }
+            let Some(claim) = room.let_in(word, by) else { continue };
+            let is_taken = match said {
+                SEND => self.put_for(linked, claim, by) == Sent::Kept,
+                _ => self.grant_places(claim, wanted, by, gone),
+            };
+            if is_taken {
+                places -= wanted;
+            }
+        }
+    }
+
+    /// Sends the value of one that waited, which has a place.
+    fn put_for(&self, linked: &Linked<T>, claim: Claim, by: &mut By<'_>) -> Sent {
+        self.send_for(claim, by, |value, by| insist(|| self.put(linked, self.line.load(), value, by)))
+    }
+
+    /// Grants a reservation so many places. False: its owner has left.
+    fn grant_places(&self, claim: Claim, count: u64, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
+        let turns = self.make_turns();
+        // Before: the permits may be used, or go, as soon as they are granted.
+        turns.add(count);
+        let is_granted = grant(claim, by, gone);
+        if !is_granted {
+            turns.remove(count);
+        }
+        is_granted
+    }
+
+    pub(super) fn try_reserve_linked(&self, linked: &Linked<T>, turns: &Turns, count: u32) -> Reserved {
+        loop {
+            let Some(room) = &linked.room else {
+                let word = self.line.load();
+                if word.has(CLOSED) {
+                    return Reserved::Closed;
+                }
+                // An exchange that changes nothing: who closes it later has seen `turns`.
+                if self.cas(word, word) {
+                    return Reserved::Yes;
+                }
+                continue;
+            };
+            let word = room.queue.load();
+            if word.has(CLOSED) {
+                return Reserved::Closed;
+            }
+            if !word.is_free() || word.rest() < u64::from(count) {
+                return Reserved::Full;
+            }
+            if room.queue.cas(word, word.with_rest(word.rest() - u64::from(count))) {
+                turns.add(count.into());
+                return Reserved::Yes;
+            }
+        }
+    }
+
+    /// Waits for a place, or what a reservation wants. False: there is something to look at.
+    pub(super) fn wait_for_places(&self, linked: &Linked<T>, node: &Waiter, said: u32) -> bool {
+        let Some(room) = &linked.room else { return false };
+        let wanted = wanted(said);
+        loop {
+            let word = room.queue.load();
+            if word.has(CLOSED) || word.is_free() && word.rest() >= wanted {
+                return false;
+            }
+            let waits = room.queue.wait(word, node, said);
+            // Too few were left, but a later wish may be smaller, and this one gone by then.
+            let left = if waits && word.is_free() { word.rest() } else { 0 };
+            // Who joins in vain may have been the first for a moment.
+            if left > 0 || wanted > 1 && !waits && !word.is_free() {
+                self.in_passing(|by| self.share_out(linked, left, by));
+            }
+            if waits {
+                return true;
+            }
+        }
+    }
+
+    pub(super) fn send_reserved_linked(
+        &self,
+        linked: &Linked<T>,
+        turns: &Turns,
+        value: &mut MaybeUninit<T>,
+        by: &mut By<'_>,
+    ) -> bool {
+        if linked.room.is_some() {
+            turns.remove(1);
+        }
+        if self.put_in_place(linked, value, by) != Sent::Closed {
+            return true;
+        }
+        // Those who wait are told first: then the word has the position again.
+        self.is_closed();
+        self.in_turn(turns, |_, state| {
+            if !state.gone {
+                insist(|| self.put_any(linked, self.line.load(), value, by));
+            }
+            !state.gone
+        })
+    }
+
+    /// Whether a linked channel may have a value, although none was found, or so many places: see [`Shared::is_unsure`].
+    #[cold]
+    pub(super) fn is_unsure_room(&self, linked: &Linked<T>, end: End, count: u64) -> bool {
+        let Some(room) = &linked.room else { return false };
+        let permits = || self.turns().map_or(0, |turns| turns.permits.load(Ordering::Acquire));
+        let word = room.queue.load();
+        // In this order: what passes from one to the next meanwhile counts for less, not for more.
+        let kept = if word.is_free() { 0 } else { room.kept() };
+        let before = permits();
+        let out = kept + (before & ((1 << CHANGES) - 1));
+        let capacity = room.capacity as u64;
+        let is_unsure = match end {
+            // Who waits in front may want more than there is.
+            End::Sender if !word.is_free() && wanted(room.queue.said(word)) > 1 => false,
+            End::Sender => {
+                let line = self.line.load();
+                linked.len(line) as u64 + out + count <= capacity || self.line.load() != line
+            }
+            End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
+            End::Receiver => out < capacity,
+        };
+        is_unsure || permits() != before || room.queue.load() != word
+    }
+}

@@ -1,0 +1,108 @@
+//! A line of those who want places: sends that wait, and reservations. It is not that of the channel's word, in which receivers
+//! wait; each in it says how many places it wants.
+//!
+//! ```text
+//!   nobody waits:     [ its owner's ][ – ][ flags ]
+//!   somebody waits:   [   version   ][ A ][ flags ]
+//! ```
+//!
+//! Of a ring it is where sends go [by turns](super::limit), of a bounded channel that is no ring in its [room](super::room).
+//!
+//! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
+//! count within.
+
+use super::shared::CLOSED;
+use crate::prim::{AtomicU64, Ordering};
+use crate::wait::{Line, Primitive, REST_BITS, SENDERS, Waiter, Word};
+
+/// What a send says that waits. Any other number is how many places a reservation wants. (The stamps of those that wait in a
+/// ring's word are even.)
+pub(super) const SEND: u32 = u32::MAX;
+
+/// Bits of a version that count within a stay.
+pub(super) const STEP_BITS: u32 = 12;
+
+/// How many places one wants that says so.
+pub(super) fn wanted(said: u32) -> u64 {
+    if said == SEND { 1 } else { said.into() }
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    line: Line,
+    stays: AtomicU64,
+}
+
+impl Queue {
+    pub(super) fn new(word: u64) -> Queue {
+        Queue { line: Line::new(word), stays: AtomicU64::new(0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn load(&self) -> Word {
+        self.line.load()
+    }
+
+    /// Enters, or joins, for one that is to say this. False: the word has changed, or there is no reason to wait any more.
+    pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32) -> bool {
+        let asking = Asking(self, said);
+        if word.is_free() { asking.enter(word, node, SENDERS) } else { asking.join(word, node, SENDERS) }
+    }
+}
+
+impl Primitive for Queue {
+    const SAYS: bool = true;
+
+    #[inline(always)]
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        if word.is_free() { word } else { word.plus(1) }
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
+        word.with_rest(stay & ((1 << REST_BITS) - 1))
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        word.with_rest(0)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+/// The line, for one that enters it and says this.
+struct Asking<'a>(&'a Queue, u32);
+
+impl Primitive for Asking<'_> {
+    const SAYS: bool = true;
+
+    fn says(&self, _node: &Waiter) -> u32 {
+        self.1
+    }
+
+    fn line(&self) -> &Line {
+        self.0.line()
+    }
+
+    fn bump(&self, word: Word) -> Word {
+        self.0.bump(word)
+    }
+
+    fn arrive(&self, word: Word) -> Word {
+        self.0.arrive(word)
+    }
+
+    fn empty(&self, word: Word) -> Word {
+        self.0.empty(word)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        self.0.is_to_wait(word)
+    }
+}
