@@ -287,11 +287,12 @@ impl<T: Item> World<T> {
                 self.begin(at, Op::Send(future));
             }
             Do::R(at) if self.is_idle(at) => {
-                // SAFETY: as above.
                 let op = match &self.ends {
+                    // SAFETY: as above.
                     Ends::Many(_, rx) => Op::Recv(unsafe {
                         std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(rx.recv())
                     }),
+                    // SAFETY: as above.
                     Ends::Alone(_, rx) => Op::RecvAlone(unsafe {
                         std::mem::transmute::<mpsc::RecvFuture<'_, T>, mpsc::RecvFuture<'static, T>>(
                             rx.get().recv(),
@@ -567,6 +568,11 @@ fn run_world<T: Item>(
 
 /// Anything goes.
 pub(crate) fn any(_: &Log) {}
+
+/// The value 3 is forced into a channel that has room for one at least: it does not come back itself.
+pub(crate) fn three_stays(log: &Log) {
+    assert!(!log.back.contains(&3), "forced, and it came back itself: {:?}", log.back);
+}
 
 impl Log {
     /// What an operation received.

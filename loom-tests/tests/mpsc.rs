@@ -8,7 +8,7 @@ mod scenarios;
 
 use scenarios::table::Do::*;
 use scenarios::table::Kind::Alone;
-use scenarios::table::{any, in_order};
+use scenarios::table::{any, in_order, three_stays};
 
 // (Who only looks comes last: loom finds what a write of another thread would change in a look, if the write was first.)
 table! {
@@ -22,7 +22,8 @@ table! {
 
     receive_against_force: Alone(1), [S(1, 1)], [[F(2)], [TR, TR]], in_order;
     receive_against_two_forces: Alone(2), [S(1, 1), S(2, 2)], [[F(3), F(4)], [TR, TR]], in_order;
-    receive_against_register_and_force: Alone(1), [S(1, 1)], [[S(2, 2)], [F(3)], [TR]], any;
+    receive_against_register_and_force: Alone(1), [S(1, 1)], [[S(2, 2)], [F(3)], [TR]], three_stays;
+    receive_against_one_that_waits_and_forces: Alone(1), [S(1, 1)], [[S(2, 2), F(3)], [TR]], three_stays;
 
     receive_against_close: Alone(1), [S(1, 1)], [[S(2, 2)], [Close], [TR, TR]], any;
     receive_against_close_now: Alone(2), [S(1, 1), S(2, 2)], [[CloseNow], [TR, TR]], in_order;

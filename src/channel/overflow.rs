@@ -167,6 +167,10 @@ impl<T> Shared<T> {
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
+        if word.has(SENDERS) && !word.has(HELD) && len < self.limit() {
+            // A receiver that is alone is about to let it in. (Of a ring for one value len is 0 then, and no value is there to go.)
+            return Step::Busy;
+        }
         if goes == Goes::Newest || len == 0 {
             // (The step may have come to "full" by another word, or by another limit.)
             if self.line.load() != word {
@@ -175,10 +179,6 @@ impl<T> Shared<T> {
             return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
         }
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
-        if word.has(SENDERS) && !word.has(HELD) && len < self.limit() {
-            // A receiver that is alone is about to let it in.
-            return Step::Busy;
-        }
         if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
             return Step::Busy;
         }

@@ -44,7 +44,7 @@
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those, the one place where a poll does. (Between taking the select out and placing
+//! instructions: then it waits for those, as a poll does nowhere else, but where it is [alone](super::alone). (Between taking the select out and placing
 //! its value another sender may overtake it.)
 //!
 //! # Invariants

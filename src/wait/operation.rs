@@ -17,7 +17,7 @@
 //!
 //! What a poll leaves pending is noted of the fiber that polls ([`watch`]).
 //!
-//! A poll never spins: if what it needs is in the hands of a thread that is not through with it, it wakes its own task and
+//! A poll hardly ever spins: if what it needs is in the hands of a thread that is not through with it, it wakes its own task and
 //! returns, so that the others on its executor run first. Calls that have to say now whether something happened (`try_`
 //! forms, deadlines, `into_inner`) wait for those few instructions.
 

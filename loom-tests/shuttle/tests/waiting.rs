@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use leno::channel::{IntoRecv, IntoSend};
+use leno::channel::{IntoRecv, IntoSend, RecvError, SendFuture, mpsc};
 use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
@@ -246,6 +246,71 @@ fn poll<F: Future + Unpin>(
     (begun.expect("it was polled"), None)
 }
 
+/// A send that is given up if it waits for long.
+fn send(clock: &Clock, mut sending: SendFuture<'_, Value>, me: Value, polls: usize) -> [Operation<Event>; 2] {
+    let (begun, over) = poll(clock, &mut sending, polls);
+    let over = match over {
+        Some((called, sent)) => called.with(Event::Sent(me, sent.is_ok())),
+        None => {
+            let (called, value) = clock.call(|| sending.into_inner());
+            called.with(Event::GiveUpSend(me, value.is_none()))
+        }
+    };
+    [begun.with(Event::BeginSend(me)), over]
+}
+
+/// A receive, the same.
+fn recv<F>(clock: &Clock, mut receiving: F, me: usize, polls: usize) -> [Operation<Event>; 2]
+where
+    F: Future<Output = Result<Value, RecvError>> + Unpin,
+{
+    let (begun, over) = poll(clock, &mut receiving, polls);
+    let over = match over {
+        Some((called, received)) => called.with(Event::Received(me, received.ok())),
+        None => clock.call(|| drop(receiving)).0.with(Event::GiveUpRecv(me)),
+    };
+    [begun.with(Event::BeginRecv(me)), over]
+}
+
+/// One receiver that is alone, and as many senders.
+fn alone(
+    (tx, mut rx): (mpsc::Sender<usize>, mpsc::Receiver<usize>),
+    senders: usize,
+    each: usize,
+    closes: bool,
+) {
+    let clock = Clock::default();
+    let running = (1..=senders).map(|me| {
+        let (tx, clock) = (tx.clone(), clock.clone());
+        thread::spawn(move || {
+            let mut history: Vec<Operation<Event>> = Vec::new();
+            for at in 0..each {
+                let me = me * 100 + at;
+                if closes && thread_rng().gen_range(0..12) == 0 {
+                    let (called, first) = clock.call(|| tx.close());
+                    history.push(called.with(Event::Close(first)));
+                } else {
+                    history.extend(send(&clock, tx.send(me), me, thread_rng().gen_range(1..4)));
+                }
+            }
+            history
+        })
+    });
+    let running = running.collect::<Vec<_>>();
+    let mut history: Vec<Operation<Event>> = Vec::new();
+    for me in 1000..1000 + 2 * each {
+        history.extend(recv(&clock, rx.recv(), me, thread_rng().gen_range(1..4)));
+    }
+    history.extend(running.into_iter().flat_map(|thread| thread.join().unwrap()));
+    rx.assert_valid();
+    for me in 0.. {
+        let (called, received) = clock.call(|| rx.try_recv().ok());
+        let Some(value) = received else { break };
+        history.extend([called.with(Event::BeginRecv(me)), called.with(Event::Received(me, Some(value)))]);
+    }
+    history::assert_linearizable(Line::new(rx.capacity().unwrap_or(usize::MAX)), history);
+}
+
 /// `threads` threads of `each` operations, most of which are given up if they wait for long.
 fn random((tx, rx): (Sender<usize>, Receiver<usize>), threads: usize, each: usize, closes: bool) {
     let clock = Clock::default();
@@ -261,27 +326,8 @@ fn random((tx, rx): (Sender<usize>, Receiver<usize>), threads: usize, each: usiz
                         let (called, first) = clock.call(|| tx.close());
                         history.push(called.with(Event::Close(first)));
                     }
-                    0..10 => {
-                        let mut sending = tx.send(me);
-                        let (begun, over) = poll(&clock, &mut sending, polls);
-                        history.push(begun.with(Event::BeginSend(me)));
-                        history.push(match over {
-                            Some((called, sent)) => called.with(Event::Sent(me, sent.is_ok())),
-                            None => {
-                                let (called, value) = clock.call(|| sending.into_inner());
-                                called.with(Event::GiveUpSend(me, value.is_none()))
-                            }
-                        });
-                    }
-                    _ => {
-                        let mut receiving = rx.recv();
-                        let (begun, over) = poll(&clock, &mut receiving, polls);
-                        history.push(begun.with(Event::BeginRecv(me)));
-                        history.push(match over {
-                            Some((called, received)) => called.with(Event::Received(me, received.ok())),
-                            None => clock.call(|| drop(receiving)).0.with(Event::GiveUpRecv(me)),
-                        });
-                    }
+                    0..10 => history.extend(send(&clock, tx.send(me), me, polls)),
+                    _ => history.extend(recv(&clock, rx.recv(), me, polls)),
                 }
             }
             history
@@ -464,4 +510,6 @@ tests! {
         patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
     two_receive_and_one_tries_where_one_waits:
         patient::<Fat>(bounded(2), Steps::One, &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
+    alone_with_one_place: alone(mpsc::bounded(1), 3, 3, true);
+    alone_with_two_places: alone(mpsc::bounded(2), 3, 3, false);
 }
