@@ -501,9 +501,9 @@ tests! {
     one_place: random(bounded(1), 3, 4, true);
     two_places: random(bounded(2), 4, 3, true);
     no_bound: random(unbounded(), 3, 4, true);
-    one_place_and_patience: patient::<usize>(bounded(1), Steps::One, &[], any(3, 4));
-    one_place_and_no_ring: patient::<Fat>(bounded(1), Steps::Two, &[], any(3, 4));
-    two_places_and_no_ring: patient::<Fat>(bounded(2), Steps::Two, &full(1), any(4, 3));
+    one_place_and_patience: patient::<usize>(bounded(1), Steps::One, &[], any(3, 3));
+    one_place_and_no_ring: patient::<Fat>(bounded(1), Steps::Two, &[], any(3, 3));
+    two_places_and_no_ring: patient::<Fat>(bounded(2), Steps::Two, &full(1), any(3, 3));
     two_receive_where_two_wait:
         patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv]]);
     two_receive_and_one_tries_where_two_wait:
