@@ -288,16 +288,22 @@ impl<T: Item> World<T> {
             }
             Do::R(at) if self.is_idle(at) => {
                 let op = match &self.ends {
-                    // SAFETY: as above.
-                    Ends::Many(_, rx) => Op::Recv(unsafe {
-                        std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(rx.recv())
-                    }),
-                    // SAFETY: as above.
-                    Ends::Alone(_, rx) => Op::RecvAlone(unsafe {
-                        std::mem::transmute::<mpsc::RecvFuture<'_, T>, mpsc::RecvFuture<'static, T>>(
-                            rx.get().recv(),
-                        )
-                    }),
+                    Ends::Many(_, rx) => {
+                        let future = rx.recv();
+                        // SAFETY: as above.
+                        Op::Recv(unsafe {
+                            std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future)
+                        })
+                    }
+                    Ends::Alone(_, rx) => {
+                        let future = rx.get().recv();
+                        // SAFETY: as above.
+                        Op::RecvAlone(unsafe {
+                            std::mem::transmute::<mpsc::RecvFuture<'_, T>, mpsc::RecvFuture<'static, T>>(
+                                future,
+                            )
+                        })
+                    }
                 };
                 self.begin(at, op);
             }

@@ -531,7 +531,7 @@ fn streams_and_iterators() {
         let (mut tx, mut rx) = open(capacity);
         let sender = std::thread::spawn(move || (0..100).for_each(|number| tx.send_blocking(number).unwrap()));
         let mut sum = 0;
-        for number in &mut rx {
+        for number in rx.iter() {
             sum += number;
         }
         assert_eq!(sum, 4950);
@@ -975,7 +975,6 @@ fn types() {
         assert!(!impls!(kind::SendFuture<'static, Rc<u8>>: Send));
         assert!(!impls!(kind::RecvFuture<'static, Rc<u8>>: Send));
         assert!(impls!(kind::IntoStream<u8>: Send + Unpin));
-        assert!(!impls!(Receiver<u8>: Clone), "C24");
     }
     assert!(size_of::<Sender<[u8; 64]>>() <= 2 * size_of::<usize>());
     assert!(size_of::<Receiver<[u8; 64]>>() <= 2 * size_of::<usize>());
