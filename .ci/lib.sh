@@ -1,4 +1,4 @@
-# What .ci/run and .ci/long share: steps with a name, a time and a time limit. Sourced, not run.
+# What .ci/run, .ci/long and .ci/check-bugs share: steps with a name, a time and a time limit. Sourced, not run.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -35,6 +35,12 @@ skip() {
 # limited COMMAND…: ends a command that hangs, with everything that it started.
 limited() {
     timeout --kill-after=10 "$limit" "$@"
+}
+
+# epochs OPTION…: the tests of loom-tests that need real epochs, in a target folder of their own.
+epochs() {
+    RUSTFLAGS="--cfg leno_epoch --cfg crossbeam_loom" CARGO_TARGET_DIR="$target/epoch" \
+        limited cargo test -p loom-tests --test epoch "$@"
 }
 
 finish() {

@@ -60,6 +60,7 @@
 //! since loom's atomics have no constant
 //! constructor. Keep models small: four threads, and a bound for the preemptions (`LOOM_MAX_PREEMPTIONS=2`).
 
+#[macro_use]
 mod prim;
 mod task;
 mod wait;

@@ -27,11 +27,15 @@
 //! | `Rank` | which of two comes first: by address; in models by age, or by youth where a scenario asks for it |
 //! | `WakerSlot` | a place for one waker, whose owner may compare it while somebody else takes it |
 //! | `MODEL` | whether this is a model |
+//! | `bug!` | whether a planted bug is switched on, in leno's own models; needs no import |
 //! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |
 //! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
 //! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
 //! | `FEW_CELLS` | cells of the small array behind the first waiter; one in models, so that the third waits in the list |
 //! | `RUN_SLOTS`, `SEARCH_PAUSES` | places in a worker's ring; pauses between two looks of a searching worker; few in models |
+
+#[macro_use]
+mod bug;
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]
@@ -45,4 +49,6 @@ mod imp;
 #[path = "prim/shuttle.rs"]
 mod imp;
 
+#[cfg(leno_planted)]
+pub(crate) use bug::is_planted;
 pub(crate) use imp::*;

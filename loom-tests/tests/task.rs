@@ -1,7 +1,7 @@
 //! Models of the fiber cell: the state word, the join slot, the reference count, the tree.
 //!
-//! Each is a plain function that runs under loom's scheduler. For each there is a planted bug (see the constants
-//! in `src/task/state.rs`), switched on by `RUSTFLAGS='--cfg leno_bug="…"'`, that it must catch.
+//! Each is a plain function that runs under loom's scheduler. For each there is a planted bug (see `bug!` in
+//! `src/task/state.rs`), switched on by `LENO_BUG=…`, that it must catch.
 
 mod explore;
 
