@@ -153,7 +153,7 @@ impl<T> Shared<T> {
     #[cold]
     fn add_back(&self, before: Word, step: u64) {
         debug_assert!(before.has(CLOSED));
-        if !cfg!(leno_bug = "alone_adds_nothing_back") {
+        if !bug!("alone_adds_nothing_back") {
             self.add(step.wrapping_neg());
         }
     }
@@ -162,7 +162,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn make_way(&self) {
-        if cfg!(leno_bug = "alone_makes_no_way") {
+        if bug!("alone_makes_no_way") {
             return;
         }
         let mut by = By::plain();
@@ -182,7 +182,7 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || !word.has(SENDERS) || self.ring_len(word) >= self.limit() {
                 return;
             }
-            if word.first_is_branch() && !cfg!(leno_bug = "alone_claims_a_select") {
+            if word.first_is_branch() && !bug!("alone_claims_a_select") {
                 return self.serve_held(by);
             }
             if let Step::Busy = self.let_in(word, by) {

@@ -73,7 +73,7 @@ impl Bell {
                     return true;
                 }
             } else if self.join(word, node, 0) {
-                if cfg!(leno_bug = "bell_joins_unasked") || !is_ready() {
+                if bug!("bell_joins_unasked") || !is_ready() {
                     return true;
                 }
                 // Unless a ring has it, which tells it.
@@ -104,7 +104,7 @@ impl Bell {
                     by.wakes(waker);
                 }
             }
-            if cfg!(leno_bug = "bell_rings_for_one") {
+            if bug!("bell_rings_for_one") {
                 return;
             }
         }

@@ -13,7 +13,10 @@ use crate::prim::{self, AtomicBool, AtomicPtr, BLOCK_SLOTS, Life, Ordering, Unsa
 const BLOCK_BYTES: usize = 4096;
 
 /// Release: the value of a slot that is marked is there.
-const MARK: Ordering = if cfg!(leno_bug = "mark_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn mark_order() -> Ordering {
+    if bug!("mark_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 /// The marks of receivers and those of senders lie apart, and apart from the values.
 #[repr(C)]
@@ -87,7 +90,7 @@ impl<T> Block<T> {
             &(*block).full[index]
         };
         // ORDERING: Release pairs with `full_from`.
-        full.store(true, MARK);
+        full.store(true, mark_order());
     }
 
     /// The caller has taken the slot's value and is through with the block, which may be gone when this returns.

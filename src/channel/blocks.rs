@@ -202,7 +202,7 @@ impl<T> Blocks<T> {
         let slot = unsafe { (*block).slot(index) };
         // SAFETY: the slot is the caller's, and free.
         slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
-        if index + 1 == Block::<T>::SLOTS && !cfg!(leno_bug = "last_slot_links_nothing") {
+        if index + 1 == Block::<T>::SLOTS && !bug!("last_slot_links_nothing") {
             // SAFETY: as above.
             unsafe { self.fill_block(tail, block) };
         }
@@ -220,7 +220,7 @@ impl<T> Blocks<T> {
             next = unsafe { (*block).full_from(next) };
         }
         // ORDERING: Release: pairs with `value`.
-        ready.store(next, PUBLISH);
+        ready.store(next, publish_order());
     }
 
     /// The same with so many of `values`, from `tail` on, which are published by one store.
@@ -251,7 +251,7 @@ impl<T> Blocks<T> {
         }
         // ORDERING: as in `put`.
         if ready.load(Ordering::Acquire) != position {
-            for at in index..index + if cfg!(leno_bug = "batch_marks_one") { 1 } else { count } {
+            for at in index..index + if bug!("batch_marks_one") { 1 } else { count } {
                 // SAFETY: as above: the last one that is marked keeps the block until then.
                 unsafe { Block::mark_full(block, at) };
             }
@@ -264,7 +264,7 @@ impl<T> Blocks<T> {
             next = unsafe { (*block).full_from(next) };
         }
         // ORDERING: Release: pairs with `value`.
-        ready.store(next, PUBLISH);
+        ready.store(next, publish_order());
     }
 
     /// Takes the values out of so many slots of `block`, from `head` on.
@@ -318,8 +318,10 @@ impl<T> Blocks<T> {
 }
 
 /// Release: the values before `ready` are there.
-const PUBLISH: Ordering =
-    if cfg!(leno_bug = "ready_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn publish_order() -> Ordering {
+    if bug!("ready_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 impl<T> Drop for Blocks<T> {
     /// Frees the blocks; the values are gone.

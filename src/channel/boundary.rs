@@ -137,8 +137,8 @@ impl<T> Blocks<T> {
             // SAFETY: what is retired belongs to whoever has taken it (invariant 5).
             taken = unsafe { &(*block).below }.load(Ordering::Relaxed);
             // SAFETY: as above.
-            let is_read = unsafe { (*block).is_read() } || cfg!(leno_bug = "block_freed_unread");
-            if is_read && (alone || cfg!(leno_bug = "visitors_do_not_count")) {
+            let is_read = unsafe { (*block).is_read() } || bug!("block_freed_unread");
+            if is_read && (alone || bug!("visitors_do_not_count")) {
                 // SAFETY: nobody looks there any more (see the header).
                 unsafe { self.keep(block) };
             } else {
@@ -210,9 +210,7 @@ impl<'a, T> Visit<'a, T> {
         // (While somebody waits the word says something else than the tail.)
         let now = Word(word.load(Ordering::Acquire));
         let moved = !now.is_free() || distance(tail, now.0) != 0;
-        if (moved && !cfg!(leno_bug = "back_moves_unchecked"))
-            || block_of(back, parity_of::<T>(tail)).is_some()
-        {
+        if (moved && !bug!("back_moves_unchecked")) || block_of(back, parity_of::<T>(tail)).is_some() {
             return;
         }
         if let Some(block) = NonNull::new(without_parity(back)) {
@@ -231,7 +229,7 @@ impl<'a, T> Visit<'a, T> {
             return true;
         }
         match block_of(front, parity_of::<T>(head)) {
-            Some(_) if cfg!(leno_bug = "ready_stays") => false,
+            Some(_) if bug!("ready_stays") => false,
             Some(block) => self.move_ready(head, block),
             None => {
                 // SAFETY: a visitor may look there, and `head` is beyond it (invariant 2). It is linked (invariant 4):

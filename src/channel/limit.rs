@@ -229,7 +229,7 @@ impl<T> Shared<T> {
     /// Takes a reservation out of its line. False: a peer has it.
     pub(super) fn leave_reservation(&self, node: &Waiter, count: u32) -> bool {
         let has_left = self.own_queue().leave(node, SENDERS);
-        if has_left && count > 1 && !cfg!(leno_bug = "many_leave_silently") {
+        if has_left && count > 1 && !bug!("many_leave_silently") {
             // It may have been the first, and have kept those behind from what there was.
             self.in_passing(|by| match self.linked() {
                 Some(linked) => self.share_out(linked, 0, by),
@@ -262,7 +262,7 @@ impl<T> Shared<T> {
         self.in_turn(turns, |turn, _| {
             turn.hold();
             turn.raise(count as u32);
-            if !cfg!(leno_bug = "permit_goes_silently") {
+            if !bug!("permit_goes_silently") {
                 turn.serve(by);
             }
         });
@@ -275,7 +275,7 @@ impl<T> Shared<T> {
             return self.send_reserved_linked(linked, turns, value, by);
         }
         self.in_turn(turns, |turn, state| {
-            let is_sent = !state.gone || cfg!(leno_bug = "sends_what_is_gone");
+            let is_sent = !state.gone || bug!("sends_what_is_gone");
             turn.hold();
             if is_sent {
                 turn.put(value, true, by);
@@ -344,7 +344,7 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn is_unsure_ring(&self, end: End) -> bool {
         let Some(turns) = self.turns() else { return false };
-        if cfg!(leno_bug = "full_in_transit") {
+        if bug!("full_in_transit") {
             return false;
         }
         self.in_passing(|by| {
@@ -403,7 +403,7 @@ impl<T> Turn<'_, T> {
     /// False: the word has changed.
     fn let_go(&self, word: Word) -> bool {
         let to = word.without(HELD);
-        self.shared.cas(word, if cfg!(leno_bug = "lets_go_unseen") { to } else { self.shared.bump(to) })
+        self.shared.cas(word, if bug!("lets_go_unseen") { to } else { self.shared.bump(to) })
     }
 
     fn raise(&self, count: u32) {
@@ -437,7 +437,7 @@ impl<T> Turn<'_, T> {
             if self.shared.ring_len(word) + count > self.shared.limit() || word.has(SENDERS) {
                 return Reserved::Full;
             }
-            if cfg!(leno_bug = "reserves_unheld") {
+            if bug!("reserves_unheld") {
                 self.lower(count);
                 return Reserved::Yes;
             }
@@ -502,7 +502,7 @@ impl<T> Turn<'_, T> {
                 }
                 continue;
             }
-            if senders && !word.first_is_branch() && !cfg!(leno_bug = "lets_in_by_two_steps") {
+            if senders && !word.first_is_branch() && !bug!("lets_in_by_two_steps") {
                 if let Step::Busy = shared.let_in(word, by) {
                     thread::pause(pauses);
                     pauses += 1;
@@ -574,7 +574,7 @@ pub(super) fn free_left(gone: Vec<Left>) {
 
 /// Gives a reservation what it wants. False: its owner has left.
 pub(super) fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
-    if cfg!(leno_bug = "places_granted_unchecked") {
+    if bug!("places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
     }
@@ -583,7 +583,7 @@ pub(super) fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool
             by.wakes(waker);
             true
         }
-        Err((claim, waker)) if cfg!(leno_bug = "frees_in_turn") => {
+        Err((claim, waker)) if bug!("frees_in_turn") => {
             claim.free();
             by.wakes(waker);
             false

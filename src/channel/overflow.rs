@@ -179,7 +179,7 @@ impl<T> Shared<T> {
             return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
         }
         let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
-        if !first.is_full() || behind.is_full() && !cfg!(leno_bug = "forced_unchecked") {
+        if !first.is_full() || behind.is_full() && !bug!("forced_unchecked") {
             return Step::Busy;
         }
         if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {

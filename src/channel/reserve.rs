@@ -103,7 +103,7 @@ impl<T> Branch for Reserving<T> {
         match abandon(node) {
             State::Look => return true,
             // They were granted.
-            State::Done if !cfg!(leno_bug = "granted_places_are_lost") => self.free_places(),
+            State::Done if !bug!("granted_places_are_lost") => self.free_places(),
             // Whoever grants finds that it has left, and frees the node.
             _ => {}
         }

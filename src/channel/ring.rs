@@ -102,8 +102,10 @@ pub(super) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-const PUBLISH: Ordering =
-    if cfg!(leno_bug = "publish_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn publish_order() -> Ordering {
+    if bug!("publish_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 impl<T> Slot<T> {
     /// Makes a ring's slots. (A function of its own: a slot may be too large for the stack of who has no use for it.)
@@ -131,7 +133,7 @@ impl<T> Slot<T> {
 
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        // ORDERING: Acquire pairs with `PUBLISH`.
+        // ORDERING: Acquire pairs with `publish_order()`.
         self.full.load(Ordering::Acquire) != 0
     }
 
@@ -141,7 +143,7 @@ impl<T> Slot<T> {
     pub(super) unsafe fn fill(&self, value: &MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
-        self.full.store(1, PUBLISH);
+        self.full.store(1, publish_order());
     }
 
     /// The same, with what is in a parcel.
@@ -151,7 +153,7 @@ impl<T> Slot<T> {
     unsafe fn fill_from(&self, parcel: Parcel<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| parcel.unpack(unsafe { &mut *place }));
-        self.full.store(1, PUBLISH);
+        self.full.store(1, publish_order());
     }
 
     /// # Safety
@@ -168,7 +170,7 @@ impl<T> Slot<T> {
     /// The slot is the caller's, and full or about to be.
     #[inline(always)]
     pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
-        if !self.is_full() && !cfg!(leno_bug = "claimed_is_read_unpublished") {
+        if !self.is_full() && !bug!("claimed_is_read_unpublished") {
             wait_for(|| self.is_full());
         }
         // SAFETY: the caller's promise.
@@ -183,7 +185,7 @@ impl<T> Slot<T> {
     unsafe fn empty_to(&self, to: &mut MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
-        self.full.store(0, PUBLISH);
+        self.full.store(0, publish_order());
     }
 }
 
@@ -263,7 +265,7 @@ impl<T> Shared<T> {
     pub(super) fn put_into_ring(&self, values: &mut VecDeque<T>) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
-        let is_free = word.is_free() || cfg!(leno_bug = "batch_passes_waiters") && !word.has(SENDERS);
+        let is_free = word.is_free() || bug!("batch_passes_waiters") && !word.has(SENDERS);
         let limit = self.limit();
         if !is_free || word.has(CLOSED | HELD) || len >= limit {
             return 0;
@@ -306,7 +308,7 @@ impl<T> Shared<T> {
         }
         let slot = self.slots_from(self.head(word));
         let most = len.min(max.try_into().unwrap_or(u32::MAX));
-        let is_seen = !cfg!(leno_bug = "batch_takes_unpublished");
+        let is_seen = !bug!("batch_takes_unpublished");
         let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
         out.reserve(count as usize);
         if count == 0 {
@@ -407,7 +409,7 @@ impl<T> Shared<T> {
     fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
-            return if cfg!(leno_bug = "empty_on_unpublished") { Step::Wait } else { Step::Busy };
+            return if bug!("empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
         if word.is_free() || word.has(CLOSED) {
             if !self.cas(word, taken(word, 1)) {
@@ -426,7 +428,7 @@ impl<T> Shared<T> {
             return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
         let behind = self.slot(self.head(word).wrapping_add(len));
-        if behind.is_full() && !cfg!(leno_bug = "refill_unchecked") {
+        if behind.is_full() && !bug!("refill_unchecked") {
             return Step::Busy;
         }
         let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
@@ -464,7 +466,7 @@ impl<T> Shared<T> {
         loop {
             let word = self.line.load();
             let len = self.ring_len(word);
-            if word.has(CLOSED) && !cfg!(leno_bug = "places_after_close") {
+            if word.has(CLOSED) && !bug!("places_after_close") {
                 // SAFETY: a send of this channel, which still has its value.
                 unsafe { self.turn_away(claim, by) };
                 return Step::Lost;

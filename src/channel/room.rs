@@ -131,7 +131,7 @@ impl Room {
         // ORDERING: as above.
         fence(Ordering::SeqCst);
         let mut pauses = 0;
-        while self.forced.load(Ordering::Acquire) != 0 && !cfg!(leno_bug = "closes_beside_a_forced_send") {
+        while self.forced.load(Ordering::Acquire) != 0 && !bug!("closes_beside_a_forced_send") {
             thread::pause(pauses);
             pauses += 1;
         }
@@ -192,7 +192,7 @@ impl Room {
         let mut due = self.due.load(Ordering::Relaxed);
         loop {
             let is_served = due & SERVING != 0;
-            if is_served && cfg!(leno_bug = "two_serve_a_room") {
+            if is_served && bug!("two_serve_a_room") {
                 return Some(places);
             }
             let to = if is_served { (due + places) | AGAIN } else { SERVING };
@@ -207,7 +207,7 @@ impl Room {
 
     /// The server ends, with so many places for the first one. `Err`: it is to come round again, with so many more.
     pub(super) fn end_to_serve(&self, places: u64) -> Result<(), u64> {
-        if cfg!(leno_bug = "a_room_is_left_unseen") {
+        if bug!("a_room_is_left_unseen") {
             self.due.swap(places, Ordering::AcqRel);
             return Ok(());
         }
@@ -221,7 +221,7 @@ impl Room {
     /// The server takes the first one out of the line. `None`: look again.
     pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Option<Claim> {
         let popped = self.queue.pop(word, |word| match word.is_free() {
-            true if cfg!(leno_bug = "a_room_is_free_early") => word,
+            true if bug!("a_room_is_free_early") => word,
             true => word.with(BUSY),
             false => self.queue.bump(word),
         });

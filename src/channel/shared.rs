@@ -432,7 +432,7 @@ impl<T> Shared<T> {
                 return unsafe { Self::drop_last(shared, end) };
             }
             let is_last = handles & end.counted() == end.one();
-            let mark = if cfg!(leno_bug = "weak_last_is_not_marked") { 0 } else { end.gone() };
+            let mark = if bug!("weak_last_is_not_marked") { 0 } else { end.gone() };
             let less = if is_last { handles | mark } else { handles - end.one() };
             match this.handles.compare_exchange(handles, less, Ordering::AcqRel, Ordering::Acquire) {
                 // SAFETY: as above; the last one, and no weak one is upgraded any more.
@@ -770,7 +770,7 @@ impl<T> Shared<T> {
                     match self.0.discard_one(&mut tray) {
                         Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
                         Attempt::Ready(()) | Attempt::Wait => return,
-                        Attempt::Again if cfg!(leno_bug = "discard_does_not_wait") => return,
+                        Attempt::Again if bug!("discard_does_not_wait") => return,
                         Attempt::Again => {
                             thread::pause(pauses);
                             pauses += 1;

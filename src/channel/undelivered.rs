@@ -89,7 +89,7 @@ impl<T> Shared<T> {
 
     fn dispose_of(&self, parcel: Parcel<T>) {
         match self.hook() {
-            _ if cfg!(leno_bug = "left_is_not_delivered") => drop(parcel),
+            _ if bug!("left_is_not_delivered") => drop(parcel),
             None => drop(parcel),
             Some(hook) => give(hook, parcel.open()),
         }

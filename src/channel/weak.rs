@@ -122,8 +122,8 @@ impl<T> Shared<T> {
         // ORDERING: Acquire: who finds no handle comes after the closing by the last one, and the channel is closed for it.
         let mut handles = self.handles.load(Ordering::Acquire);
         loop {
-            if handles & end.gone() != 0 && !cfg!(leno_bug = "weak_upgrades_the_gone") {
-                if !cfg!(leno_bug = "weak_is_refused_early") {
+            if handles & end.gone() != 0 && !bug!("weak_upgrades_the_gone") {
+                if !bug!("weak_is_refused_early") {
                     // (It may have to be begun: invariant 4.)
                     self.close();
                 }
@@ -151,7 +151,7 @@ impl<T> Shared<T> {
     /// # Safety
     /// Consumes that share.
     pub(super) unsafe fn drop_share(shared: SharedRef<T>) {
-        let last = if cfg!(leno_bug = "weak_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+        let last = if bug!("weak_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
         // SAFETY: the share keeps it alive.
         let this = unsafe { shared.as_ref() };
         this.life.touch();
@@ -165,7 +165,7 @@ impl<T> Shared<T> {
     /// Of a planted bug: the last handle trusts the count of weak ones.
     #[inline(always)]
     pub(super) fn is_believed_last(&self, handles: u64, end: End) -> bool {
-        cfg!(leno_bug = "weak_trusts_its_count")
+        bug!("weak_trusts_its_count")
             && handles & end.counted() == end.one()
             && self.weak.load(Ordering::Acquire) == 1
     }

@@ -45,10 +45,15 @@ pub(crate) trait Entry: Sized {
     unsafe fn from_raw(raw: NonNull<()>) -> Self;
 }
 
-const PUSH: Ordering =
-    if cfg!(leno_bug = "ring_push_relaxed") { Ordering::Relaxed } else { Ordering::Release };
-const PUT: Ordering = if cfg!(leno_bug = "slot_put_relaxed") { Ordering::Relaxed } else { Ordering::Release };
-const BUG_POP_STORES: bool = cfg!(leno_bug = "ring_pop_stores");
+#[inline(always)]
+fn push_order() -> Ordering {
+    if bug!("ring_push_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
+
+#[inline(always)]
+fn put_order() -> Ordering {
+    if bug!("slot_put_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 /// See the module.
 pub(crate) struct Ring<T> {
@@ -119,7 +124,7 @@ impl<T: Entry> Ring<T> {
             return Err(task);
         }
         self.cell(tail).store(task.into_raw().as_ptr(), Ordering::Relaxed);
-        self.tail.store(tail + 1, PUSH);
+        self.tail.store(tail + 1, push_order());
         Ok(())
     }
 
@@ -130,7 +135,7 @@ impl<T: Entry> Ring<T> {
         let mut head = self.head.load(Ordering::Acquire);
         while head != tail {
             let raw = self.cell(head).load(Ordering::Relaxed);
-            if BUG_POP_STORES {
+            if bug!("ring_pop_stores") {
                 self.head.store(head + 1, Ordering::Release);
             } else if let Err(now) =
                 self.head.compare_exchange(head, head + 1, Ordering::AcqRel, Ordering::Acquire)
@@ -180,7 +185,7 @@ impl<T: Entry> Ring<T> {
                 Ok(_) => {
                     let last = mine.cell(tail + take - 1).load(Ordering::Relaxed);
                     if take > 1 {
-                        mine.tail.store(tail + take - 1, PUSH);
+                        mine.tail.store(tail + take - 1, push_order());
                     }
                     // SAFETY: the exchange took them; this one was not published in the own ring.
                     return Some(unsafe { entry(last) });
@@ -218,7 +223,7 @@ impl<T: Entry> Ring<T> {
     pub(crate) fn put_next(&self, task: T) -> Option<T> {
         let raw = task.into_raw().as_ptr();
         if self.slot.load(Ordering::Relaxed).is_null() {
-            self.slot.store(raw, PUT);
+            self.slot.store(raw, put_order());
             return None;
         }
         let before = self.slot.swap(raw, Ordering::AcqRel);

@@ -310,7 +310,7 @@ impl Driver {
             return Looked::Claimed(index);
         }
         let is_quiet = !self.foreign && !anchor.is_poked() && !self.is_anything_to_do();
-        let parked = anchor.parked_by(cx.waker()) || cfg!(leno_bug = "select_keeps_its_waker");
+        let parked = anchor.parked_by(cx.waker()) || bug!("select_keeps_its_waker");
         if is_quiet && parked {
             return Looked::Nothing;
         }
@@ -630,7 +630,7 @@ impl Driver {
         // Foreign code runs from here on only.
         if self.watches {
             // Whatever it was told, it takes nothing.
-            if !cfg!(leno_bug = "who_watches_passes_nothing_on") {
+            if !bug!("who_watches_passes_nothing_on") {
                 (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
             }
         } else if is_told {
@@ -690,8 +690,7 @@ impl Driver {
     fn give_up_claimed(&mut self, arms: &mut impl Arms, index: usize) {
         let node = self.branches[index].node.take().expect("it is claimed by a node of its own");
         // A peer that is not through may still look at the anchor.
-        let others =
-            usize::from(node.as_ref().state() == State::Open && !cfg!(leno_bug = "adopted_is_not_counted"));
+        let others = usize::from(node.as_ref().state() == State::Open && !bug!("adopted_is_not_counted"));
         if others == 0 {
             node.detach();
         }

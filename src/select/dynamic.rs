@@ -493,7 +493,7 @@ impl Drop for Select<'_> {
         self.stop();
         // What has happened, and nobody has taken.
         for branch in &mut self.branches.all {
-            if !cfg!(leno_bug = "set_keeps_unused") {
+            if !bug!("set_keeps_unused") {
                 branch.operation.discard();
             }
         }

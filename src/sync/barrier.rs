@@ -139,7 +139,7 @@ impl Coming {
     /// It has left the line: it does not count any more, unless its round is over.
     fn forgo(&self) {
         let mut came = self.barrier().came.lock();
-        if self.counts.get() && !self.hearing.is_over() && !cfg!(leno_bug = "who_left_counts") {
+        if self.counts.get() && !self.hearing.is_over() && !bug!("who_left_counts") {
             *came -= 1;
             self.counts.set(false);
         }

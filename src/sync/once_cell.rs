@@ -143,7 +143,7 @@ impl<T> OnceCell<T> {
         if let Ok(permit) = std::future::poll_fn(|cx| turn.poll(cx)).await {
             // Dropped where `make` panics, fails, or is dropped: the next one has the turn.
             let mut turn = Turn::new(self, permit, place);
-            if cfg!(leno_bug = "turn_is_kept") {
+            if bug!("turn_is_kept") {
                 turn.cell = None;
             }
             let value = make().await?;
@@ -176,7 +176,7 @@ impl<T> OnceCell<T> {
 
     /// By who has the turn.
     fn fill(&self, value: T) {
-        if cfg!(leno_bug = "full_before_it_is_filled") {
+        if bug!("full_before_it_is_filled") {
             self.permits.close();
         }
         // SAFETY: one has the turn, and nobody looks before the permits are closed.

@@ -263,13 +263,13 @@ impl Permits {
                 if is_last { word.with_rest(rest) } else { self.bump(word) }
             });
             let Some(popped) = popped else { continue };
-            look |= want > 1 && !cfg!(leno_bug = "large_leaves_the_pot");
+            look |= want > 1 && !bug!("large_leaves_the_pot");
             if is_last {
                 // What is left went into the word.
                 hand = want;
             }
             let Some(claim) = popped.claim(0, &mut served.by) else { continue };
-            if cfg!(leno_bug = "permits_granted_unchecked") {
+            if bug!("permits_granted_unchecked") {
                 served.wakes(claim.done());
                 hand -= want;
                 continue;
@@ -289,7 +289,7 @@ impl Permits {
 
     /// Whether the pot has enough for who is first now, or something where nobody waits.
     fn is_worth_a_look(&self) -> bool {
-        if cfg!(leno_bug = "pot_is_not_looked_at") {
+        if bug!("pot_is_not_looked_at") {
             return false;
         }
         loop {
@@ -597,7 +597,7 @@ impl<S: Source> Branch for Taking<S> {
         let mut lost = 0;
         loop {
             let word = permits.line.load();
-            if word.has(CLOSED) && !cfg!(leno_bug = "waits_after_close")
+            if word.has(CLOSED) && !bug!("waits_after_close")
                 || word.is_free() && word.rest() >= want
                 || want == 0
             {
@@ -624,7 +624,7 @@ impl<S: Source> Branch for Taking<S> {
 
     fn leave(&self, node: &Waiter) -> bool {
         let left = self.source().permits().leave(node, 0);
-        if left && self.permits > 1 && !cfg!(leno_bug = "large_leaves_silently") {
+        if left && self.permits > 1 && !bug!("large_leaves_silently") {
             self.source().look_into_pot();
         }
         left

@@ -120,11 +120,16 @@ const ONE_VERSION: u64 = 1 << STARVING_BITS;
 const PATIENCE: u32 = 8;
 
 /// Acquire of the lock.
-const ACQUIRE: Ordering = if cfg!(leno_bug = "lock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+#[inline(always)]
+fn acquire_order() -> Ordering {
+    if bug!("lock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
 
 /// Release of the lock.
-const RELEASE: Ordering =
-    if cfg!(leno_bug = "unlock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+#[inline(always)]
+fn release_order() -> Ordering {
+    if bug!("unlock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
 
 pub(super) struct RawMutex {
     line: Line,
@@ -188,7 +193,7 @@ impl RawMutex {
     #[inline(always)]
     fn take(&self, word: Word) -> bool {
         // ORDERING: Acquire pairs with the Release of `unlock`: what was done under the lock is seen.
-        self.line.word().compare_exchange(word.0, word.0 | LOCKED, ACQUIRE, Ordering::Relaxed).is_ok()
+        self.line.word().compare_exchange(word.0, word.0 | LOCKED, acquire_order(), Ordering::Relaxed).is_ok()
     }
 
     /// Takes the lock if that needs no waiting.
@@ -231,7 +236,7 @@ impl RawMutex {
         // SAFETY: the caller has the lock.
         let _left = unsafe { self.holder.leave() };
         // ORDERING: Release pairs with `take`; Acquire: those who wait are seen.
-        let word = Word(self.line.word().fetch_sub(LOCKED, RELEASE));
+        let word = Word(self.line.word().fetch_sub(LOCKED, release_order()));
         debug_assert!(word.has(LOCKED));
         if !word.is_free() {
             self.unlocked(word);
@@ -271,7 +276,7 @@ impl RawMutex {
             let Some(popped) = self.pop(word, |word| self.bump(word.with(LOCKED))) else { continue };
             holds = true;
             let Some(claim) = popped.claim(0, &mut by) else { continue };
-            if cfg!(leno_bug = "grant_unchecked") {
+            if bug!("grant_unchecked") {
                 break claim.done();
             }
             match claim.grant() {
@@ -358,7 +363,7 @@ impl Iterator for Told<'_> {
                     continue;
                 }
             };
-            self.answers = missed > 0 || cfg!(leno_bug = "everybody_answers");
+            self.answers = missed > 0 || bug!("everybody_answers");
             return waker;
         }
         None
@@ -520,7 +525,7 @@ impl Branch for Acquire {
 
     /// Invariant 3.
     fn pass_on(&mut self) {
-        if !cfg!(leno_bug = "told_passes_nothing_on") {
+        if !bug!("told_passes_nothing_on") {
             self.raw().pass_on();
         }
     }

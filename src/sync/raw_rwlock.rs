@@ -107,7 +107,7 @@ impl RawRwLock {
         while hand > 0 {
             let left = self.upgrade.hand_out(hand, false, served);
             debug_assert_eq!(left, 0, "an upgrade is not upgraded");
-            if self.permits.is_upgrading() || cfg!(leno_bug = "upgrade_is_not_looked_at") {
+            if self.permits.is_upgrading() || bug!("upgrade_is_not_looked_at") {
                 return;
             }
             let all = self.upgrade.take_all();
@@ -149,7 +149,7 @@ impl RawRwLock {
     /// It leaves, with so many that it was granted.
     #[cold]
     fn cancel_upgrade(&self, granted: u32) {
-        if cfg!(leno_bug = "upgrade_ends_late") {
+        if bug!("upgrade_ends_late") {
             let all = self.upgrade.take_all();
             self.permits.end_upgrade();
             return self.serve_shielded(u64::from(granted) + all);

@@ -125,7 +125,7 @@ impl Signal {
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
             let Some(claim) = popped.claim(0, &mut by) else { continue };
-            if cfg!(leno_bug = "told_unchecked") {
+            if bug!("told_unchecked") {
                 break claim.done();
             }
             // SAFETY: a `Hearing` hears how it was told.
@@ -158,7 +158,7 @@ impl Signal {
         self.rounds.fetch_add(1, Ordering::AcqRel);
         loop {
             let word = self.line.load();
-            if cfg!(leno_bug = "round_is_silent") || self.cas(word, self.bump(word)) {
+            if bug!("round_is_silent") || self.cas(word, self.bump(word)) {
                 break;
             }
         }
@@ -173,7 +173,7 @@ impl Signal {
                 break;
             }
             let said = self.said(word);
-            if said == self.round() && !cfg!(leno_bug = "tells_newcomers") {
+            if said == self.round() && !bug!("tells_newcomers") {
                 if self.line.load() == word {
                     break;
                 }
@@ -294,7 +294,7 @@ impl Hearing {
 
     /// Told, and not taken note of.
     pub(super) fn pass(&self, told: Told) {
-        if told == Told::Alone && !cfg!(leno_bug = "told_alone_is_lost") {
+        if told == Told::Alone && !bug!("told_alone_is_lost") {
             self.signal().tell_one(self.keeps);
         }
     }
@@ -350,7 +350,7 @@ impl Branch for Hearing {
                 }
             } else if signal.join(word, node, 0) {
                 // It may have come behind one of the next round: see invariant 2.
-                return !self.is_over() || cfg!(leno_bug = "joins_late") || !signal.leave(node, 0);
+                return !self.is_over() || bug!("joins_late") || !signal.leave(node, 0);
             }
             thread::back_off(lost);
             lost += 1;

@@ -21,10 +21,6 @@ use crate::task::error::{Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 use crate::task::watch::{self, Object};
 
-// Planted bugs, which models in `loom-tests/tests/task.rs` must catch.
-const BUG_ENTER_IGNORES_CANCEL: bool = cfg!(leno_bug = "group_enter_ignores_cancel");
-const BUG_ENDED_WAKES_NOBODY: bool = cfg!(leno_bug = "group_ended_wakes_nobody");
-
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Group(Mutex<Inner>);
@@ -73,7 +69,7 @@ impl Group {
         let late = {
             let mut inner = self.0.lock();
             inner.members.insert(task.id, task.clone());
-            inner.cancelled && !BUG_ENTER_IGNORES_CANCEL
+            inner.cancelled && !bug!("group_enter_ignores_cancel")
         };
         if late {
             // It has no children so far, and is its creator's: nothing is to be scheduled.
@@ -149,7 +145,7 @@ impl Group {
         let (_member, waker) = {
             let mut inner = self.0.lock();
             let member = inner.members.remove(&task.id);
-            let last = inner.members.is_empty() && !BUG_ENDED_WAKES_NOBODY;
+            let last = inner.members.is_empty() && !bug!("group_ended_wakes_nobody");
             (member, if last { inner.waker.take() } else { None })
         };
         if let Some(waker) = waker {

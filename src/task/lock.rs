@@ -34,8 +34,10 @@ const NAP_MIN: Duration = Duration::from_micros(20);
 const NAP_MAX: Duration = Duration::from_millis(1);
 
 /// A planted bug: see `loom-tests/tests/roster.rs`.
-const RELEASE: Ordering =
-    if cfg!(leno_bug = "lock_release_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn release_order() -> Ordering {
+    if bug!("lock_release_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
@@ -108,7 +110,7 @@ impl<T> Drop for Held<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // ORDERING: pairs with `try_lock`.
-        self.0.held.store(false, RELEASE);
+        self.0.held.store(false, release_order());
     }
 }
 

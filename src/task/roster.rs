@@ -72,17 +72,6 @@ const MOST: usize = 128;
 /// So many children become roots in one critical section.
 const BATCH: usize = if MODEL { 1 } else { 64 };
 
-// Planted bugs, each of which a model in `loom-tests/tests/roster.rs` must catch.
-const BUG_ADMIT_LOOKS_EARLY: bool = cfg!(leno_bug = "roster_admit_looks_early");
-const BUG_FIRST_CHILD_UNLOCKED: bool = cfg!(leno_bug = "roster_first_child_unlocked");
-const BUG_RETIRE_IGNORES_CANCEL: bool = cfg!(leno_bug = "roster_retire_ignores_cancel");
-const BUG_RETIRE_LOOKS_EARLY: bool = cfg!(leno_bug = "roster_retire_looks_early");
-const BUG_SELF_FIRST: bool = cfg!(leno_bug = "roster_self_first");
-const BUG_THAWS_EARLY: bool = cfg!(leno_bug = "roster_thaws_early");
-const BUG_CLOSED_UNLOCKED: bool = cfg!(leno_bug = "roster_closed_unlocked");
-const BUG_EMPTIED_UNLOCKED: bool = cfg!(leno_bug = "roster_emptied_unlocked");
-const BUG_CANCEL_KEEPS_NOBODY: bool = cfg!(leno_bug = "roster_cancel_keeps_nobody");
-
 /// What came of an attempt to list a fiber.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
@@ -151,18 +140,19 @@ impl Roster {
     /// The parent is running on this thread, and so listed; if it has been retired before, then it is none.
     pub(crate) fn admit(&self, task: &Task, parent: Option<&Task>, awaited: bool) -> Admission {
         let parent = parent.filter(|parent| parent.links.shard() != NONE && parent.links.below() != GONE);
-        let marked_before = BUG_ADMIT_LOOKS_EARLY && parent.is_some_and(|parent| parent.state.is_cancelled());
+        let marked_before =
+            bug!("roster_admit_looks_early") && parent.is_some_and(|parent| parent.state.is_cancelled());
         let shard = match parent.map(|parent| (parent, parent.links.below())) {
             None => self.here(task),
             Some((parent, NONE)) => self.found(parent),
             Some((_, below)) => below,
         };
-        let closed_before = BUG_CLOSED_UNLOCKED && self.lock(shard).with(|shard| shard.closed);
+        let closed_before = bug!("roster_closed_unlocked") && self.lock(shard).with(|shard| shard.closed);
         let awaited = usize::from(awaited);
         // Nobody else has the fiber so far.
         task.links.shard.store(shard, Ordering::Relaxed);
         let listed = self.lock(shard).with(|shard| {
-            let closed = if BUG_CLOSED_UNLOCKED { closed_before } else { shard.closed };
+            let closed = if bug!("roster_closed_unlocked") { closed_before } else { shard.closed };
             if closed {
                 return false;
             }
@@ -175,8 +165,9 @@ impl Roster {
             task.links.shard.store(NONE, Ordering::Relaxed);
             return Admission::Closed;
         }
-        let marked =
-            |parent: &Task| if BUG_ADMIT_LOOKS_EARLY { marked_before } else { parent.state.is_cancelled() };
+        let marked = |parent: &Task| {
+            if bug!("roster_admit_looks_early") { marked_before } else { parent.state.is_cancelled() }
+        };
         if parent.is_some_and(marked) {
             // Invariant 4: the cancel may have been through already.
             self.cancel(task).into_iter().for_each(Task::schedule);
@@ -187,7 +178,7 @@ impl Roster {
     /// Chooses the shard for the children of a fiber that has had none.
     fn found(&self, parent: &Task) -> u32 {
         let below = self.here(parent);
-        if BUG_FIRST_CHILD_UNLOCKED {
+        if bug!("roster_first_child_unlocked") {
             parent.links.set_below(below);
         } else {
             self.lock(parent.links.shard()).with(|_| parent.links.set_below(below));
@@ -216,7 +207,7 @@ impl Roster {
         let childless = task.links.first_child.load(Ordering::Acquire).is_null();
         let emptied = if childless {
             self.lock(shard).with(unlink)
-        } else if BUG_SELF_FIRST {
+        } else if bug!("roster_self_first") {
             let emptied = self.lock(shard).with(unlink);
             self.release(task, below);
             emptied
@@ -225,7 +216,7 @@ impl Roster {
             self.lock(shard).with(unlink)
         };
         if emptied {
-            if !BUG_EMPTIED_UNLOCKED {
+            if !bug!("roster_emptied_unlocked") {
                 drop(self.gate.lock());
             }
             self.emptied.notify_all();
@@ -239,9 +230,9 @@ impl Roster {
         let marked_before = task.state.is_cancelled();
         let marked = self.lock(task.links.shard()).with(|_| {
             task.links.set_below(GONE);
-            if BUG_RETIRE_LOOKS_EARLY { marked_before } else { task.state.is_cancelled() }
+            if bug!("roster_retire_looks_early") { marked_before } else { task.state.is_cancelled() }
         });
-        if marked && !BUG_RETIRE_IGNORES_CANCEL {
+        if marked && !bug!("roster_retire_ignores_cancel") {
             let mut ready = Vec::new();
             self.cancel_below(vec![(task.clone(), below)], &mut ready);
             ready.into_iter().for_each(Task::schedule);
@@ -292,7 +283,7 @@ impl Roster {
                     if marked && child.links.below() < GONE {
                         // It may end before its turn comes.
                         let kept = Task::clone(&child);
-                        if BUG_CANCEL_KEEPS_NOBODY {
+                        if bug!("roster_cancel_keeps_nobody") {
                             let _ = kept.state.release();
                         }
                         rest.push((kept, child.links.below()));
@@ -301,7 +292,7 @@ impl Roster {
             });
             // The eldest first.
             ready[first..].reverse();
-            if BUG_CANCEL_KEEPS_NOBODY {
+            if bug!("roster_cancel_keeps_nobody") {
                 std::mem::forget(parent);
             }
         }
@@ -386,7 +377,7 @@ impl Frozen<'_> {
     /// The first root of each shard that has one.
     fn roots(&mut self) -> Vec<NonNull<Header>> {
         let roots = self.0.iter_mut().filter_map(|shard| shard.with(|shard| shard.roots)).collect();
-        if BUG_THAWS_EARLY {
+        if bug!("roster_thaws_early") {
             self.0.clear();
         }
         roots

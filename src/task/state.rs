@@ -63,22 +63,15 @@ const ONE: usize = 1 << 10;
 const MAX: usize = usize::MAX / 2;
 
 // Planted bugs, each of which a model in `loom-tests/tests/task.rs` must catch.
-const WAKE: Ordering =
-    if cfg!(leno_bug = "task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
-const RELEASE: Ordering =
-    if cfg!(leno_bug = "task_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
-const BUG_WAKE_WITHOUT_WRITE: bool = cfg!(leno_bug = "task_wake_without_write");
-const BUG_FINISH_IGNORES_WAKE: bool = cfg!(leno_bug = "task_finish_ignores_wake");
-const BUG_FINISH_IGNORES_CANCEL: bool = cfg!(leno_bug = "task_finish_ignores_cancel");
-const BUG_CANCEL_FORGETS_RUNNING: bool = cfg!(leno_bug = "task_cancel_forgets_running");
-const BUG_PUBLISH_AFTER_COMPLETE: bool = cfg!(leno_bug = "task_publish_after_complete");
-const BUG_OTHERS_OWN: bool = cfg!(leno_bug = "task_others_own");
-const BUG_START_IGNORES_SEIZED: bool = cfg!(leno_bug = "task_start_ignores_seized");
-const BUG_CANCEL_IGNORES_SHIELD: bool = cfg!(leno_bug = "task_cancel_ignores_shield");
-const BUG_UNSHIELD_FORGETS_CANCEL: bool = cfg!(leno_bug = "task_unshield_forgets_cancel");
-const BUG_SEIZE_KEEPS_SHIELD: bool = cfg!(leno_bug = "task_seize_keeps_shield");
-const BUG_COMPLETE_LEAVES_WAKER: bool = cfg!(leno_bug = "task_complete_leaves_waker");
-const BUG_HANDLE_IGNORES_COMPLETE: bool = cfg!(leno_bug = "task_handle_ignores_complete");
+#[inline(always)]
+fn wake_order() -> Ordering {
+    if bug!("task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
+
+#[inline(always)]
+fn release_order() -> Ordering {
+    if bug!("task_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
 
 /// The word.
 #[derive(Debug)]
@@ -223,7 +216,7 @@ impl State {
     }
 
     fn has_to_end(word: usize) -> bool {
-        word & CANCELLED != 0 && (word & SHIELDED == 0 || BUG_CANCEL_IGNORES_SHIELD)
+        word & CANCELLED != 0 && (word & SHIELDED == 0 || bug!("task_cancel_ignores_shield"))
     }
 
     /// How a wake-up changes the word; true: the fiber has to be queued.
@@ -232,7 +225,7 @@ impl State {
             (word, false)
         } else if word & RUNNING != 0 {
             (word | SCHEDULED, false)
-        } else if by == By::Owner || BUG_OTHERS_OWN {
+        } else if by == By::Owner || bug!("task_others_own") {
             (word | RUNNING, true)
         } else {
             (word | SCHEDULED, true)
@@ -241,7 +234,7 @@ impl State {
 
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
     pub(crate) fn wake_by_value(&self, by: By) -> WakeByValue {
-        self.update(WAKE, |word| match Self::woken(word, by) {
+        self.update(wake_order(), |word| match Self::woken(word, by) {
             (next, true) => (next, WakeByValue::Schedule),
             (next, false) if next < 2 * ONE => (next - ONE, WakeByValue::Last),
             (next, false) => (next - ONE, WakeByValue::Nothing),
@@ -250,10 +243,10 @@ impl State {
 
     /// idle → RUNNING or SCHEDULED with a new count, running → SCHEDULED|RUNNING.
     pub(crate) fn wake_by_ref(&self, by: By) -> Wake {
-        if BUG_WAKE_WITHOUT_WRITE && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
+        if bug!("task_wake_without_write") && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
             return Wake::Nothing;
         }
-        self.update(WAKE, |word| match Self::woken(word, by) {
+        self.update(wake_order(), |word| match Self::woken(word, by) {
             (next, true) => (Self::one_more(next), Wake::Schedule),
             (next, false) => (next, Wake::Nothing),
         })
@@ -279,7 +272,7 @@ impl State {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
                 return (word, Cancel::Nothing);
             }
-            if BUG_CANCEL_FORGETS_RUNNING && word & RUNNING != 0 {
+            if bug!("task_cancel_forgets_running") && word & RUNNING != 0 {
                 return (word, Cancel::Marked);
             }
             if word & SHIELDED != 0 {
@@ -306,7 +299,7 @@ impl State {
     pub(crate) fn unshield(&self, by: By) -> Wake {
         self.update(Ordering::AcqRel, |word| {
             let next = word & !SHIELDED;
-            if word & (SHIELDED | CANCELLED) != SHIELDED | CANCELLED || BUG_UNSHIELD_FORGETS_CANCEL {
+            if word & (SHIELDED | CANCELLED) != SHIELDED | CANCELLED || bug!("task_unshield_forgets_cancel") {
                 return (next, Wake::Nothing);
             }
             match Self::woken(next, by) {
@@ -331,7 +324,7 @@ impl State {
     #[cold]
     fn start_marked(&self) -> Start {
         self.update(Ordering::AcqRel, |word| {
-            if word & COMPLETE != 0 || (word & SEIZED != 0 && !BUG_START_IGNORES_SEIZED) {
+            if word & COMPLETE != 0 || (word & SEIZED != 0 && !bug!("task_start_ignores_seized")) {
                 return (word, Start::Stale);
             }
             debug_assert!(word & (SCHEDULED | RUNNING) != 0, "a fiber was queued without being ready");
@@ -344,9 +337,9 @@ impl State {
     pub(crate) fn finish_poll(&self) -> Finish {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & RUNNING != 0 && word & (COMPLETE | SEIZED) == 0);
-            if Self::has_to_end(word) && !BUG_FINISH_IGNORES_CANCEL {
+            if Self::has_to_end(word) && !bug!("task_finish_ignores_cancel") {
                 (word, Finish::Cancelled)
-            } else if word & SCHEDULED != 0 && !BUG_FINISH_IGNORES_WAKE {
+            } else if word & SCHEDULED != 0 && !bug!("task_finish_ignores_wake") {
                 (word & !SCHEDULED, Finish::Again)
             } else {
                 debug_assert!(word >= 2 * ONE, "the roster's count must be left");
@@ -359,7 +352,7 @@ impl State {
     /// is gone with the executor: who runs it has to see the cancel.
     pub(crate) fn seize(&self) -> Seize {
         self.update(Ordering::AcqRel, |word| {
-            let word = if BUG_SEIZE_KEEPS_SHIELD { word } else { word & !SHIELDED };
+            let word = if bug!("task_seize_keeps_shield") { word } else { word & !SHIELDED };
             if word & COMPLETE != 0 {
                 (word, Seize::Complete)
             } else if word & RUNNING != 0 {
@@ -377,7 +370,7 @@ impl State {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
             let (outcome, waker) = (word & INTEREST == 0, word & WAKER != 0);
-            let gone = leaves && !outcome && (!waker || BUG_COMPLETE_LEAVES_WAKER);
+            let gone = leaves && !outcome && (!waker || bug!("task_complete_leaves_waker"));
             let next = (word & !RUNNING) | COMPLETE;
             (next - ONE * (usize::from(listed) + usize::from(gone)), Completed { outcome, waker, gone })
         })
@@ -388,7 +381,7 @@ impl State {
     pub(crate) fn publish_waker(&self) -> bool {
         self.update(Ordering::AcqRel, |word| {
             debug_assert!(word & (INTEREST | WAKER) == INTEREST);
-            if word & COMPLETE != 0 && !BUG_PUBLISH_AFTER_COMPLETE {
+            if word & COMPLETE != 0 && !bug!("task_publish_after_complete") {
                 (word, false)
             } else {
                 (word | WAKER, true)
@@ -410,7 +403,7 @@ impl State {
         self.update(Ordering::AcqRel, |word| {
             if word & COMPLETE != 0 {
                 let bug = DropHandle::Detached { waker: false };
-                (word, if BUG_HANDLE_IGNORES_COMPLETE { bug } else { DropHandle::Complete })
+                (word, if bug!("task_handle_ignores_complete") { bug } else { DropHandle::Complete })
             } else {
                 (word & !(INTEREST | WAKER), DropHandle::Detached { waker: word & WAKER != 0 })
             }
@@ -436,7 +429,7 @@ impl State {
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         // ORDERING: pairs with itself: the last one sees all that the others did.
-        self.0.fetch_sub(ONE, RELEASE) < 2 * ONE
+        self.0.fetch_sub(ONE, release_order()) < 2 * ONE
     }
 
     /// Whether the outcome is stored.

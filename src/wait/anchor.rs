@@ -161,7 +161,7 @@ impl Anchor {
         loop {
             let next = match word & STATE {
                 OPEN => CLAIMED | chosen << NUMBER_SHIFT,
-                BUSY if cfg!(leno_bug = "claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
+                BUSY if bug!("claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
                 BUSY => self.chain(word, node),
                 _ => return Claiming::Over,
             };
@@ -221,7 +221,7 @@ impl Anchor {
         match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Busied::Yes(GivenBack(0)),
             Err(word) if word & STATE == CLAIMED => Busied::Claimed(claimed_branch(word)),
-            Err(word) if word & POKING != 0 && !cfg!(leno_bug = "busy_ignores_poking") => Busied::Later,
+            Err(word) if word & POKING != 0 && !bug!("busy_ignores_poking") => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
                 // ORDERING: as in `open`.
@@ -247,7 +247,7 @@ impl Anchor {
     pub(crate) fn open(&self) -> GivenBack {
         let word = self.word.swap(OPEN, Ordering::AcqRel);
         debug_assert_eq!(word & (STATE | POKING), BUSY, "nobody claims it, or pokes it, in BUSY");
-        if cfg!(leno_bug = "open_forgets_list") {
+        if bug!("open_forgets_list") {
             return GivenBack(0);
         }
         GivenBack((word >> NUMBER_SHIFT) as u32)
@@ -257,7 +257,7 @@ impl Anchor {
     /// one of those that have a node. `Err`: a peer has claimed it by this branch.
     pub(crate) fn end(&self) -> Result<(GivenBack, usize), usize> {
         // ORDERING: Acquire, of a claim.
-        let seen = if cfg!(leno_bug = "claim_unseen") { Ordering::Relaxed } else { Ordering::Acquire };
+        let seen = if bug!("claim_unseen") { Ordering::Relaxed } else { Ordering::Acquire };
         let mut word = self.word.load(seen);
         loop {
             match word & STATE {
@@ -270,7 +270,7 @@ impl Anchor {
                 Ok(_) if word & STATE == BUSY => {
                     return Ok((
                         GivenBack((word >> NUMBER_SHIFT) as u32),
-                        usize::from(poking != 0 && !cfg!(leno_bug = "poker_is_not_counted")),
+                        usize::from(poking != 0 && !bug!("poker_is_not_counted")),
                     ));
                 }
                 Ok(_) => return Ok((GivenBack(0), 0)),
@@ -294,11 +294,11 @@ impl Anchor {
     /// Gives the anchor up while `others` nodes are in other hands; the owner parts with those after this.
     #[inline]
     pub(crate) fn give_up(self: Box<Self>, others: usize) {
-        if others == 0 || cfg!(leno_bug = "anchor_freed_early") {
+        if others == 0 || bug!("anchor_freed_early") {
             self.free();
             return;
         }
-        if cfg!(leno_bug = "left_is_stored") {
+        if bug!("left_is_stored") {
             self.left.store(others, Ordering::Relaxed);
             let _ = Box::into_raw(self);
             return;
@@ -382,7 +382,7 @@ impl<'a> By<'a> {
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
     pub(super) fn may_claim(&mut self, other: &Anchor, node: NodeRef, two: bool) -> bool {
-        if other.watches && !cfg!(leno_bug = "who_watches_is_claimed") {
+        if other.watches && !bug!("who_watches_is_claimed") {
             chain(node, &mut self.kept);
             return false;
         }
@@ -520,7 +520,7 @@ impl Kept {
 
     /// Pokes them; gives their wakers.
     pub(crate) fn poke(mut self) -> impl Iterator<Item = Waker> {
-        let kept = if cfg!(leno_bug = "junior_pokes_not") { 0 } else { self.0 };
+        let kept = if bug!("junior_pokes_not") { 0 } else { self.0 };
         self.0 = 0;
         GivenBack(kept).filter_map(Waiter::poke)
     }

@@ -250,7 +250,7 @@ pub(crate) trait Primitive {
         let said = if Self::SAYS { self.says(node) } else { 0 };
         let mut stay = place.begin(At::Few, said);
         let in_few = self.has_few()
-            && (!word.has(MANY) || cfg!(leno_bug = "few_beside_many"))
+            && (!word.has(MANY) || bug!("few_beside_many"))
             && behind.few.push(Entry::new(number, stay, side), self.stamp(word));
         let mut flags = MORE;
         if !in_few {
@@ -259,7 +259,7 @@ pub(crate) trait Primitive {
             flags |= MANY;
         }
         interrupt();
-        if cfg!(leno_bug = "no_confirm") {
+        if bug!("no_confirm") {
             loop {
                 let word = self.line().load();
                 if self.cas(word, word.with(flags)) {
@@ -275,7 +275,7 @@ pub(crate) trait Primitive {
             }
             if !word.is_free() && word.side() == side && !word.has(TWO) && self.is_to_wait(word) {
                 let confirmed = word.with(flags);
-                let to = if cfg!(leno_bug = "confirm_by_nothing") { confirmed } else { self.bump(confirmed) };
+                let to = if bug!("confirm_by_nothing") { confirmed } else { self.bump(confirmed) };
                 if self.cas(word, to) {
                     return true;
                 }
@@ -288,7 +288,7 @@ pub(crate) trait Primitive {
     /// Takes the first waiter out and the next one in, and changes the rest: one exchange. `None`: look again.
     #[inline]
     fn pop(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
-        if self.is_stale(word) && !cfg!(leno_bug = "stale_is_popped") {
+        if self.is_stale(word) && !bug!("stale_is_popped") {
             self.renew(word);
             return None;
         }
@@ -324,7 +324,7 @@ pub(crate) trait Primitive {
             _ => None,
         };
         // The place has to be that of the stay that the word speaks of, and the cell its cell.
-        if self.line().load() != word && !cfg!(leno_bug = "settle_unchecked") {
+        if self.line().load() != word && !bug!("settle_unchecked") {
             return None;
         }
         if !self.settle(word, stay, cell) {
@@ -374,7 +374,7 @@ pub(crate) trait Primitive {
         let stamp = self.stamp(word);
         match stay.at() {
             At::Word => true,
-            At::Left if cfg!(leno_bug = "ghosts_are_served") => true,
+            At::Left if bug!("ghosts_are_served") => true,
             At::Left => {
                 if let Some(to) = self.without_first(word) {
                     self.cas(word, self.bump(to));
@@ -457,7 +457,7 @@ pub(crate) trait Primitive {
             } else {
                 self.line().behind().many.take_out(number, || place.stay() == left);
             }
-            if cfg!(leno_bug = "leaves_without_a_step") {
+            if bug!("leaves_without_a_step") {
                 return true;
             }
             // Nobody can bring it into the word after this.

@@ -101,7 +101,7 @@ impl Hooks {
     }
 
     pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        self.older.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+        self.older.compare_exchange(from.0, to.0, move_order(), Ordering::Acquire).map(drop).map_err(Link)
     }
 
     /// The name of the next newer node: a hint.
@@ -139,5 +139,7 @@ impl Hooks {
 
 /// Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one out sees
 /// what its owner wrote.
-pub(super) const MOVE: Ordering =
-    if cfg!(leno_bug = "enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+#[inline(always)]
+pub(super) fn move_order() -> Ordering {
+    if bug!("enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}

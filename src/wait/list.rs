@@ -72,7 +72,7 @@
 //! release; each argument above is about one word, or about what was read before that word was found unchanged.
 
 use super::cache;
-use super::link::{Hooks, Link, MARK, MOVE, ONLY, ROOT};
+use super::link::{Hooks, Link, MARK, ONLY, ROOT, move_order};
 use super::steps::{interrupt, step};
 use crate::prim::{self, AtomicU64, Guard, Ordering};
 
@@ -112,7 +112,7 @@ impl List {
 
     /// Moves the top from `from` to `to`; otherwise gives what it is.
     fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        self.top.compare_exchange(from.0, to.0, MOVE, Ordering::Acquire).map(drop).map_err(Link)
+        self.top.compare_exchange(from.0, to.0, move_order(), Ordering::Acquire).map(drop).map_err(Link)
     }
 
     /// Appends the node `number`, which is the caller's and stands in no list.
@@ -299,7 +299,7 @@ impl List {
                 None => self.top().is_nil(),
                 Some(start) => self.sweep(start, sequence, Some(gone), guard).is_some(),
             };
-            if is_unlinked || cfg!(leno_bug = "unlink_once") {
+            if is_unlinked || bug!("unlink_once") {
                 return;
             }
         }
@@ -361,7 +361,7 @@ impl List {
         if !older.same_generation(hint) || home != self.home() || number <= sequence {
             return None;
         }
-        Some(if older.has(MARK) && !cfg!(leno_bug = "unlink_from_marked") {
+        Some(if older.has(MARK) && !bug!("unlink_from_marked") {
             Err(hooks)
         } else {
             Ok(Live { number: hint.number(), hooks, older })

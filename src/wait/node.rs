@@ -224,7 +224,7 @@ impl NodeRef {
     /// The peer's last step. The node is not its any more.
     #[inline]
     fn finish(self, state: State) {
-        let release = if cfg!(leno_bug = "done_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+        let release = if bug!("done_relaxed") { Ordering::Relaxed } else { Ordering::Release };
         let word = &self.node().state;
         if prim::MODEL {
             // loom would let this store and the owner's swap each miss the other.
@@ -475,7 +475,7 @@ impl Waiter {
 
     /// Gives up the node of a branch that has lost and that a peer has popped.
     pub(crate) fn part(self) {
-        if self.0.part() || cfg!(leno_bug = "owner_does_not_part") {
+        if self.0.part() || bug!("owner_does_not_part") {
             self.free();
         }
     }
@@ -525,9 +525,7 @@ impl Popped {
         let chosen = match self.two {
             // SAFETY: popped; the pair was named before TWO was raised. (A number: the other node itself is the peer's only
             // once it has claimed the select by it.)
-            Some(own) if own != side && !cfg!(leno_bug = "pair_has_one_side") => unsafe {
-                node.next() as usize
-            },
+            Some(own) if own != side && !bug!("pair_has_one_side") => unsafe { node.next() as usize },
             _ => node.number(),
         };
         // Before the claim: if that is by the other one, this one is the select's again.

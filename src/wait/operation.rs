@@ -486,7 +486,7 @@ impl<B: Branch> Operation<B> {
         }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
-        if cfg!(leno_bug = "kept_is_forgotten") {
+        if bug!("kept_is_forgotten") {
             std::mem::forget(by.take_kept());
         }
         if by.keeps() && !matches!(attempt, Attempt::Ready(())) {

@@ -216,7 +216,7 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         self.table[number].store(ptr::null_mut(), Ordering::Release);
         // SAFETY: it was a box, and is in the table no more.
         unsafe {
-            if cfg!(leno_bug = "early_free") {
+            if bug!("early_free") {
                 prim::free(Box::from_raw(chunk));
             } else {
                 prim::retire(&guard, chunk);

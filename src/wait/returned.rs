@@ -31,7 +31,7 @@ impl Nodes {
         // Stamps wrap; those of nodes that are here at one time are close to each other.
         let is_later = |other: u32| ((other.wrapping_sub(stamp) << (u32::BITS - STAMP_BITS)) as i32) > 0;
         let at = self.0.iter().position(|(other, _)| other.is_some_and(is_later)).unwrap_or(self.0.len());
-        let at = if cfg!(leno_bug = "given_back_anew") { self.0.len() } else { at };
+        let at = if bug!("given_back_anew") { self.0.len() } else { at };
         self.0.insert(at, (Some(stamp), node));
     }
 
@@ -48,7 +48,7 @@ impl Nodes {
         let at = redirected.or_else(|| first(|state| state != State::Open));
         let node = self.0.remove(at.ok_or(!self.0.is_empty())?).1;
         // (Which may have become so since the first look.)
-        if node.state() == State::Redirect && !cfg!(leno_bug = "redirect_is_dropped") {
+        if node.state() == State::Redirect && !bug!("redirect_is_dropped") {
             // SAFETY: REDIRECT: an address. Only who has taken the node reads it.
             self.insert(unsafe { node.take::<NodeRef>() }.open());
         }

@@ -180,7 +180,7 @@ impl<T> Shared<T> {
         // Invariant 2: it is the first.
         let value = ring.pop();
         drop(ring);
-        if !cfg!(leno_bug = "broadcast_makes_room_silently") {
+        if !bug!("broadcast_makes_room_silently") {
             self.room_is_made(by);
         }
         value.map(Ok)
@@ -196,7 +196,7 @@ impl<T> Shared<T> {
     pub(super) fn add_receiver(&self, cursor: Option<u64>) -> u64 {
         let mut ring = self.ring.lock();
         let start = cursor.unwrap_or(ring.tail());
-        if cfg!(leno_bug = "broadcast_subscribes_in_two_steps") {
+        if bug!("broadcast_subscribes_in_two_steps") {
             drop(ring);
             ring = self.ring.lock();
         }
@@ -210,7 +210,7 @@ impl<T> Shared<T> {
         let mut ring = self.ring.lock();
         ring.receivers -= 1;
         let is_last = ring.receivers == 0;
-        if !cfg!(leno_bug = "broadcast_counts_the_gone") || is_last {
+        if !bug!("broadcast_counts_the_gone") || is_last {
             ring.unseen(cursor).for_each(|slot| slot.left -= 1);
         }
         let seen = ring.take_seen();

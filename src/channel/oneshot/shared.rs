@@ -72,8 +72,10 @@ const STATE: u64 = (1 << STATE_BITS) - 1;
 const ONE_VERSION: u64 = 1 << STATE_BITS;
 
 /// The order of the exchanges that end something.
-const END: Ordering =
-    if cfg!(leno_bug = "oneshot_end_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+#[inline(always)]
+fn end_order() -> Ordering {
+    if bug!("oneshot_end_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
 
 pub(super) struct Shared<T> {
     line: Line,
@@ -214,7 +216,7 @@ impl<T> SharedRef<T> {
             } else {
                 let mut is_last = false;
                 let popped = shared.pop(word, |to| {
-                    is_last = to.is_free() || cfg!(leno_bug = "oneshot_ends_before_the_last");
+                    is_last = to.is_free() || bug!("oneshot_ends_before_the_last");
                     if is_last { with(to, bits) } else { shared.bump(to) }
                 });
                 if let Some(popped) = popped {
@@ -294,7 +296,7 @@ impl<T> SharedRef<T> {
     /// The receiver's, which is gone then, and waits no more.
     #[inline]
     pub(super) unsafe fn drop_receiver(self) -> (Option<T>, Wakes) {
-        let unless = if cfg!(leno_bug = "oneshot_receiver_frees_nothing") { SENT } else { TX_GONE };
+        let unless = if bug!("oneshot_receiver_frees_nothing") { SENT } else { TX_GONE };
         // SAFETY: the receiver is there.
         match unsafe { self.end(RX_CLOSED | RX_GONE, unless) } {
             Ok(wakes) => (None, wakes),
@@ -327,7 +329,7 @@ impl<T> Shared<T> {
     #[inline(always)]
     fn set(&self, word: Word, bits: u64) -> bool {
         let to = with(word, bits).0;
-        self.line.word().compare_exchange(word.0, to, END, Ordering::Relaxed).is_ok()
+        self.line.word().compare_exchange(word.0, to, end_order(), Ordering::Relaxed).is_ok()
     }
 
     /// Takes the value, if it was sent.

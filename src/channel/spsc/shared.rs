@@ -143,8 +143,10 @@ enum Step<R> {
     Lost,
 }
 
-const PUBLISH: Ordering =
-    if cfg!(leno_bug = "spsc_publish_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+#[inline(always)]
+fn publish_order() -> Ordering {
+    if bug!("spsc_publish_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
 
 impl<T> Shared<T> {
     /// For those who look at who waits.
@@ -187,8 +189,8 @@ impl<T> Shared<T> {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put(&self.back, word.rest(), value.as_ptr()) };
         // ORDERING: Release pairs with the receiver's look at the back: the value is there.
-        let before = self.back.advance(PUBLISH);
-        if before.has(SEALED) && !cfg!(leno_bug = "spsc_seal_unseen") {
+        let before = self.back.advance(publish_order());
+        if before.has(SEALED) && !bug!("spsc_seal_unseen") {
             return Quick::No;
         }
         if before.is_free() { Quick::Sent } else { Quick::ToTell }
@@ -267,8 +269,8 @@ impl<T> Shared<T> {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put_several(&self.back, tail, values, count) };
         // ORDERING: as in `publish`.
-        let before = self.back.advance_by(count as u64, PUBLISH);
-        if before.has(SEALED) && !cfg!(leno_bug = "spsc_batch_seal_unseen") {
+        let before = self.back.advance_by(count as u64, publish_order());
+        if before.has(SEALED) && !bug!("spsc_batch_seal_unseen") {
             // SAFETY: just put there; what is published after SEALED nobody takes.
             unsafe { self.store.take_back_several(&self.back, tail, values, count) };
             return 0;
@@ -302,7 +304,7 @@ impl<T> Shared<T> {
         let is_next = unsafe { self.store.copy_several(&self.front, head, places) };
         // ORDERING: as in `take`.
         let before = self.front.advance_by(count as u64, Ordering::AcqRel);
-        if before.has(TAKEN) && !cfg!(leno_bug = "spsc_batch_taken_unseen") {
+        if before.has(TAKEN) && !bug!("spsc_batch_taken_unseen") {
             return 0;
         }
         if is_next {
@@ -322,7 +324,7 @@ impl<T> Shared<T> {
         let room = self.front.load();
         let head = room.rest();
         // (After TAKEN the head may be beyond what was seen, and beyond all blocks.)
-        let waits = !room.is_free() || room.has(TAKEN) && !cfg!(leno_bug = "spsc_taken_late");
+        let waits = !room.is_free() || room.has(TAKEN) && !bug!("spsc_taken_late");
         if waits || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
             return None;
         }
@@ -354,19 +356,19 @@ impl<T> Shared<T> {
     fn take(&self, head: u64) -> Option<(T, bool)> {
         // SAFETY: the front is this operation's; `seen` is beyond `head`.
         let (value, is_next) = unsafe { self.store.copy(&self.front, head) };
-        if is_next && cfg!(leno_bug = "spsc_front_early") {
+        if is_next && bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
         // ORDERING: Release pairs with the sender's look at the front: the slot was read.
         let before = self.front.advance(Ordering::AcqRel);
-        if before.has(TAKEN) && !cfg!(leno_bug = "spsc_taken_unseen") {
+        if before.has(TAKEN) && !bug!("spsc_taken_unseen") {
             return None;
         }
-        if is_next && !cfg!(leno_bug = "spsc_front_early") {
+        if is_next && !bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
         // SAFETY: published, and claimed by the advance.
-        Some((unsafe { value.assume_init() }, before.is_free() || cfg!(leno_bug = "spsc_sender_unseen")))
+        Some((unsafe { value.assume_init() }, before.is_free() || bug!("spsc_sender_unseen")))
     }
 
     #[inline(never)]
@@ -428,7 +430,7 @@ impl<T> Shared<T> {
         let (value, is_next) = unsafe { self.store.copy(&self.front, room.rest()) };
         // SAFETY: as above.
         let moved = MaybeUninit::new(unsafe { claim.take::<T>() }.open());
-        let early = cfg!(leno_bug = "spsc_front_first").then(|| self.front.advance(Ordering::AcqRel));
+        let early = bug!("spsc_front_first").then(|| self.front.advance(Ordering::AcqRel));
         // SAFETY: as above; there is a slot more than the capacity.
         unsafe { self.store.put(&self.back, self.back.load().rest(), moved.as_ptr()) };
         // ORDERING: AcqRel, as in `publish`.
@@ -453,7 +455,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn tell(&self, end: End, by: &mut By<'_>) {
-        if cfg!(leno_bug = "spsc_receiver_unseen") && end == End::Receiver {
+        if bug!("spsc_receiver_unseen") && end == End::Receiver {
             return;
         }
         let side = self.waiting_at(end);
@@ -508,7 +510,7 @@ impl<T> Shared<T> {
             let has_stray = || {
                 end == End::Receiver
                     && !self.stray.load(Ordering::Relaxed).is_null()
-                    && !cfg!(leno_bug = "spsc_stray_unseen")
+                    && !bug!("spsc_stray_unseen")
             };
             if word.has(CLOSED) || !word.is_free() || !has_to_wait || has_stray() {
                 return false;
@@ -580,7 +582,7 @@ impl<T> Shared<T> {
         if node.as_ref().state() == State::Look {
             return true;
         }
-        if !cfg!(leno_bug = "spsc_stray_lost") {
+        if !bug!("spsc_stray_lost") {
             self.put_stray(node.as_ref());
         }
         false

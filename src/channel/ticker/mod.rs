@@ -165,8 +165,10 @@ const RUNNING: u32 = 1;
 const AGAIN: u32 = 2;
 
 /// The order in which the actor is let go.
-const REST: Ordering =
-    if cfg!(leno_bug = "ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn rest_order() -> Ordering {
+    if bug!("ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 /// So many in a row are no waker's.
 const PANICS: u32 = 100;
@@ -217,7 +219,7 @@ impl Ticker {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             let next = if state == IDLE { RUNNING } else { AGAIN };
-            if next == AGAIN && cfg!(leno_bug = "ticker_runs_once") {
+            if next == AGAIN && bug!("ticker_runs_once") {
                 return false;
             }
             match self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed) {
@@ -253,7 +255,7 @@ impl Ticker {
                     }
                 }
             }
-            if self.state.compare_exchange(RUNNING, IDLE, REST, Ordering::Relaxed).is_ok() {
+            if self.state.compare_exchange(RUNNING, IDLE, rest_order(), Ordering::Relaxed).is_ok() {
                 break;
             }
             // Woken by a peer, which may be in the middle of something.

@@ -29,8 +29,10 @@ const SLEEPERS: u32 = 1 << 30;
 const READERS: u32 = SLEEPERS - 1;
 
 /// Giving it back.
-const RELEASE: Ordering =
-    if cfg!(leno_bug = "watch_unlock_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+#[inline(always)]
+fn release_order() -> Ordering {
+    if bug!("watch_unlock_relaxed") { Ordering::Relaxed } else { Ordering::Release }
+}
 
 #[derive(Debug)]
 pub(super) struct Lock<T> {
@@ -65,7 +67,7 @@ impl<T> Lock<T> {
     /// Gives back what `begin_read` took.
     #[inline]
     pub(super) unsafe fn end_read(&self) {
-        let before = self.state.fetch_sub(1, RELEASE);
+        let before = self.state.fetch_sub(1, release_order());
         if before & SLEEPERS != 0 && before & READERS == 1 {
             self.wake();
         }
@@ -84,7 +86,7 @@ impl<T> Lock<T> {
         struct End<'a, T>(&'a Lock<T>);
         impl<T> Drop for End<'_, T> {
             fn drop(&mut self) {
-                if self.0.state.fetch_and(!WRITING, RELEASE) & SLEEPERS != 0 {
+                if self.0.state.fetch_and(!WRITING, release_order()) & SLEEPERS != 0 {
                     self.0.wake();
                 }
             }
@@ -125,7 +127,7 @@ impl<T> Lock<T> {
 
     #[cold]
     fn wake(&self) {
-        if cfg!(leno_bug = "watch_unlock_wakes_nobody") {
+        if bug!("watch_unlock_wakes_nobody") {
             return;
         }
         let _sleepers = self.sleepers.lock();

@@ -90,7 +90,7 @@ impl<T> Shared<T> {
     /// Changes the value by `f`, which says whether it did; then all are told.
     pub(super) fn change(&self, f: impl FnOnce(&mut T) -> bool) -> bool {
         let mut by = By::plain();
-        if cfg!(leno_bug = "watch_rings_early") {
+        if bug!("watch_rings_early") {
             self.changed.ring(&mut by);
         }
         let changed = self.value.write(|value| {
@@ -101,7 +101,7 @@ impl<T> Shared<T> {
             }
             changed
         });
-        if changed && !cfg!(leno_bug = "watch_rings_early") {
+        if changed && !bug!("watch_rings_early") {
             self.changed.ring(&mut by);
         }
         by.wake();
@@ -125,7 +125,7 @@ impl<T> Shared<T> {
         if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.state.fetch_or(CLOSED, Ordering::AcqRel);
             let mut by = By::plain();
-            if !cfg!(leno_bug = "watch_closes_silently") {
+            if !bug!("watch_closes_silently") {
                 self.changed.ring(&mut by);
             }
             by.wake();

@@ -35,11 +35,6 @@
 use super::Crew;
 use crate::prim::{AtomicUsize, Ordering};
 
-const BUG_IGNORES_BUSY: bool = cfg!(leno_bug = "closed_ignores_busy");
-const BUG_COUNTS_LATE: bool = cfg!(leno_bug = "closed_counts_mains_late");
-const BUG_ANY_ASLEEP: bool = cfg!(leno_bug = "closed_counts_no_workers");
-pub(super) const BUG_CALM_IS_SILENT: bool = cfg!(leno_bug = "closed_calm_is_silent");
-
 /// See the module.
 pub(crate) struct Closed {
     /// How many wait in a `block_on`, or run there.
@@ -78,19 +73,21 @@ impl<T> Crew<T> {
     /// Whether nobody is active, and somebody waits. With the lock of the sleepers; `all`: all workers are asleep.
     #[inline]
     pub(super) fn is_stuck(&self, all: bool) -> bool {
-        self.closed.as_ref().is_some_and(|closed| (all || BUG_ANY_ASLEEP) && self.is_quiet(closed))
+        self.closed
+            .as_ref()
+            .is_some_and(|closed| (all || bug!("closed_counts_no_workers")) && self.is_quiet(closed))
     }
 
     /// See the header for the order.
     #[cold]
     fn is_quiet(&self, closed: &Closed) -> bool {
         let somebody_waits = || closed.waiting.load(Ordering::SeqCst) > 0;
-        let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || BUG_IGNORES_BUSY;
-        if BUG_COUNTS_LATE && !nobody_is_busy() {
+        let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || bug!("closed_ignores_busy");
+        if bug!("closed_counts_mains_late") && !nobody_is_busy() {
             return false;
         }
         somebody_waits()
-            && (BUG_COUNTS_LATE || nobody_is_busy())
+            && (bug!("closed_counts_mains_late") || nobody_is_busy())
             && self.injected.load(Ordering::SeqCst) == 0
             && self.timers.next().is_none()
     }

@@ -90,10 +90,6 @@ const LOOK_EVERY: u64 = 61;
 /// So long a worker that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
 
-const BUG_FORGETS_LAST_SEARCH: bool = cfg!(leno_bug = "crew_forgets_last_search");
-const BUG_NO_FENCE: bool = cfg!(leno_bug = "crew_injects_without_fence");
-const BUG_CLOSES_LATE: bool = cfg!(leno_bug = "crew_accepts_after_close");
-
 /// See the module.
 pub(crate) struct Crew<T> {
     workers: Box<[CachePadded<Worker<T>>]>,
@@ -230,7 +226,7 @@ impl<T: Entry> Crew<T> {
             let mut inject = self.inject.lock();
             // ORDERING: Relaxed: written under this lock.
             let injected = self.injected.load(Ordering::Relaxed);
-            if injected & CLOSED != 0 && !BUG_CLOSES_LATE {
+            if injected & CLOSED != 0 && !bug!("crew_accepts_after_close") {
                 return Err(tasks);
             }
             // ORDERING: Relaxed: who sees it takes the lock; who must see it: the fence below.
@@ -238,7 +234,7 @@ impl<T: Entry> Crew<T> {
             inject.extend(tasks);
         }
         // Others rely on it from here on.
-        if !BUG_NO_FENCE {
+        if !bug!("crew_injects_without_fence") {
             fence(Ordering::SeqCst);
         }
         self.wake_one();
@@ -446,7 +442,7 @@ impl<T: Entry> Crew<T> {
     /// 2.
     fn end_search(&self) {
         let before = self.idle.fetch_sub(SEARCHING, Ordering::SeqCst);
-        if before % PARKED == 1 && !BUG_FORGETS_LAST_SEARCH {
+        if before % PARKED == 1 && !bug!("crew_forgets_last_search") {
             fence(Ordering::SeqCst);
             if self.has_work() {
                 self.wake_one();

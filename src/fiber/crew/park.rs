@@ -14,7 +14,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::closed::BUG_CALM_IS_SILENT;
 use super::worker::Own;
 use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
@@ -22,14 +21,6 @@ use crate::prim::{AtomicBool, Ordering, fence, is_late};
 
 /// The watcher's first look comes after the one, and further ones ever later, up to the other.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
-
-const BUG_PARKS_UNCHECKED: bool = cfg!(leno_bug = "crew_parks_unchecked");
-const BUG_DORMANT: bool = cfg!(leno_bug = "crew_stays_dormant");
-const BUG_KEEPS_NAME: bool = cfg!(leno_bug = "crew_keeps_the_watchs_name");
-const BUG_TAKES_BEFORE_FIRING: bool = cfg!(leno_bug = "crew_takes_before_it_fires");
-const BUG_NAMES_NOBODY: bool = cfg!(leno_bug = "crew_timer_names_no_watch");
-const BUG_SETS_UNSEEN: bool = cfg!(leno_bug = "crew_timer_set_unseen");
-const BUG_WATCH_ENDS: bool = cfg!(leno_bug = "crew_hands_no_watch_on");
 
 /// Who is asleep.
 pub(super) struct Sleepers {
@@ -64,7 +55,7 @@ impl<T: Entry> Crew<T> {
     #[inline]
     pub(super) fn leave_watched(&self) {
         // ORDERING: Relaxed: set before this worker left the park, which took the lock under which it was.
-        if self.dormant.load(Ordering::Relaxed) && !BUG_DORMANT {
+        if self.dormant.load(Ordering::Relaxed) && !bug!("crew_stays_dormant") {
             self.rouse();
         }
     }
@@ -122,7 +113,7 @@ impl<T: Entry> Crew<T> {
         self.dormant.store(unwatched, Ordering::Relaxed);
         // Where all slept, only the one that rises now can push, or have the next timer watched, and it sees the mark.
         // Otherwise another one may have pushed already.
-        if was_watcher && unwatched && !all && !BUG_WATCH_ENDS {
+        if was_watcher && unwatched && !all && !bug!("crew_hands_no_watch_on") {
             if let Some(heir) = Self::appoint(sleepers, &self.dormant) {
                 self.workers[heir].bell.notify_one();
             }
@@ -147,7 +138,7 @@ impl<T: Entry> Crew<T> {
         self.idle.fetch_add(PARKED - if searching { SEARCHING } else { 0 }, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // 3.
-        if self.has_work() && !BUG_PARKS_UNCHECKED {
+        if self.has_work() && !bug!("crew_parks_unchecked") {
             self.rise(&mut sleepers, me);
             return None;
         }
@@ -171,7 +162,9 @@ impl<T: Entry> Crew<T> {
                 }
             };
             // What it has kept so far is over: it may sleep without an end from here on.
-            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me) && !BUG_KEEPS_NAME {
+            if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me)
+                && !bug!("crew_keeps_the_watchs_name")
+            {
                 sleepers.watch = None;
             }
             let looks = !all && !self.is_alone();
@@ -194,7 +187,7 @@ impl<T: Entry> Crew<T> {
             if !self.timers.clock.is_virtual() && is_late(self.timers.next()) {
                 self.rise(&mut sleepers, me);
                 drop(sleepers);
-                if !BUG_TAKES_BEFORE_FIRING {
+                if !bug!("crew_takes_before_it_fires") {
                     // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
                     // now (see `rise`), for the next deadline.
                     self.timers.fire();
@@ -249,14 +242,14 @@ impl<T: Entry> Crew<T> {
         if own {
             return self.leave_watched();
         }
-        if BUG_SETS_UNSEEN {
+        if bug!("crew_timer_set_unseen") {
             return;
         }
         let whom = {
             let mut sleepers = self.sleepers.lock();
             match &sleepers.watch {
                 Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
-                None if BUG_NAMES_NOBODY => sleepers.asleep.last().copied(),
+                None if bug!("crew_timer_names_no_watch") => sleepers.asleep.last().copied(),
                 // It is the watcher at once: who wakes one for a fiber takes another one, if there is.
                 _ => Self::appoint(&mut sleepers, &self.dormant),
             }
@@ -275,7 +268,10 @@ impl<T: Entry> Crew<T> {
 
     /// One less.
     pub(crate) fn calm(&self) {
-        if self.counts_busy() && self.busy.fetch_sub(1, Ordering::SeqCst) == 1 && !BUG_CALM_IS_SILENT {
+        if self.counts_busy()
+            && self.busy.fetch_sub(1, Ordering::SeqCst) == 1
+            && !bug!("closed_calm_is_silent")
+        {
             let last = self.sleepers.lock().asleep.last().copied();
             if let Some(index) = last {
                 self.workers[index].bell.notify_one();

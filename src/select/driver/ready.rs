@@ -165,9 +165,9 @@ impl Driver {
             return Entered::Waits;
         }
         let Some(opposite) = arms.arm(index).opposite() else {
-            return if cfg!(leno_bug = "who_has_gone_is_met") { Entered::No } else { Entered::Later };
+            return if bug!("who_has_gone_is_met") { Entered::No } else { Entered::Later };
         };
-        if opposite == 0 || cfg!(leno_bug = "who_watches_meets_itself") {
+        if opposite == 0 || bug!("who_watches_meets_itself") {
             return Entered::No;
         }
         let Some(own) = self.stands_by(opposite, numbers) else { return Entered::No };

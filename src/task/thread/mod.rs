@@ -56,7 +56,7 @@ fn drive<F: Future + ?Sized>(
         if let Poll::Ready(output) = budget::without(|| future.as_mut().poll(&mut cx)) {
             return Some(output);
         }
-        if cfg!(leno_bug = "block_on_looks_late") {
+        if bug!("block_on_looks_late") {
             seen = parker.seen();
         }
         if let Some(now) = parker.woken(seen) {

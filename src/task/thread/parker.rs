@@ -79,8 +79,7 @@ impl Parker {
         // ORDERING: Release pairs with the Acquire loads in `seen`, `sleep`: who takes note of the wake sees what was
         // done before it. Acquire pairs with the Release in `sleep`: who sees ASLEEP sees that owner's `thread`, or
         // a later one's.
-        let ordering =
-            if cfg!(leno_bug = "parker_wake_relaxed") { Ordering::Acquire } else { Ordering::AcqRel };
+        let ordering = if bug!("parker_wake_relaxed") { Ordering::Acquire } else { Ordering::AcqRel };
         if self.state.fetch_add(WAKE, ordering) & ASLEEP != 0 {
             self.thread.unpark();
         }
@@ -102,7 +101,7 @@ impl Parker {
     pub(super) fn sleep(&self, seen: Seen, deadline: Option<Instant>) -> Option<Seen> {
         let Seen(empty) = seen;
         let asleep = empty | ASLEEP;
-        if cfg!(leno_bug = "parker_sleeps_unasked") {
+        if bug!("parker_sleeps_unasked") {
             self.state.fetch_or(ASLEEP, Ordering::AcqRel);
             thread::park_until(deadline);
         // ORDERING: Release on success pairs with the Acquire in `wake`, for `thread`'s sake. Acquire on failure, which is
@@ -159,7 +158,7 @@ prim::global! {
 fn take() -> &'static Parker {
     let idle = if prim::reuse() { POOL.lock().idle.pop() } else { None };
     let parker = idle.unwrap_or_else(Parker::create);
-    if idle.is_none() || !cfg!(leno_bug = "parker_keeps_its_thread") {
+    if idle.is_none() || !bug!("parker_keeps_its_thread") {
         parker.thread.set(Some(thread::current()));
     }
     parker
@@ -168,7 +167,7 @@ fn take() -> &'static Parker {
 /// The parker may be anybody's next.
 #[cold]
 fn give_back(parker: &'static Parker) {
-    if !cfg!(leno_bug = "parker_keeps_its_thread") {
+    if !bug!("parker_keeps_its_thread") {
         parker.thread.set(None);
     }
     if prim::reuse() {

@@ -56,10 +56,6 @@ use crate::time::Clock;
 /// So late others fire what a busy worker should have fired itself.
 const GRACE: Duration = Duration::from_micros(100);
 
-const BUG_OWN_ONLY: bool = cfg!(leno_bug = "timers_of_others_are_theirs");
-const BUG_SETS_WHERE_CLOSED: bool = cfg!(leno_bug = "timers_set_after_close");
-const BUG_RENEWS_FIRED: bool = cfg!(leno_bug = "timers_renew_unchecked");
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Timers {
@@ -161,7 +157,7 @@ impl Timers {
         let (at, index) = (self.nanos(at), self.index(worker));
         let store = &self.stores[index];
         let mut inner = store.inner.lock();
-        if inner.closed && !BUG_SETS_WHERE_CLOSED {
+        if inner.closed && !bug!("timers_set_after_close") {
             drop(inner);
             drop(waker);
             return None;
@@ -194,7 +190,7 @@ impl Timers {
         let state = {
             let mut inner = store.inner.lock();
             match inner.wheel.waker(key) {
-                None if BUG_RENEWS_FIRED => TimerState::Pending,
+                None if bug!("timers_renew_unchecked") => TimerState::Pending,
                 None => inner.gone(),
                 Some(old) => {
                     std::mem::swap(old, &mut waker);
@@ -220,7 +216,11 @@ impl Timers {
 
     /// The first of all, or what was the first until it was cleared.
     fn first(&self) -> u64 {
-        let all = if BUG_OWN_ONLY { &self.stores[self.stores.len() - 1..] } else { &self.stores[..] };
+        let all = if bug!("timers_of_others_are_theirs") {
+            &self.stores[self.stores.len() - 1..]
+        } else {
+            &self.stores[..]
+        };
         all.iter().map(|store| store.next()).min().unwrap_or(NEVER)
     }
 

@@ -53,8 +53,6 @@ const NIL: u32 = u32::MAX;
 /// A slab that has grown beyond this gives its memory back when it is empty.
 const KEEP: usize = 1024;
 
-const BUG_KEYS_HAVE_NO_NUMBER: bool = cfg!(leno_bug = "timers_forget_numbers");
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Wheel {
@@ -153,7 +151,7 @@ impl Wheel {
     /// Whom a timer wakes; `None`: it is gone.
     pub(super) fn waker(&mut self, key: Key) -> Option<&mut Waker> {
         let entry = self.entries.get_mut(key.entry as usize)?;
-        if entry.number != key.number && !BUG_KEYS_HAVE_NO_NUMBER {
+        if entry.number != key.number && !bug!("timers_forget_numbers") {
             return None;
         }
         entry.waker.as_mut()
