@@ -23,6 +23,8 @@ table! {
     given_back_before_values: Ring(2), [R(1), S(2, 1), S(3, 2)], [[D(1)], [TR], [TR]], any;
     given_back_recycled: Ring(0), [Recycle, R(1), S(2, 1)], [[D(1), R(1)], [TR, TS(2)]], any;
     given_back_to_blocks - 1: Unbounded, [R(1)], [[D(1)], [TS(1), TS(2)], [R(3)]], any;
+    given_back_before_a_later_send: Unbounded, [TS(1), TR, R(1), TS(2)], [[D(1), TS(3)], [TR, TR]], in_order;
+    given_back_to_a_room_before_a_later_send: Linked(2), [TS(1), TR, R(1), TS(2)], [[D(1), TS(3)], [TR, TR]], in_order;
     given_back_by_one_that_came_late: Unbounded, [], [[R(1)], [R(2), TS(1), TS(2), D(1), D(2)]], in_order;
     given_back_to_many - 1: Unbounded, [R(1), R(2), R(3)], [[D(1)], [D(2)], [TS(1)]], any;
     given_back_to_a_room: Linked(1), [R(1)], [[D(1)], [TS(1), TS(2)], [TR]], any;

@@ -12,7 +12,7 @@
 //! | a receiver waits | send | next, another version | hands over |
 //! | nobody waits | send | tail + 1 | puts the value into its block |
 //! | RETURNED | recv | – | takes what was given back |
-//! | | recv: the first value is published | head + 1 | takes it |
+//! | not RETURNED | recv: the first value is published | head + 1 | takes it |
 //! | tail ≠ head | recv: it is not | – | looks again |
 //! | tail = head, CLOSED | recv | – | fails |
 //! | tail = head | recv waits | me, a new version | |
@@ -22,6 +22,10 @@
 //! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it was there once, and the
 //! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
 //! that goes puts it back into the word.
+//!
+//! What is given back comes before the values in the blocks, and is told by the word, while those are claimed at the head. So whoever
+//! gives back changes a count below the position of the head, after it has set RETURNED; and whoever takes a value loads the head, then
+//! looks at the word, then exchanges the head.
 //!
 //! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
 //! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
@@ -46,7 +50,7 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-use super::blocks::{Blocks, distance};
+use super::blocks::{Blocks, FLAGS, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
 use super::room::{Room, Taken};
@@ -86,6 +90,19 @@ impl<T> Linked<T> {
         let next = head.wrapping_add(count << REST_SHIFT);
         // ORDERING: AcqRel orders receivers with each other.
         self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Something was given back: whoever has looked for that before it loaded the head looks again.
+    #[cold]
+    pub(super) fn stir_head(&self) {
+        let head = &self.blocks.front.head;
+        let mut now = head.load(Ordering::Relaxed);
+        // (The count wraps below the position.)
+        let next = |head: u64| head & !FLAGS | head.wrapping_add(1) & FLAGS;
+        // ORDERING: Release, after RETURNED was set: who loads this sees that, or comes after it was cleared.
+        while let Err(other) = head.compare_exchange(now, next(now), Ordering::Release, Ordering::Relaxed) {
+            now = other;
+        }
     }
 
     /// The version with which a stay begins.
@@ -143,11 +160,11 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
-        // The word itself, not a guess: the exchange is that of the head.
+        // The head first; and the word itself, not a guess: the exchange is that of the head.
+        let head = linked.blocks.front.head.load(Ordering::Acquire);
         if self.line.load().has(RETURNED) {
             return false;
         }
-        let head = linked.blocks.front.head.load(Ordering::Acquire);
         let Some(block) = linked.blocks.value(head) else { return false };
         if !linked.move_head(head, 1) {
             return false;
@@ -203,10 +220,10 @@ impl<T> Shared<T> {
         max: usize,
         by: &mut By<'_>,
     ) -> usize {
+        let head = linked.blocks.front.head.load(Ordering::Acquire);
         if self.line.load().has(RETURNED) {
             return 0;
         }
-        let head = linked.blocks.front.head.load(Ordering::Acquire);
         let Some((block, count)) = linked.blocks.values(head, max) else { return 0 };
         out.reserve(count);
         if !linked.move_head(head, count as u64) {
@@ -315,7 +332,9 @@ impl<T> Shared<T> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
-            if !linked.move_head(head, 1) {
+            // Since the look at the word something may have been given back, before the head was loaded.
+            let is_returned = self.line.load().has(RETURNED) && !word.has(RETURNED);
+            if is_returned || !linked.move_head(head, 1) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.

@@ -31,8 +31,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Line, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO, Tray,
-    Waiter, Word, wake_all,
+    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO,
+    Tray, Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -580,7 +580,7 @@ impl<T> Shared<T> {
         }
         let Some(parcel) = tray.take().map(Parcel::new) else { return };
         let node = Waiter::holding(parcel);
-        self.give_back(node.as_ref(), RETURNED, true);
+        self.returns(node.as_ref(), true);
     }
 
     /// A receive was dropped in a peer's hands.
@@ -589,8 +589,18 @@ impl<T> Shared<T> {
         if node.as_ref().state() == State::Look {
             return true;
         }
-        self.give_back(node.as_ref(), RETURNED, false);
+        self.returns(node.as_ref(), false);
         false
+    }
+
+    /// What is in the node is received before all values in the channel, `first` of all or in the order of the hand-overs.
+    fn returns(&self, node: NodeRef, first: bool) {
+        self.give_back(node, RETURNED, first);
+        if let Some(linked) = self.linked() {
+            if !bug!("head_is_not_stirred") {
+                linked.stir_head();
+            }
+        }
     }
 
     /// Whether one look says that there is nothing for this side, of a ring.
