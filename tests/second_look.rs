@@ -58,6 +58,42 @@ fn an_operation_of_a_forgotten_select_is_stranded() {
     rx.try_recv().expect_err("once");
 }
 
+/// C27: where all is reserved that a channel holds a try says so, also if its capacity is said to be more.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn the_largest_capacity_is_full_at_last() {
+    let (tx, rx) = bounded(1 << 40);
+    let many: Vec<_> = (0..8).map(|_| tx.reserve_many(u32::MAX as usize - 1).wait().unwrap()).collect();
+    let rest: Vec<_> = std::iter::from_fn(|| tx.try_reserve().ok()).collect();
+    assert_eq!(rest.len(), 15, "2^35 - 1 in all");
+    assert!(tx.try_send(1).unwrap_err().is_full());
+    let mut waits = tx.send(2);
+    assert!(waits.poll_with(Waker::noop()).is_pending());
+    assert!(rx.try_recv().unwrap_err().is_empty());
+    drop(waits);
+    drop((many, rest));
+    assert_eq!(tx.try_send(3), Ok(()));
+}
+
+/// C29: one that leaves, and has somebody told who watches, is not hit by the panic of that one's waker.
+#[test]
+fn who_leaves_is_not_hit_by_the_waker_of_one_that_watches() {
+    for capacity in [2, 1000] {
+        let (tx, rx) = bounded(capacity);
+        (0..capacity).for_each(|n| tx.try_send(n).unwrap());
+        let mut several = tx.reserve_many(2);
+        assert!(several.poll_with(Waker::noop()).is_pending());
+        let mut set = Select::new();
+        set.send(&tx, capacity);
+        let mut asking = set.ready();
+        let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+        assert!(asking.poll_with(&panics).is_pending());
+        assert_eq!(rx.try_recv(), Ok(0), "its place is kept");
+        drop(several);
+        assert!(asking.poll_with(Waker::noop()).is_ready(), "its place is free");
+    }
+}
+
 /// C17: capacities that no memory could hold.
 #[test]
 fn the_largest_capacities() {

@@ -44,6 +44,8 @@ table! {
     forced_while_two_are_served - 2: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), F(9)]], any;
     a_reservation_between_two_senders - 1: Linked(2), [TS(1), TS(2), S(3, 3), Reserve(7, 1), S(4, 4)], [[R(5)], [R(6), TS(9)]], refused;
     a_permit_goes_while_one_is_served: Linked(2), [TReserve(1), TS(2), S(3, 3), S(4, 4)], [[Free(1)], [R(5)]], in_order;
+    the_next_leaves_while_one_is_served - 1: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [D(4), R(6), TS(9)]], in_order;
+    never_full_behind_a_large_one - 1: Linked(3), [TS(1), TS(2), TS(3), Reserve(4, 2)], [[TR], [TR, TRif(3), TSok(9)]], any;
     a_large_one_keeps_places - 1: Linked(2), [TS(1), TS(2), Reserve(3, 2), S(4, 4)], [[R(5)], [R(6), D(3)]], any;
 }
 

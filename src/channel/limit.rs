@@ -246,6 +246,9 @@ impl<T> Shared<T> {
         if by.has_wakes() {
             shielded(|| by.wake());
         }
+        if by.keeps() {
+            shielded(move || by.poke());
+        }
         outcome
     }
 

@@ -40,7 +40,7 @@
 //! whose value it puts for it, or back. So it costs one more locked instruction on either side.
 //!
 //! Where senders wait receives serve them one at a time, so that they keep their order: two locked instructions to begin and to
-//! end, two for each sender, one more with the last. A receive that meets another one which does so leaves its place to that, by one.
+//! end, two for each sender, and one more after these. A receive that meets another one which does so leaves its place to that, by one.
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!

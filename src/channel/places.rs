@@ -171,18 +171,20 @@ impl<T> Shared<T> {
         // In this order: what passes from one to the next meanwhile counts for less, not for more.
         let kept = if word.is_free() { 0 } else { room.kept() };
         let before = permits();
-        let out = kept + (before & ((1 << CHANGES) - 1));
-        let capacity = room.capacity as u64;
+        let permitted = before & ((1 << CHANGES) - 1);
+        let out = kept + permitted;
+        let capacity = room.most();
         let is_unsure = match end {
-            // Who waits in front may want more than there is.
-            End::Sender if !word.is_free() && wanted(room.queue.said(word)) > 1 => false,
             End::Sender => {
+                // Where somebody waits it is he for whom there may be enough; what is kept is for him.
+                let first = if word.is_free() { count } else { wanted(room.queue.said(word)) };
                 let line = self.line.load();
-                linked.len(line) as u64 + out + count <= capacity || self.line.load() != line
+                linked.len(line) as u64 + permitted + first <= capacity || self.line.load() != line
             }
             End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
             End::Receiver => out < capacity,
         };
-        is_unsure || permits() != before || room.queue.load() != word
+        // (The word first: so it and the permits were as they were read at one time.)
+        is_unsure || room.queue.load() != word || permits() != before
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!   nobody waits:            [ places left ][ – ][ flags ]
 //!   somebody waits:          [   version   ][ A ][ flags ]      no place is left
-//!   the last one was let in: [      0      ][ – ][ BUSY  ]      its value is on its way
+//!   one was let in:          [ as above, or 0 ]  [ BUSY  ]      its value is on its way
 //!
 //!   due:                     [ AGAIN ][ SERVING ][ places for those who wait ]
 //! ```
@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | nobody waits | word: s are left, not BUSY | ends, with none |
 //! | the first wants more than s | word: not BUSY | ends, with s |
-//! | the first sends | takes it out; the last one: BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
+//! | the first sends | takes it out; BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
 //! | the first wants n ≤ s | the same | grants them: s − n |
 //!
 //! | due | the server ends, with s | then |
@@ -38,7 +38,8 @@
 //! ## Invariants
 //! 1. Only the server lets anybody in, so the values of those who waited come into the channel in the order of the line.
 //! 2. Places are left in the word only while nobody waits, and not while it is BUSY. So a send that takes one, and one that hands its
-//!    value over to a receiver that waits, which it does only then, too, comes after all that had waited.
+//!    value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is BUSY from the
+//!    first one on that is let in, as those behind may leave before its value has come.)
 //! 3. Places left, values, permits, what is kept, and what is in the hands of those who are in the middle of something are as many
 //!    as the capacity: so there are never more values.
 //! 4. Places are kept only while the first one wants more; or who has changed that is on the way.
@@ -99,7 +100,8 @@ pub(super) enum Taken {
 /// More than any channel ever holds.
 const MOST: u64 = (1 << (REST_BITS - 1)) - 1;
 
-/// Of the word: set when the last one is let in, cleared when the server is through with it.
+/// Of the word: set when one is let in, cleared when the server is through. It counts where nobody waits: the last one was let in, or
+/// those behind have left.
 const BUSY: u64 = OWN[1];
 
 /// Of `due`: there is a server.
@@ -139,7 +141,12 @@ impl Room {
 
     /// Whether these are all places.
     pub(super) fn is_all(&self, places: u64) -> bool {
-        places >= (self.capacity as u64).min(MOST)
+        places >= self.most()
+    }
+
+    /// How many places there are.
+    pub(super) fn most(&self) -> u64 {
+        (self.capacity as u64).min(MOST)
     }
 
     /// Whether nobody waits, nor has waited whose value is still on its way.
@@ -222,8 +229,9 @@ impl Room {
     pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Option<Claim> {
         let popped = self.queue.pop(word, |word| match word.is_free() {
             true if bug!("a_room_is_free_early") => word,
-            true => word.with(BUSY),
-            false => self.queue.bump(word),
+            false if bug!("a_room_is_free_as_one_leaves") => self.queue.bump(word),
+            // (Also where others wait: they may leave before its value has come.)
+            _ => self.queue.bump(word).with(BUSY),
         });
         popped?.claim(SENDERS, by)
     }
