@@ -272,6 +272,21 @@ where
     [begun.with(Event::BeginRecv(me)), over]
 }
 
+/// Receives what is left, which has to be as the history says.
+fn conclude(
+    clock: &Clock,
+    mut history: Vec<Operation<Event>>,
+    capacity: Option<usize>,
+    mut try_recv: impl FnMut() -> Option<Value>,
+) {
+    for me in 0.. {
+        let (called, received) = clock.call(&mut try_recv);
+        let Some(value) = received else { break };
+        history.extend([called.with(Event::BeginRecv(me)), called.with(Event::Received(me, Some(value)))]);
+    }
+    history::assert_linearizable(Line::new(capacity.unwrap_or(usize::MAX)), history);
+}
+
 /// One receiver that is alone, and as many senders.
 fn alone(
     (tx, mut rx): (mpsc::Sender<usize>, mpsc::Receiver<usize>),
@@ -303,12 +318,8 @@ fn alone(
     }
     history.extend(running.into_iter().flat_map(|thread| thread.join().unwrap()));
     rx.assert_valid();
-    for me in 0.. {
-        let (called, received) = clock.call(|| rx.try_recv().ok());
-        let Some(value) = received else { break };
-        history.extend([called.with(Event::BeginRecv(me)), called.with(Event::Received(me, Some(value)))]);
-    }
-    history::assert_linearizable(Line::new(rx.capacity().unwrap_or(usize::MAX)), history);
+    let capacity = rx.capacity();
+    conclude(&clock, history, capacity, || rx.try_recv().ok());
 }
 
 /// `threads` threads of `each` operations, most of which are given up if they wait for long.
@@ -334,15 +345,9 @@ fn random((tx, rx): (Sender<usize>, Receiver<usize>), threads: usize, each: usiz
         })
     });
     let running = running.collect::<Vec<_>>();
-    let mut history: Vec<_> = running.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let history = running.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     rx.assert_valid();
-    // What is left is what has to be.
-    for me in 0.. {
-        let (called, received) = clock.call(|| rx.try_recv().ok());
-        let Some(value) = received else { break };
-        history.extend([called.with(Event::BeginRecv(me)), called.with(Event::Received(me, Some(value)))]);
-    }
-    history::assert_linearizable(Line::new(rx.capacity().unwrap_or(usize::MAX)), history);
+    conclude(&clock, history, rx.capacity(), || rx.try_recv().ok());
 }
 
 /// What a thread does, without giving anything up.
