@@ -54,7 +54,8 @@
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
 //! they are not let in, whoever makes room, and who has to say "full" or "empty" just then waits for it. A receive that has left its
 //! place to another one returns before the sender is let in: until then that can be given up still. A server serves each that waits
-//! once, and wakes them afterwards: so it comes to an end, however much room others make.
+//! once, and wakes them afterwards: so it comes to an end, unless those that it has served are polled without being woken, and come
+//! again.
 //!
 //! # Forced sends, and closing
 //!

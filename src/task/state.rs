@@ -62,7 +62,7 @@ const ONE: usize = 1 << 10;
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;
 
-// Planted bugs, each of which a model in `loom-tests/tests/task.rs` must catch.
+// Weaker with a planted bug, which a model in `loom-tests/tests/task.rs` must catch.
 #[inline(always)]
 fn wake_order() -> Ordering {
     if bug!("task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
