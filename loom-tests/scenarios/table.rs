@@ -594,6 +594,11 @@ pub(crate) fn first_before_second(log: &Log) {
     }
 }
 
+/// The third receive waits behind the second, which has nothing.
+pub(crate) fn not_the_third(log: &Log) {
+    assert!(log.got.iter().all(|(by, _)| *by != 3), "the second comes before the third: {:?}", log.got);
+}
+
 /// What is received by nobody in particular comes in the order of its numbers.
 pub(crate) fn in_order(log: &Log) {
     let numbers = log.got.iter().filter(|(by, _)| *by == 0).map(|(_, number)| *number);

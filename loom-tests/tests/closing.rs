@@ -5,7 +5,7 @@ mod scenarios;
 
 use scenarios::table::Do::*;
 use scenarios::table::Kind::{Linked, Ring, Unbounded};
-use scenarios::table::{any, in_order};
+use scenarios::table::{any, in_order, not_the_third};
 
 table! {
     close_against_hand_over: Ring(0), [R(1)], [[Close], [S(2, 1)], [D(1)]], any;
@@ -14,6 +14,7 @@ table! {
     close_against_enter: Ring(0), [], [[Close], [S(1, 1)], [R(2)]], any;
     close_against_join: Ring(0), [S(1, 1)], [[S(2, 2)], [Close], [D(1)]], any;
     close_against_join_of_many: Ring(0), [R(1), R(2)], [[R(3)], [Close]], any;
+    close_against_two_and_one_that_gives_back: Ring(0), [R(1), R(2), R(3), TS(1)], [[Close], [D(1), TR]], not_the_third;
     close_against_leaves - 1: Ring(0), [S(1, 1), S(2, 2), S(3, 3)], [[Close], [D(2), D(3)]], any;
     close_against_leave_of_promoted: Ring(0), [R(1), R(2), R(3), TS(1)], [[Close], [D(2)]], any;
     close_against_repark - 1: Ring(0), [R(1), R(2)], [[Close], [Repark(1)], [Repark(2)]], any;

@@ -500,7 +500,10 @@ pub(crate) trait Primitive {
         let mut by = By::plain();
         loop {
             let word = self.line().load();
-            if word.serves(0) {
+            // (Where there is no reason to wait any more whoever stands there is about to be told, and looks.)
+            let has_taker =
+                |word: Word| word.serves(0) && (self.is_to_wait(word) || bug!("redirects_after_close"));
+            if has_taker(word) {
                 let popped = self.pop(word, |word| self.bump(word));
                 if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut by)) {
                     if first {
@@ -516,7 +519,7 @@ pub(crate) trait Primitive {
             let mut returned = self.line().returned().lock();
             // Under the lock nobody clears the flag. While it is set no receiver waits.
             let word = self.line().load();
-            if word.has(flag) || !word.serves(0) && self.cas(word, word.with(flag)) {
+            if word.has(flag) || !has_taker(word) && self.cas(word, word.with(flag)) {
                 if first {
                     returned.insert_first(node)
                 } else {
