@@ -287,6 +287,85 @@ fn the_last_reference_frees() {
     });
 }
 
+/// The wakers that a fiber makes of itself in a poll are counted as that ends; others use them before. The fiber's memory is
+/// there for all of them, and is freed. `task_without_bias`, `task_owed_is_forgotten`.
+#[test]
+fn wakers_are_used_before_they_are_counted() {
+    for ends in [false, true] {
+        model(move || {
+            let executor = Executor::new();
+            let drops = Arc::new(AtomicUsize::new(0));
+            let (made, once) = (loom::sync::Arc::new(AtomicBool::new(false)), Once(drops.clone()));
+            let wakers = Arc::new(std::sync::Mutex::new(Vec::new()));
+            let (keep, say) = (wakers.clone(), made.clone());
+            let mut polls = 0;
+            let handle = executor.spawn(poll_fn(move |cx| {
+                let _ = &once;
+                polls += 1;
+                if polls == 1 {
+                    keep.lock().unwrap().extend([cx.waker().clone(), cx.waker().clone()]);
+                    say.store(true, Ordering::Release);
+                    // Others may run here.
+                    let _ = say.load(Ordering::Relaxed);
+                }
+                if polls == 2 || ends { Poll::Ready(()) } else { Poll::Pending }
+            }));
+            drop(handle);
+            let uses = wakers.clone();
+            let other = thread::spawn(move || {
+                if made.load(Ordering::Acquire) {
+                    let used: Vec<Waker> = std::mem::take(&mut *uses.lock().unwrap());
+                    used.into_iter().for_each(Waker::wake);
+                }
+            });
+            executor.run_one();
+            other.join().unwrap();
+            let rest: Vec<Waker> = std::mem::take(&mut *wakers.lock().unwrap());
+            rest.into_iter().for_each(Waker::wake);
+            executor.run_all();
+            assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+        });
+    }
+}
+
+/// A waker of its own that a fiber drops in a poll, or uses, is counted as that ends; another one is used elsewhere meanwhile.
+/// `task_drop_counts_twice`.
+#[test]
+fn wakers_are_dropped_before_they_are_counted() {
+    for wakes in [false, true] {
+        model(move || {
+            let executor = Executor::new();
+            let drops = Arc::new(AtomicUsize::new(0));
+            let (stash, other_stash) = (Stash::default(), Stash::default());
+            let (mine, others, once) = (stash.clone(), other_stash.clone(), Once(drops.clone()));
+            let mut polls = 0;
+            let handle = executor.spawn(poll_fn(move |cx| {
+                let _ = &once;
+                polls += 1;
+                match polls {
+                    1 => {
+                        mine.put(cx.waker());
+                        others.put(cx.waker());
+                        cx.waker().wake_by_ref();
+                    }
+                    2 if wakes => mine.take().wake(),
+                    2 => drop(mine.take()),
+                    _ => return Poll::Ready(()),
+                }
+                Poll::Pending
+            }));
+            drop(handle);
+            assert!(executor.run_one());
+            let waker = other_stash.take();
+            let other = thread::spawn(move || waker.wake());
+            while executor.run_one() {}
+            other.join().unwrap();
+            executor.run_all();
+            assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
+        });
+    }
+}
+
 /// F7: the end of an executor races with a poll and a wake: the future is dropped once, on one of the threads.
 /// `task_finish_ignores_cancel`.
 #[test]

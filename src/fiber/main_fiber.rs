@@ -162,15 +162,18 @@ impl Main {
         }
         // (In one place all the while: it may be large.)
         let mut polled = Poll::Pending;
-        let woke_itself = watch::around(&task, || {
+        let left = watch::around(&task, || {
             let waker = waker::borrowed(&task);
             // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
             let frame = unsafe { context::enter_fiber(&task) };
             budget::with(|| polled = inside.future().poll(&mut Context::from_waker(&waker)));
             frame.leave(polled.is_pending())
         });
+        if polled.is_ready() || left.woke_itself {
+            task.state.settle(left.owed);
+        }
         if polled.is_pending() {
-            match if woke_itself { Finish::Again } else { task.state.finish_poll() } {
+            match if left.woke_itself { Finish::Again } else { task.state.finish_poll(left.owed) } {
                 // The count went with the transition.
                 Finish::Idle => drop(task.into_raw()),
                 Finish::Again => context::behind(|| task.schedule()),

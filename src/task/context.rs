@@ -15,7 +15,7 @@ use std::ptr::{self, NonNull};
 
 use crate::prim;
 use crate::task::header::{Header, Task};
-use crate::task::here::{self, Frame, Seat};
+use crate::task::here::{self, Before, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
 use crate::task::{trace, warn};
 
@@ -26,31 +26,50 @@ prim::thread_local! {
 /// Leaves the frame when dropped.
 #[must_use]
 pub(crate) struct Entered<'a> {
-    before: (Frame, bool),
+    before: Before,
+    /// Of a fiber's frame.
+    task: Option<&'a Task>,
     /// Left after the frame.
     inside: trace::Inside<'a>,
     /// Borrows what the frame points to; stays on its thread.
-    _lender: PhantomData<(&'a Task, *mut ())>,
+    _lender: PhantomData<*mut ()>,
+}
+
+/// What a poll has left behind in its frame.
+#[must_use]
+pub(crate) struct Left {
+    /// The fiber has woken itself.
+    pub(crate) woke_itself: bool,
+    /// Counts that its word has yet to get (`state.rs`).
+    pub(crate) owed: isize,
 }
 
 impl<'a> Entered<'a> {
     #[inline]
-    fn new(frame: Frame, inside: trace::Inside<'a>) -> Self {
-        Entered { before: here::enter(frame), inside, _lender: PhantomData }
+    fn new(frame: Frame, task: Option<&'a Task>, inside: trace::Inside<'a>) -> Self {
+        Entered { before: here::enter(frame), task, inside, _lender: PhantomData }
     }
 
-    /// Leaves it after a poll that has left its fiber `pending`, or not. True: the fiber has woken itself meanwhile.
+    /// Leaves it after a poll that has left its fiber `pending`, or not.
     #[inline]
-    pub(crate) fn leave(mut self, pending: bool) -> bool {
+    pub(crate) fn leave(mut self, pending: bool) -> Left {
         self.inside.end_poll(pending);
-        here::has_woken_itself()
+        let owed = here::take_owed();
+        Left {
+            woke_itself: here::has_woken_itself(),
+            owed: if bug!("task_owed_is_forgotten") { 0 } else { owed },
+        }
     }
 }
 
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        here::leave(self.before);
+        let owed = here::take_owed();
+        here::leave(&self.before);
+        if let (Some(task), false) = (self.task, owed == 0) {
+            task.state.settle(owed);
+        }
     }
 }
 
@@ -63,7 +82,7 @@ impl Drop for Entered<'_> {
 pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
     let inside = trace::enter(task);
     let frame = Frame { fiber: task.as_raw().as_ptr().cast(), home: ptr::from_ref(task.home()).cast() };
-    Entered::new(frame, inside)
+    Entered::new(frame, Some(task), inside)
 }
 
 /// The calling thread works for `home`, in none of its fibers.
@@ -73,12 +92,12 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
 pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
     let frame = Frame { fiber: ptr::null(), home: ptr::from_ref(home).cast() };
-    Entered::new(frame, trace::Inside::nothing())
+    Entered::new(frame, None, trace::Inside::nothing())
 }
 
 /// What the calling thread does is of no fiber and of no executor for a while.
 pub(crate) fn enter_nowhere() -> Entered<'static> {
-    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() }, trace::Inside::nothing())
+    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() }, None, trace::Inside::nothing())
 }
 
 /// Leaves the seat when dropped, and the frame.

@@ -31,6 +31,8 @@ struct Here {
     stock: Cell<usize>,
     /// The fiber of the frame has woken itself.
     woken: Cell<bool>,
+    /// Counts of the fiber of the frame that are not in its word yet: see `state.rs`.
+    owed: Cell<isize>,
     /// What is woken goes behind what is ready.
     behind: Cell<bool>,
 }
@@ -44,6 +46,7 @@ prim::thread_local! {
         seat: Cell::new(NOWHERE),
         stock: Cell::new(0),
         woken: Cell::new(false),
+        owed: Cell::new(0),
         behind: Cell::new(false),
     };
 }
@@ -52,19 +55,52 @@ pub(super) fn frame() -> Frame {
     HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
 }
 
-/// Enters a frame; gives what [`leave`] needs.
-#[inline]
-pub(super) fn enter(frame: Frame) -> (Frame, bool) {
-    HERE.try_with(|here| (here.frame.replace(frame), here.woken.replace(false))).unwrap_or((OUTSIDE, false))
+/// A frame, with what has come up in it so far.
+pub(super) struct Before {
+    frame: Frame,
+    woken: bool,
+    owed: isize,
 }
 
-/// The frame before is this thread's again.
+/// Enters a frame; gives what [`leave`] needs.
 #[inline]
-pub(super) fn leave((frame, woken): (Frame, bool)) {
+pub(super) fn enter(frame: Frame) -> Before {
+    HERE.try_with(|here| Before {
+        frame: here.frame.replace(frame),
+        woken: here.woken.replace(false),
+        owed: here.owed.replace(0),
+    })
+    .unwrap_or(Before { frame: OUTSIDE, woken: false, owed: 0 })
+}
+
+/// The frame before is this thread's again; what was owed in this one has been taken.
+#[inline]
+pub(super) fn leave(before: &Before) {
     let _ = HERE.try_with(|here| {
-        here.frame.set(frame);
-        here.woken.set(woken);
+        here.frame.set(before.frame);
+        here.woken.set(before.woken);
+        here.owed.set(before.owed);
     });
+}
+
+/// Takes note of counts of `fiber` that were made, or given up, if it runs here. False: it does not, or it owes `most` already.
+#[inline]
+pub(super) fn owe(fiber: *const (), counts: isize, most: isize) -> bool {
+    HERE.try_with(|here| {
+        let owed = here.owed.get() + counts;
+        let own = ptr::eq(here.frame.get().fiber, fiber) && owed.abs() <= most;
+        if own {
+            here.owed.set(owed);
+        }
+        own
+    })
+    .unwrap_or(false)
+}
+
+/// What the frame's fiber owes; nothing more then.
+#[inline]
+pub(super) fn take_owed() -> isize {
+    HERE.try_with(|here| here.owed.take()).unwrap_or(0)
 }
 
 /// Whether the frame's fiber has woken itself since it was entered.

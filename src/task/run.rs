@@ -56,21 +56,24 @@ pub(crate) unsafe fn run(task: Task) {
         Start::Cancelled => return unsafe { end_owned(task) },
         Start::Poll => {}
     }
-    let (polled, woke_itself) = watch::around(&task, || {
+    let (polled, left) = watch::around(&task, || {
         // SAFETY: by contract.
         let frame = unsafe { context::enter_fiber(&task) };
         let waker = waker::borrowed(&task);
         let poll = task.vtable.poll;
         // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
         let polled = budget::with(|| unsafe { poll(task.as_raw(), &mut Context::from_waker(&waker)) });
-        let woke_itself = frame.leave(polled.is_pending());
-        (polled, woke_itself)
+        let left = frame.leave(polled.is_pending());
+        (polled, left)
     });
+    if polled.is_ready() || left.woke_itself {
+        task.state.settle(left.owed);
+    }
     match polled {
         Poll::Ready(()) => finish(task, true),
         // SAFETY: by contract.
-        Poll::Pending if woke_itself => unsafe { give_way(task) },
-        Poll::Pending => match task.state.finish_poll() {
+        Poll::Pending if left.woke_itself => unsafe { give_way(task) },
+        Poll::Pending => match task.state.finish_poll(left.owed) {
             // The count went with the transition.
             Finish::Idle => drop(task.into_raw()),
             // SAFETY: by contract.

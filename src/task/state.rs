@@ -33,6 +33,11 @@
 //!    the one who created it; so the last count goes after COMPLETE, and it frees memory only.
 //! 6. The join slot: see `join.rs`.
 //! 7. Nothing of the fiber is touched after a transition that gave up the last count one held.
+//! 8. Until COMPLETE there are `BIAS` counts more than holders. So a fiber that makes wakers of itself, or drops
+//!    them, while it runs need not count at once: the frame of its poll notes how many (`here.rs`), and the word gets
+//!    them all by the transition that ends the poll, or by `settle`. Others who have such a waker may give its count
+//!    up before; that is at most `MOST_OWED` counts too many, so the word does not say "the last" before its time. And a
+//!    count too many for a while harms nobody: who runs the fiber has one.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
@@ -59,6 +64,12 @@ const SEIZED: usize = 1 << 8;
 const SHIELDED: usize = 1 << 9;
 const ONE: usize = 1 << 10;
 
+/// The counts that a fiber has beside those of its holders, until it is complete.
+const BIAS: usize = 1 << 10;
+
+/// How many counts a poll may owe.
+pub(crate) const MOST_OWED: isize = BIAS as isize;
+
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;
 
@@ -66,6 +77,11 @@ const MAX: usize = usize::MAX / 2;
 #[inline(always)]
 fn wake_order() -> Ordering {
     if bug!("task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
+}
+
+#[inline(always)]
+fn bias() -> usize {
+    if bug!("task_without_bias") { 0 } else { BIAS }
 }
 
 #[inline(always)]
@@ -194,12 +210,12 @@ pub(crate) enum DropHandle {
 impl State {
     /// A fiber that its creator is about to queue, or to end. Counts: the roster's, the queue's, the join handle's.
     pub(crate) fn spawned() -> Self {
-        State(AtomicUsize::new(RUNNING | INTEREST | (3 * ONE)))
+        State(AtomicUsize::new(RUNNING | INTEREST | ((3 + bias()) * ONE)))
     }
 
     /// The fiber of a `block_on`, about to be queued. Counts: the roster's, the queue's, the caller's.
     pub(crate) fn main() -> Self {
-        State(AtomicUsize::new(RUNNING | MAIN | (3 * ONE)))
+        State(AtomicUsize::new(RUNNING | MAIN | ((3 + bias()) * ONE)))
     }
 
     /// One transition: always a write, also where nothing changes (see the header).
@@ -333,16 +349,18 @@ impl State {
         })
     }
 
-    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled.
-    pub(crate) fn finish_poll(&self) -> Finish {
+    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled. With what the poll
+    /// owes.
+    pub(crate) fn finish_poll(&self, owed: isize) -> Finish {
         self.update(Ordering::AcqRel, |word| {
+            let word = Self::settled(word, owed);
             debug_assert!(word & RUNNING != 0 && word & (COMPLETE | SEIZED) == 0);
             if Self::has_to_end(word) && !bug!("task_finish_ignores_cancel") {
                 (word, Finish::Cancelled)
             } else if word & SCHEDULED != 0 && !bug!("task_finish_ignores_wake") {
                 (word & !SCHEDULED, Finish::Again)
             } else {
-                debug_assert!(word >= 2 * ONE, "the roster's count must be left");
+                debug_assert!(word >= (2 + bias()) * ONE, "the roster's count must be left");
                 ((word & !RUNNING) - ONE, Finish::Idle)
             }
         })
@@ -363,7 +381,7 @@ impl State {
         })
     }
 
-    /// RUNNING → COMPLETE; the outcome is stored. `listed`: gives up the roster's count with it, which is not the
+    /// RUNNING → COMPLETE; the outcome is stored, and nothing owed. `listed`: gives up the roster's count with it, which is not the
     /// last, as the caller has one. `leaves`: the caller's too, if neither the outcome nor a waker is left to it; that is not
     /// the last either, as then there is a join handle.
     pub(crate) fn complete(&self, listed: bool, leaves: bool) -> Completed {
@@ -372,7 +390,8 @@ impl State {
             let (outcome, waker) = (word & INTEREST == 0, word & WAKER != 0);
             let gone = leaves && !outcome && (!waker || bug!("task_complete_leaves_waker"));
             let next = (word & !RUNNING) | COMPLETE;
-            (next - ONE * (usize::from(listed) + usize::from(gone)), Completed { outcome, waker, gone })
+            let counts = usize::from(listed) + usize::from(gone) + bias();
+            (next - ONE * counts, Completed { outcome, waker, gone })
         })
     }
 
@@ -415,6 +434,22 @@ impl State {
             std::process::abort();
         }
         word + ONE
+    }
+
+    fn settled(word: usize, owed: isize) -> usize {
+        if word > MAX {
+            std::process::abort();
+        }
+        word.wrapping_add_signed(owed * ONE as isize)
+    }
+
+    /// Counts what a poll owes that ends otherwise than by `finish_poll`. For the owner, before COMPLETE.
+    #[inline]
+    pub(crate) fn settle(&self, owed: isize) {
+        if owed != 0 {
+            // ORDERING: as `release`, should it be counts that were given up.
+            self.0.fetch_add(Self::settled(0, owed), release_order());
+        }
     }
 
     /// One count more; the caller holds one.
@@ -467,11 +502,12 @@ mod tests {
 
     /// One that nobody owns, with two counts.
     fn idle() -> State {
-        State(AtomicUsize::new(INTEREST | (2 * ONE)))
+        State(AtomicUsize::new(INTEREST | ((2 + BIAS) * ONE)))
     }
 
+    /// Without the bias.
     fn count(state: &State) -> usize {
-        state.0.load(Ordering::Relaxed) / ONE
+        state.0.load(Ordering::Relaxed) / ONE - if state.is_complete() { 0 } else { BIAS }
     }
 
     #[test]
@@ -484,7 +520,7 @@ mod tests {
                 assert_eq!(state.wake_by_ref(by), Wake::Nothing);
             }
             assert_eq!(state.start(), Start::Poll);
-            assert_eq!(state.finish_poll(), Finish::Idle);
+            assert_eq!(state.finish_poll(0), Finish::Idle);
             assert_eq!(count(&state), 2);
         }
     }
@@ -494,7 +530,7 @@ mod tests {
         let state = State::spawned();
         assert_eq!(state.start(), Start::Poll);
         assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
-        assert_eq!(state.finish_poll(), Finish::Again);
+        assert_eq!(state.finish_poll(0), Finish::Again);
         assert_eq!(count(&state), 3);
         assert_eq!(state.start(), Start::Poll);
         assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
@@ -520,7 +556,7 @@ mod tests {
             let running = State::spawned();
             assert_eq!(running.start(), Start::Poll);
             assert_eq!(running.cancel(by), Cancel::Marked);
-            assert_eq!(running.finish_poll(), Finish::Cancelled);
+            assert_eq!(running.finish_poll(0), Finish::Cancelled);
 
             let main = State::main();
             assert_eq!(main.cancel(by), Cancel::Nothing);
@@ -547,7 +583,7 @@ mod tests {
             let state = State::spawned();
             assert_eq!(state.start(), Start::Poll);
             assert!(state.shield() && state.shield());
-            assert_eq!(state.finish_poll(), Finish::Idle);
+            assert_eq!(state.finish_poll(0), Finish::Idle);
             assert_eq!(state.cancel(by), Cancel::Marked);
             state
         };
@@ -558,7 +594,7 @@ mod tests {
             assert_eq!(state.start(), Start::Poll);
             assert_eq!(state.unshield(by), Wake::Nothing);
             assert!(!state.shield(), "none begins after the cancel");
-            assert_eq!(state.finish_poll(), Finish::Cancelled);
+            assert_eq!(state.finish_poll(0), Finish::Cancelled);
 
             let state = idle(by);
             assert_eq!(state.unshield(by), Wake::Schedule);
@@ -572,8 +608,26 @@ mod tests {
             assert!(state.shield());
             assert_eq!(state.seize(), Seize::Running);
             assert!(!state.shield());
-            assert_eq!(state.finish_poll(), Finish::Cancelled);
+            assert_eq!(state.finish_poll(0), Finish::Cancelled);
         }
+    }
+
+    #[test]
+    fn what_a_poll_owes_is_counted_as_it_ends() {
+        let state = State::spawned();
+        assert_eq!(state.start(), Start::Poll);
+        // Of two wakers that the poll has made one has been used.
+        assert_eq!(state.wake_by_value(By::Other), WakeByValue::Nothing);
+        assert_eq!(state.finish_poll(2), Finish::Again);
+        assert_eq!(count(&state), 4);
+        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.finish_poll(-1), Finish::Idle);
+        assert_eq!(count(&state), 2);
+        assert_eq!(state.wake_by_ref(By::Owner), Wake::Schedule);
+        state.settle(1);
+        assert_eq!(count(&state), 4);
+        assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
+        assert_eq!(count(&state), 3);
     }
 
     #[test]

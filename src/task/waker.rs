@@ -2,13 +2,16 @@
 //!
 //! Waking consumes the count into the run queue where the fiber was idle. A waker outlives its runtime without
 //! harm: the fiber is complete by then, and a wake of a complete fiber only gives up the count.
+//!
+//! What a fiber makes, and drops, of its own wakers while it runs is counted when its poll ends (`state.rs`).
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::task::header::{Header, Task};
-use crate::task::state::WakeByValue;
+use crate::task::here;
+use crate::task::state::{MOST_OWED, WakeByValue};
 use crate::task::trace::{self, Waking};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -25,7 +28,10 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker's count is borrowed for the call.
     let task = ManuallyDrop::new(unsafe { task(data) });
     trace::waker(&task, Waking::Clone);
-    RawWaker::new(Task::clone(&task).into_raw().as_ptr().cast_const().cast(), &VTABLE)
+    if !here::owe(data, 1, MOST_OWED) {
+        task.state.retain();
+    }
+    RawWaker::new(data, &VTABLE)
 }
 
 unsafe fn wake(data: *const ()) {
@@ -33,7 +39,7 @@ unsafe fn wake(data: *const ()) {
     let task = ManuallyDrop::new(unsafe { task(data) });
     trace::waker(&task, Waking::Wake);
     if task.wakes_itself() {
-        return drop(ManuallyDrop::into_inner(task));
+        return give_up(ManuallyDrop::into_inner(task));
     }
     match task.state.wake_by_value(task.by()) {
         WakeByValue::Nothing => {}
@@ -58,6 +64,15 @@ unsafe fn drop_waker(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = unsafe { task(data) };
     trace::waker(&task, Waking::Drop);
+    give_up(task);
+}
+
+/// Gives up a waker's count.
+fn give_up(task: Task) {
+    if here::owe(task.as_raw().as_ptr().cast(), -1, MOST_OWED) && !bug!("task_drop_counts_twice") {
+        // Settled by the end of its poll.
+        let _ = task.into_raw();
+    }
 }
 
 /// A waker of `task` that stands for no count of its own: the caller's lends it one.
