@@ -345,16 +345,32 @@ impl<B: Branch> Operation<B> {
         self.branch.output(tray)
     }
 
-    #[inline(never)]
+    #[inline]
     fn poll_slowly(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
-        assert!(self.at != OVER, "a leno operation was polled after it had completed");
-        assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
         if self.at != FRESH {
-            match self.look(tray, cx) {
-                Some(polled) => return polled,
-                None => debug_assert!(self.at == FRESH),
+            if let Some(polled) = self.poll_waiting(tray, cx) {
+                return polled;
             }
         }
+        self.poll_fresh(tray, cx)
+    }
+
+    /// `None`: it is fresh again.
+    #[inline(never)]
+    fn poll_waiting(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
+        if self.waits() {
+            let (node, _) = self.node();
+            if node.as_ref().state() == State::Done {
+                self.take_outcome(node, tray);
+                return Some(Poll::Ready(()));
+            }
+        }
+        self.look(tray, cx)
+    }
+
+    #[inline(never)]
+    fn poll_fresh(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
+        debug_assert!(self.at == FRESH);
         let mut waiter = None;
         // Those that watch, to be poked when this is through, or stands in the line.
         let mut kept = Kept::default();
@@ -381,8 +397,11 @@ impl<B: Branch> Operation<B> {
         polled
     }
 
-    /// Looks at an operation that waits. `None`: it is fresh again.
+    /// Looks at one that may wait still.
+    #[inline(never)]
     fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
+        assert!(self.at != OVER, "a leno operation was polled after it had completed");
+        assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
         loop {
             let (node, redirected) = self.node();
             match node.as_ref().state() {
@@ -480,6 +499,7 @@ impl<B: Branch> Operation<B> {
     }
 
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
+    #[inline(always)]
     fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         if self.branch.is_idle() {
             return Attempt::Wait;
