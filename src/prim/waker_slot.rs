@@ -28,6 +28,12 @@ impl WakerSlot {
         self.vtable.store(ptr::from_ref(waker.vtable()).cast_mut(), Ordering::Relaxed);
     }
 
+    /// Whether there is none: for whoever it would belong to.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.vtable.load(Ordering::Relaxed).is_null()
+    }
+
     /// Takes the waker, for whoever it belongs to.
     #[inline]
     pub(crate) fn take(&self) -> Option<Waker> {

@@ -38,6 +38,12 @@ impl WakerSlot {
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
     }
 
+    /// Whether there is none: for whoever it would belong to.
+    pub(crate) fn is_empty(&self) -> bool {
+        // SAFETY: the caller's waker.
+        self.waker.with(|place| unsafe { (*place).is_none() })
+    }
+
     /// Takes the waker, for whoever it belongs to.
     pub(crate) fn take(&self) -> Option<Waker> {
         self.is_there.store(false, Ordering::Relaxed);

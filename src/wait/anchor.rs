@@ -436,6 +436,12 @@ impl<'a> By<'a> {
         self.wake.is_some()
     }
 
+    /// Whoever is to be woken, if that is one and nobody is to be poked.
+    #[inline]
+    pub(crate) fn take_only(&mut self) -> Option<Waker> {
+        if self.more.is_empty() && self.kept == 0 { self.wake.take() } else { None }
+    }
+
     /// Wakes whoever is to be woken.
     #[inline]
     pub(crate) fn wake(&mut self) {

@@ -36,7 +36,7 @@ use super::link::Hooks;
 use super::parcel::{INLINE, Parcel};
 use super::place::{At, Place};
 use super::pool::Stable;
-use super::word::Word;
+use super::word::{TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
 
 /// How far an operation that waits has come.
@@ -309,7 +309,22 @@ impl NodeRef {
     ///
     /// # Safety
     /// The node is the caller's alone, and nothing is in its payload.
+    #[inline]
     pub(super) unsafe fn free(self) {
+        let node = self.node();
+        if node.parker.is_empty() && node.link.load(Ordering::Relaxed).is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { cache::free(self.0) };
+        } else {
+            // SAFETY: as above.
+            unsafe { self.free_filled() };
+        }
+    }
+
+    /// # Safety
+    /// As for [`NodeRef::free`].
+    #[inline(never)]
+    unsafe fn free_filled(self) {
         let node = self.node();
         let parker = node.parker.take();
         if node.link.load(Ordering::Relaxed).is_null() {
@@ -352,6 +367,7 @@ unsafe impl Sync for Waiter {}
 
 impl Waiter {
     /// A node for a plain operation, parked with `waker`.
+    #[inline]
     pub(crate) fn plain(waker: Waker) -> Waiter {
         let node = Waiter::open(Kind::Plain);
         node.0.node().parker.set(waker);
@@ -466,7 +482,7 @@ impl Waiter {
 
     /// Has the select of a node that was popped look for itself at that branch; gives the waker.
     pub(super) fn poke(self) -> Option<Waker> {
-        let popped = Popped { node: self.0, two: None };
+        let popped = Popped { node: self.0, word: Word(0) };
         match popped.notify() {
             Notified::Told(waker) => waker,
             Notified::Gone(..) => unreachable!("a select's node is not a plain one"),
@@ -494,8 +510,8 @@ impl NodeRef {
 #[derive(Debug)]
 pub(crate) struct Popped {
     node: NodeRef,
-    /// It is a select that waits on both sides; the side of the node.
-    two: Option<u64>,
+    /// From which it was taken.
+    word: Word,
 }
 
 impl Popped {
@@ -503,9 +519,8 @@ impl Popped {
     /// The caller has just taken the node out, by changing the word from `word`.
     #[inline]
     pub(super) unsafe fn new(word: Word) -> Popped {
-        let two = word.has(super::word::TWO).then(|| word.side());
         // SAFETY: popped is claimed.
-        Popped { node: unsafe { NodeRef::named(word.first()) }, two }
+        Popped { node: unsafe { NodeRef::named(word.first()) }, word }
     }
 
     /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or it is the
@@ -522,15 +537,18 @@ impl Popped {
     fn claim_linked(self, side: u64, by: &mut By<'_>) -> Option<Claim> {
         let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
         let node = self.node;
-        let chosen = match self.two {
+        // It is a select that waits on both sides.
+        let two = self.word.has(TWO);
+        let chosen = if two && self.word.side() != side && !bug!("pair_has_one_side") {
             // SAFETY: popped; the pair was named before TWO was raised. (A number: the other node itself is the peer's only
             // once it has claimed the select by it.)
-            Some(own) if own != side && !bug!("pair_has_one_side") => unsafe { node.next() as usize },
-            _ => node.number(),
+            unsafe { node.next() as usize }
+        } else {
+            node.number()
         };
         // Before the claim: if that is by the other one, this one is the select's again.
         let stamp = (chosen != node.number()).then(|| node.stamp());
-        if !by.may_claim(anchor, node, self.two.is_some()) {
+        if !by.may_claim(anchor, node, two) {
             return None;
         }
         match (anchor.claim(node, chosen), stamp) {

@@ -512,7 +512,11 @@ impl<B: Branch> Operation<B> {
         if by.keeps() && !matches!(attempt, Attempt::Ready(())) {
             kept.add(by.take_kept());
         }
-        if by.has_wakes() || by.keeps() {
+        if let Some(waker) = by.take_only() {
+            let held = Held(&mut self.branch, tray);
+            waker.wake();
+            std::mem::forget(held);
+        } else if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
         }
         by.end();
@@ -520,6 +524,7 @@ impl<B: Branch> Operation<B> {
     }
 
     /// Wakes others; should that panic, the outcome is not lost.
+    #[cold]
     #[inline(never)]
     fn wake_holding(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) {
         let held = Held(&mut self.branch, tray);
