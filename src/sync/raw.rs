@@ -41,7 +41,8 @@
 //!
 //! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
 //! one before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
-//! lock, which makes all wait (instructions, locked ones in brackets):
+//! lock, which makes all wait (instructions, locked ones in brackets; when a fiber's waker was still counted at once, which is
+//! one of these for each wait):
 //!
 //! | an unlock tells | 10 fibers | 100 | 8, which yield twice | 100 | it gets past |
 //! |---|---:|---:|---:|---:|---|
