@@ -1,0 +1,62 @@
+//! The waker of a receiver that is parked: two words, which a peer reads before it knows whether the waker is its own.
+//!
+//! A peer may read one word of an old waker and one of a new one. It makes a waker of them only after an exchange that
+//! shows that nothing was put here since (invariant 5 of [`shared`](super::shared)). So this is no
+//! [`WakerSlot`](crate::prim), which nobody but the waker's owner reads.
+
+use std::mem::ManuallyDrop;
+use std::ptr;
+use std::task::{RawWakerVTable, Waker};
+
+use crate::prim::{AtomicPtr, Ordering};
+
+/// All accesses are relaxed: they are ordered by the word beside it.
+pub(super) struct ParkedWaker {
+    data: AtomicPtr<()>,
+    vtable: AtomicPtr<RawWakerVTable>,
+}
+
+/// What was read there.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    data: *const (),
+    vtable: *const RawWakerVTable,
+}
+
+impl ParkedWaker {
+    #[inline(always)]
+    pub(super) fn new() -> ParkedWaker {
+        ParkedWaker { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Puts a waker in; what was here before is not dropped.
+    #[inline(always)]
+    pub(super) fn put(&self, waker: Waker) {
+        let waker = ManuallyDrop::new(waker);
+        self.data.store(waker.data().cast_mut(), Ordering::Relaxed);
+        self.vtable.store(ptr::from_ref(waker.vtable()).cast_mut(), Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(super) fn see(&self) -> Seen {
+        Seen { data: self.data.load(Ordering::Relaxed), vtable: self.vtable.load(Ordering::Relaxed) }
+    }
+}
+
+impl Seen {
+    /// Whether it is of this waker, or of one like it.
+    #[inline(always)]
+    pub(super) fn is(self, waker: &Waker) -> bool {
+        self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
+    }
+
+    /// The waker itself.
+    ///
+    /// # Safety
+    /// Both words are of one waker that was put there, and it is the caller's.
+    #[inline(always)]
+    pub(super) unsafe fn own(self) -> Waker {
+        // SAFETY: `put` has forgotten the waker that these are of.
+        unsafe { Waker::new(self.data, &*self.vtable) }
+    }
+}
