@@ -8,12 +8,14 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::{RawWakerVTable, Waker};
 
-use crate::prim::{AtomicPtr, Ordering};
+use crate::prim::{AtomicPtr, Ordering, UnsafeCell};
 
 /// All accesses are relaxed: they are ordered by the word beside it.
 pub(super) struct ParkedWaker {
     data: AtomicPtr<()>,
     vtable: AtomicPtr<RawWakerVTable>,
+    /// For models, which see by it whether each look came before the end.
+    looks: UnsafeCell<()>,
 }
 
 /// What was read there.
@@ -26,7 +28,11 @@ pub(super) struct Seen {
 impl ParkedWaker {
     #[inline(always)]
     pub(super) fn new() -> ParkedWaker {
-        ParkedWaker { data: AtomicPtr::new(ptr::null_mut()), vtable: AtomicPtr::new(ptr::null_mut()) }
+        ParkedWaker {
+            data: AtomicPtr::new(ptr::null_mut()),
+            vtable: AtomicPtr::new(ptr::null_mut()),
+            looks: UnsafeCell::new(()),
+        }
     }
 
     /// Puts a waker in; what was here before is not dropped.
@@ -39,7 +45,14 @@ impl ParkedWaker {
 
     #[inline(always)]
     pub(super) fn see(&self) -> Seen {
+        self.looks.with(|_| ());
         Seen { data: self.data.load(Ordering::Relaxed), vtable: self.vtable.load(Ordering::Relaxed) }
+    }
+
+    /// Nobody looks any more.
+    #[inline(always)]
+    pub(super) fn end(&self) {
+        self.looks.with_mut(|_| ());
     }
 }
 

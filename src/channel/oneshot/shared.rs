@@ -220,10 +220,7 @@ impl Head {
     /// The receiver's waker, if it is parked: for the caller if it takes PARKED off by an exchange of this very word.
     #[inline(always)]
     fn seen(&self, word: Word) -> Option<Seen> {
-        word.has(PARKED).then(|| {
-            self.life.touch();
-            self.waker.see()
-        })
+        word.has(PARKED).then(|| self.waker.see())
     }
 
     /// Sets bits and wakes the receiver, if that is all there is to do. False: nothing happened.
@@ -543,6 +540,7 @@ impl<T> SharedRef<T> {
     unsafe fn free(self) {
         // SAFETY: the caller's promise; from `Box::leak`.
         let shared = unsafe { Box::from_raw(self.0.as_ptr()) };
+        shared.head.waker.end();
         shared.head.life.end();
         prim::free(shared);
     }
