@@ -223,14 +223,13 @@ impl Head {
         word.has(PARKED).then(|| self.waker.see())
     }
 
-    /// Sets bits and wakes the receiver, if that is all there is to do. False: nothing happened.
+    /// Sets bits where nothing else has ended, and wakes the receiver, if that is all there is to do. False: nothing happened.
     ///
     /// # Safety
-    /// The caller's end is not gone; after an exchange that sets a GONE bit nothing here is touched.
+    /// The caller's end is not gone; after an exchange that sets a GONE bit nothing here is touched. The word was this one.
     #[inline(always)]
-    unsafe fn end_quick(&self, bits: u64, unless: u64) -> bool {
-        let word = self.load();
-        if !word.is_free() || has(word, unless) {
+    unsafe fn end_quick(&self, word: Word, bits: u64) -> bool {
+        if !word.is_free() {
             return false;
         }
         if !word.has(PARKED) || bug!("oneshot_send_forgets_parked") {
@@ -338,6 +337,7 @@ impl Head {
             }
             let parked = word.with(PARKED);
             let to = if bug!("oneshot_park_keeps_version") { parked } else { self.bump(parked) };
+            // ORDERING: Release, for the waker; the load of who takes PARKED off acquires it.
             let order = if bug!("oneshot_park_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
             if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
                 break true;
@@ -425,8 +425,9 @@ impl<T> SharedRef<T> {
         let shared = unsafe { self.get() };
         // SAFETY: without SENT the place is the sender's.
         shared.value.with_mut(|place| unsafe { (*place).write(value) });
+        let word = shared.head.load();
         // SAFETY: as above.
-        if unsafe { shared.head.end_quick(SENT | TX_GONE, RX_CLOSED) } {
+        if !has(word, RX_CLOSED) && unsafe { shared.head.end_quick(word, SENT | TX_GONE) } {
             return Ok(());
         }
         // SAFETY: nothing has happened.
@@ -439,17 +440,26 @@ impl<T> SharedRef<T> {
     #[inline(never)]
     unsafe fn send_slowly(self) -> Result<(), SendError<T>> {
         // SAFETY: the sender is there.
-        let (sent, wakes) = unsafe { self.head().end_slowly(SENT | TX_GONE, RX_CLOSED) };
+        let shared = unsafe { self.get() };
+        // SAFETY: for where it was not sent: the sender is there still, and its value.
+        let back = || SendError(unsafe { shared.value.with(|place| (*place).assume_init_read()) });
+        if shared.head.has(RX_CLOSED) {
+            let error = back();
+            // SAFETY: as above.
+            unsafe { self.drop_sender() };
+            return Err(error);
+        }
+        // SAFETY: as above.
+        let (sent, wakes) = unsafe { shared.head.end_slowly(SENT | TX_GONE, RX_CLOSED) };
         if sent {
             wakes.wake();
             return Ok(());
         }
-        // SAFETY: it was not sent: the sender is there, and its value.
-        let value = unsafe { self.get().value.with(|place| (*place).assume_init_read()) };
+        let error = back();
         // SAFETY: as above.
         let more = unsafe { self.end_sender() };
         wakes.wake_with(more);
-        Err(SendError(value))
+        Err(error)
     }
 
     /// The sender goes without having sent.
@@ -459,10 +469,15 @@ impl<T> SharedRef<T> {
     #[inline]
     pub(super) unsafe fn drop_sender(self) {
         // SAFETY: the sender is there.
-        unsafe {
-            if !self.head().end_quick(TX_GONE, RX_GONE) {
-                self.end_sender().wake();
-            }
+        let head = unsafe { self.head() };
+        let word = head.load();
+        if has(word, RX_GONE) {
+            // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
+            unsafe { self.free() };
+        // SAFETY: as above.
+        } else if !unsafe { head.end_quick(word, TX_GONE) } {
+            // SAFETY: as above.
+            unsafe { self.end_sender() }.wake();
         }
     }
 
@@ -474,7 +489,7 @@ impl<T> SharedRef<T> {
         // SAFETY: the sender is there.
         let (ended, wakes) = unsafe { self.head().end_slowly(TX_GONE, RX_GONE) };
         if !ended {
-            // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
+            // SAFETY: as in `drop_sender`.
             unsafe { self.free() };
         }
         wakes
@@ -486,8 +501,14 @@ impl<T> SharedRef<T> {
     /// The receiver's, which is not gone.
     pub(super) unsafe fn close(self) {
         // SAFETY: the receiver is there.
-        let (_closed, wakes) = unsafe { self.head().end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE) };
-        wakes.wake();
+        let head = unsafe { self.head() };
+        let word = head.load();
+        // SAFETY: as above; RX_CLOSED alone lets nobody go.
+        if !has(word, RX_CLOSED | TX_GONE) && !unsafe { head.end_quick(word, RX_CLOSED) } {
+            // SAFETY: as above.
+            let (_closed, wakes) = unsafe { head.end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE) };
+            wakes.wake();
+        }
     }
 
     /// The receiver goes; so does the value, if it was sent and not taken.
