@@ -223,9 +223,9 @@ impl<T> Receiver<T> {
     }
 }
 
-/// The way of a poll that needs no node: what it does beside is what [`Operation::poll`] does.
 impl<T> Receiver<T> {
-    /// `None`: the operation is not fresh, and is to be polled itself.
+    /// The way of a poll that needs no node; what it does beside is what [`Operation::poll`] does. `None`: the operation is not
+    /// fresh, and is to be polled itself.
     #[inline(always)]
     fn poll_parked(&mut self, cx: &mut Context<'_>) -> Option<Poll<Result<T, RecvError>>> {
         if !self.operation.is_fresh() {
