@@ -3,20 +3,24 @@
 #[path = "contract/support/mod.rs"]
 mod support;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
 use std::marker::PhantomPinned;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::FusedFuture;
 use leno::channel::oneshot::{self, Closed, Receiver, Sender, channel};
 use leno::channel::{RecvError, RecvTimeoutError, TryRecvError};
-use leno::fiber::Cord;
+use leno::fiber::{Cord, yield_now};
+use leno::select::Select;
 
-use support::{Crew, Event, Place, PollExt, Tracker, hooked_waker, unequal_waker, within};
+use support::{CountingWaker, Crew, Event, Place, PollExt, Tracker, hooked_waker, unequal_waker, within};
 
 /// C15, C26.
 #[test]
@@ -161,6 +165,131 @@ fn the_last_waker_counts() {
     (0..3).for_each(|_| assert!(rx.poll_with(&unequal).is_pending()));
     tx.send(1).unwrap();
     assert_eq!(wakes.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
+/// C9, C12: whatever a receiver that waits goes on with, its waker is woken or dropped, once; and what comes then is received.
+#[test]
+fn each_waker_goes_once() {
+    /// `end` gets both ends and the waker of the receiver, which waits.
+    fn check(wakes: usize, end: impl FnOnce(Sender<u8>, &mut Receiver<u8>, &CountingWaker)) {
+        let (tx, mut rx) = channel();
+        let woken = rx.must_wait("not yet");
+        assert!(rx.poll_once(&woken).is_pending());
+        assert_eq!(Arc::strong_count(&woken), 2, "one is kept, however often it is polled");
+        end(tx, &mut rx, &woken);
+        assert_eq!((Arc::strong_count(&woken), woken.count()), (1, wakes));
+    }
+    check(1, |tx, rx, _| {
+        tx.send(1).unwrap();
+        assert_eq!(rx.must_be_ready("sent"), Ok(1));
+    });
+    check(1, |tx, rx, woken| {
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+        assert_eq!(woken.count(), 0, "and it waits still");
+        drop(tx);
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    });
+    check(1, |_tx, rx, _| {
+        rx.close();
+        assert_eq!(rx.must_be_ready("closed"), Err(RecvError));
+    });
+    check(0, |mut tx, rx, _| {
+        let mut closed = tx.closed();
+        closed.must_wait("open");
+        drop(std::mem::replace(rx, channel().1));
+        closed.must_be_ready("it is gone");
+    });
+    check(0, |tx, rx, woken| {
+        let other = rx.must_wait("with another one");
+        assert_eq!(Arc::strong_count(&other), 2);
+        tx.send(1).unwrap();
+        assert_eq!((other.count(), woken.count()), (1, 0));
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert_eq!(Arc::strong_count(&other), 1);
+    });
+    check(0, |tx, rx, woken| {
+        assert_eq!(rx.wait_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+        tx.send(1).unwrap();
+        assert_eq!((woken.count(), rx.must_be_ready("sent")), (0, Ok(1)));
+    });
+    check(0, |tx, rx, _| {
+        let missed = leno::select_blocking! { got = &mut *rx => Some(got), default => None };
+        assert_eq!(missed, None);
+        let again = rx.must_wait("once more on its own");
+        tx.send(1).unwrap();
+        assert_eq!((again.count(), rx.must_be_ready("sent")), (1, Ok(1)));
+    });
+    check(0, |tx, rx, _| {
+        let mut select = Box::pin(async {
+            leno::select! { got = &mut *rx => got }
+        });
+        let of_select = select.must_wait("not yet");
+        tx.send(1).unwrap();
+        assert_eq!((of_select.count(), select.must_be_ready("sent")), (1, Ok(1)));
+    });
+    check(0, |tx, rx, _| {
+        let mut set = Select::new();
+        set.add(&mut *rx);
+        assert_eq!(set.try_ready(), None);
+        let mut ready = set.ready();
+        let asks = ready.must_wait("nothing is ready");
+        tx.send(1).unwrap();
+        assert_eq!((asks.was_woken(), ready.must_be_ready("sent")), (true, 0));
+        drop(ready);
+        drop(set);
+        assert_eq!(rx.must_be_ready("sent"), Ok(1));
+    });
+}
+
+/// A receiver that waits says so, and so does the fiber that it waits for, each time that it is polled.
+#[test]
+fn a_receiver_shows_that_it_waits() {
+    let (tx, mut rx) = channel();
+    assert!(format!("{rx:?}").contains("waits: false"));
+    rx.must_wait("not yet");
+    assert!(format!("{rx:?}").contains("waits: true"));
+    tx.send(1).unwrap();
+    assert_eq!(rx.must_be_ready("sent"), Ok(1));
+    assert!(format!("{rx:?}").contains("waits: false"));
+
+    let cord = Cord::builder().inspect(true).build();
+    let (tx, mut rx) = channel();
+    let last = Rc::new(RefCell::new(None));
+    let of_fiber = Rc::clone(&last);
+    let fiber = cord.spawn_local(poll_fn(move |cx| {
+        *of_fiber.borrow_mut() = Some(cx.waker().clone());
+        Pin::new(&mut rx).poll(cx)
+    }));
+    let shown = || {
+        let dump = cord.dump();
+        let waits = dump.fibers().iter().find(|info| info.id() == fiber.id()).expect("it lives").waits();
+        assert_eq!(waits.len(), 1, "{dump}");
+        (waits[0].operation(), waits[0].object().map(|object| object.kind()))
+    };
+    for _ in 0..2 {
+        cord.block_on(yield_now());
+        assert_eq!(shown(), ("recv", Some("oneshot")));
+        last.borrow_mut().take().expect("it was polled").wake();
+    }
+    tx.send(7).unwrap();
+    assert_eq!(cord.block_on(fiber).unwrap(), Ok(7));
+}
+
+/// F10: oneshots that are always ready use up the budget of a poll.
+#[test]
+fn others_run_beside_oneshots_that_are_ready() {
+    let cord = Cord::new();
+    let ran = Rc::new(Cell::new(false));
+    let other = Rc::clone(&ran);
+    cord.block_on(async {
+        leno::fiber::spawn_local(async move { other.set(true) });
+        for round in 0..1000 {
+            let (tx, rx) = channel();
+            tx.send(round).unwrap();
+            assert_eq!(rx.await, Ok(round));
+        }
+        assert!(ran.get());
+    });
 }
 
 /// C16, C28: a timeout takes nothing, and it can be waited for again.
@@ -351,6 +480,77 @@ fn wakers_may_panic() {
     drop(closed);
     assert!(tx.is_closed());
     tracker.assert_done();
+}
+
+/// C13, C29: a waker that panics when it is cloned or dropped: nobody else's wake is lost, and no value.
+#[test]
+fn clones_and_drops_of_wakers_may_panic() {
+    fn panics_at(at: Event) -> (std::task::Waker, Arc<Mutex<bool>>) {
+        let armed = Arc::new(Mutex::new(true));
+        let of_waker = Arc::clone(&armed);
+        let waker = hooked_waker(move |event| {
+            let panics = event == at && std::mem::take(&mut *of_waker.lock().unwrap());
+            assert!(!panics, "planted: a waker panics");
+        });
+        (waker, armed)
+    }
+    fn panics(f: impl FnOnce()) {
+        catch_unwind(AssertUnwindSafe(f)).expect_err("the panic goes through");
+    }
+    // Cloned, first and instead of another one, which stays.
+    let (tx, mut rx) = channel();
+    let (waker, armed) = panics_at(Event::Clone);
+    panics(|| _ = rx.poll_with(&waker));
+    let woken = rx.must_wait("not yet");
+    *armed.lock().unwrap() = true;
+    panics(|| _ = rx.poll_with(&waker));
+    tx.send(1).unwrap();
+    assert_eq!((woken.count(), rx.must_be_ready("sent")), (1, Ok(1)));
+    // Dropped, for another one, which waits then.
+    let (tx, mut rx) = channel();
+    let (waker, armed) = panics_at(Event::Drop);
+    assert!(rx.poll_with(&waker).is_pending());
+    let woken = CountingWaker::new();
+    panics(|| _ = rx.poll_once(&woken));
+    tx.send(1).unwrap();
+    assert_eq!((woken.count(), rx.must_be_ready("sent")), (1, Ok(1)));
+    // With its receiver: whoever waits for that is told, and the sender, which goes last, frees all.
+    *armed.lock().unwrap() = true;
+    let tracker = Tracker::new();
+    let (mut tx, mut rx) = channel();
+    assert!(rx.poll_with(&waker).is_pending());
+    let mut closed = tx.closed();
+    let told = closed.must_wait("open");
+    panics(|| drop(rx));
+    assert_eq!(told.count(), 1);
+    closed.must_be_ready("closed");
+    drop(closed);
+    drop(tx.send(tracker.value()).unwrap_err());
+    tracker.assert_done();
+    // In a select, and on a thread: the receiver is as it was.
+    for blocks in [false, true] {
+        *armed.lock().unwrap() = true;
+        let (tx, mut rx) = channel();
+        assert!(rx.poll_with(&waker).is_pending());
+        panics(|| {
+            if blocks {
+                _ = rx.wait_timeout(Duration::ZERO);
+            } else {
+                leno::select_blocking! { _ = &mut rx => {}, default => {} }
+            }
+        });
+        assert!(rx.poll_with(std::task::Waker::noop()) == Poll::Pending);
+        tx.send(1).unwrap();
+        assert_eq!(rx.must_be_ready("sent"), Ok(1));
+    }
+    // Woken at a close, beside another one.
+    let (waker, _) = panics_at(Event::Wake);
+    let (mut tx, mut rx) = channel::<u8>();
+    assert!(rx.poll_with(&waker).is_pending());
+    let mut closed = tx.closed();
+    let told = closed.must_wait("open");
+    panics(|| rx.close());
+    assert_eq!((told.count(), rx.must_be_ready("closed")), (1, Err(RecvError)));
 }
 
 /// C13: a value whose drop panics.

@@ -21,4 +21,16 @@ models! { oneshot:
     select_against_send
     select_dropped_against_send
     tried_against_send
+    park_against_send
+    park_against_drop
+    parked_dropped_against_send
+    parked_closed_against_send
+    parked_gone_before_it_is_woken
+    parked_anew_against_send
+    parked_anew_against_drop
+    parked_and_lent_against_send
+    parked_and_blocked_against_send
+    park_beside_a_forgotten_closed
+    wait_beside_a_forgotten_closed
+    parked_dropped_against_closed
 }

@@ -32,13 +32,15 @@ impl<O: Operated> Operated for &mut O {
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
 /// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation
-/// fresh again; a select does not. Then what the waits with a limit say: `or Elapsed`: that the time was up;
+/// fresh again; a select does not. `parks $park $parked`: a poll goes by the method `$park`, unless that says `None`; the method
+/// `$parked` says whether it waits so. Then what the waits with a limit say: `or Elapsed`: that the time was up;
 /// `or Error => Ok`: that, or the future's error, as one; `until Result`: what a method `until(&mut self, deadline)` says;
 /// nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote it.
 macro_rules! future {
     (
         [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
-        $branch:ty => $output:ty, $convert:expr $(, while $more:expr)?; $($limits:tt)*
+        $branch:ty => $output:ty, $convert:expr
+            $(, while $more:expr)? $(, parks $park:ident $parked:ident)?; $($limits:tt)*
     ) => {
         #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
         impl<$($generics)*> $crate::wait::Operated for $future {
@@ -90,6 +92,11 @@ macro_rules! future {
                 mut self: std::pin::Pin<&mut Self>,
                 cx: &mut std::task::Context<'_>,
             ) -> std::task::Poll<Self::Output> {
+                $(
+                    if let Some(polled) = self.$park(cx) {
+                        return polled;
+                    }
+                )?
                 let polled = self.operation.poll(cx);
                 $(
                     let mut polled = polled;
@@ -116,7 +123,8 @@ macro_rules! future {
 
         impl<$($generics)*> std::fmt::Debug for $future {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct($name).field("waits", &self.operation.waits()).finish_non_exhaustive()
+                let waits = self.operation.waits() $(|| self.$parked())?;
+                f.debug_struct($name).field("waits", &waits).finish_non_exhaustive()
             }
         }
     };

@@ -35,16 +35,19 @@
 //! # });
 //! ```
 
+mod parked;
 mod shared;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
 use self::shared::{RX_CLOSED, Recv, SharedRef, Watch};
+use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::thread::deadline_after;
 use crate::wait::{Operation, future};
@@ -92,16 +95,7 @@ impl<T> Sender<T> {
     pub fn send(self, value: T) -> Result<(), SendError<T>> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the sender is used up.
-        match unsafe { this.shared.send(value) } {
-            Ok(wakes) => {
-                wakes.wake();
-                Ok(())
-            }
-            Err((value, wakes)) => {
-                wakes.wake();
-                Err(SendError(value))
-            }
-        }
+        unsafe { this.shared.send(value) }
     }
 
     /// Waits until the receiver is gone, or has closed the channel: from then on a send can only fail.
@@ -131,14 +125,15 @@ impl<T> Sender<T> {
     /// Whether a send can only fail: the receiver is gone, or has closed the channel.
     pub fn is_closed(&self) -> bool {
         // SAFETY: the sender is there.
-        unsafe { self.shared.get() }.has(RX_CLOSED)
+        unsafe { self.shared.head() }.has(RX_CLOSED)
     }
 }
 
 impl<T> Drop for Sender<T> {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: used up.
-        unsafe { self.shared.drop_sender() }.wake();
+        unsafe { self.shared.drop_sender() };
     }
 }
 
@@ -152,8 +147,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// `Empty`: it was not sent yet. `Closed`: it never will be, or it was received before.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        // SAFETY: the receiver's.
-        match unsafe { self.shared().get().look() } {
+        match self.operation.branch_mut().look() {
             None => Err(TryRecvError::Empty),
             Some(Err(RecvError)) => Err(TryRecvError::Closed),
             Some(Ok(value)) => {
@@ -176,7 +170,7 @@ impl<T> Receiver<T> {
     /// ```
     pub fn close(&mut self) {
         // SAFETY: the receiver's.
-        unsafe { self.shared().close() }.wake();
+        unsafe { self.shared().close() };
     }
 
     /// Receives on a plain thread, which sleeps until the value is there.
@@ -229,7 +223,35 @@ impl<T> Receiver<T> {
     }
 }
 
-future! { [T] Receiver<T>, "Receiver", "recv"; Recv<T> => Result<T, RecvError>, |_, received| received; }
+impl<T> Receiver<T> {
+    /// The way of a poll that needs no node; what it does beside is what [`Operation::poll`] does. `None`: the operation is not
+    /// fresh, and is to be polled itself.
+    #[inline(always)]
+    fn poll_parked(&mut self, cx: &mut Context<'_>) -> Option<Poll<Result<T, RecvError>>> {
+        if !self.operation.is_fresh() {
+            return None;
+        }
+        if !budget::spend() {
+            cx.waker().wake_by_ref();
+            return Some(Poll::Pending);
+        }
+        let Some(received) = self.operation.branch_mut().look_or_park(cx.waker()) else {
+            self.operation.note();
+            return Some(Poll::Pending);
+        };
+        self.operation.end();
+        Some(Poll::Ready(received))
+    }
+
+    fn is_parked(&self) -> bool {
+        self.operation.branch().head().is_parked()
+    }
+}
+
+future! {
+    [T] Receiver<T>, "Receiver", "recv";
+    Recv<T> => Result<T, RecvError>, |_, received| received, parks poll_parked is_parked;
+}
 
 impl<T> Drop for Receiver<T> {
     #[inline]
@@ -237,10 +259,8 @@ impl<T> Drop for Receiver<T> {
         if self.operation.waits() {
             let _told = self.operation.cancel(None);
         }
-        // SAFETY: used up; it waits no more.
-        let (value, wakes) = unsafe { self.shared().drop_receiver() };
-        let _value = value;
-        wakes.wake();
+        // SAFETY: used up; it has no node any more.
+        unsafe { self.shared().drop_receiver() };
     }
 }
 

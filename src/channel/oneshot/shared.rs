@@ -1,8 +1,11 @@
-//! What the two ends of a oneshot channel share: one allocation, with one word and a place for the value.
+//! What the two ends of a oneshot channel share: one allocation, with one word, a place for the receiver's waker and one
+//! for the value.
 //!
 //! ```text
 //!   63         32 31       28 27          6 5          0
-//!   [  version   ][  state   ][first waiter][  flags   ]      state: RX_GONE RX_CLOSED TX_GONE SENT
+//!   [  version   ][  state   ][first waiter][  flags   ]      state: RX_GONE RX_CLOSED TX_GONE SENT; flags: PARKED …
+//!   [ waker: data, vtable ]
+//!   [ value ]
 //! ```
 //!
 //! | state | set by | means |
@@ -11,19 +14,26 @@
 //! | `TX_GONE` | send; the drop of a sender | the sender touches nothing here any more |
 //! | `RX_CLOSED` | `close`; the drop of a receiver | no value enters any more |
 //! | `RX_GONE` | the drop of a receiver, together with `RX_CLOSED` | the receiver touches nothing here any more |
+//! | `PARKED` | the receiver; cleared by it, or by the exchange that sets one of the others | the receiver waits, and its waker is in its place |
+//!
+//! A receiver that is polled as a future parks: it needs no node, and stands in no line. As a branch of a select, and on a
+//! plain thread, it waits by a node as all operations do ([`wait`](crate::wait)), and so does a `closed`. As far as its
+//! [`Operation`](crate::wait) goes a parked receiver is fresh; whoever begins something else with it takes PARKED off first.
 //!
 //! # Steps
 //!
 //! | state | operation | exchange | then |
 //! |---|---|---|---|
-//! | none of the sender's, not RX_CLOSED | recv waits | me | |
+//! | none of the sender's, not RX_CLOSED | recv parks | PARKED, a new version | |
+//! | the same | recv waits by a node | me, or joins behind a `closed` | |
 //! | the same | `closed` waits | me, or joins behind the receiver | |
-//! | not RX_CLOSED | send | SENT, TX_GONE, nobody | whoever waited is done |
+//! | PARKED | recv with another waker; in a select; on a thread | not PARKED | drops the waker, goes on |
+//! | not RX_CLOSED | send | SENT, TX_GONE, not PARKED, nobody | whoever waited is done |
 //! | RX_CLOSED | send | as the sender's drop | the value comes back |
-//! | not RX_GONE | drop of the sender | TX_GONE, nobody | whoever waited is done |
+//! | not RX_GONE | drop of the sender | TX_GONE, not PARKED, nobody | whoever waited is done |
 //! | RX_GONE | drop of the sender | – | frees it |
-//! | any | close | RX_CLOSED, nobody | whoever waited is done |
-//! | not TX_GONE | drop of the receiver | RX_CLOSED, RX_GONE, nobody | whoever waited is done |
+//! | any | close | RX_CLOSED, not PARKED, nobody | whoever waited is done |
+//! | not TX_GONE | drop of the receiver | RX_CLOSED, RX_GONE, not PARKED, nobody | whoever waited is done; its own waker is dropped |
 //! | TX_GONE | drop of the receiver | – | frees it, and drops the value |
 //! | SENT | recv | – (a plain store: not SENT) | has the value |
 //!
@@ -31,33 +41,58 @@
 //! both sides, or a future that was forgotten) all but the last are taken out before, one by one, and the bits are set by
 //! the exchange that takes out the last one. So a one-sided change and its waiters are one step.
 //!
+//! # Whose waker it is
+//!
+//! Who sets TX_GONE may touch nothing here afterwards. So it reads the waker before its exchange, as two words, and they are a
+//! waker, and its own, only if the exchange succeeds from a word that says PARKED:
+//!
+//! ```text
+//!   sender                                   receiver, polled with another waker
+//!   word = PARKED, version 7
+//!   reads the waker: data of A               not PARKED (version 7); A is its own again
+//!                    vtable of B             puts B there; PARKED, version 8
+//!   PARKED, version 7 → SENT: fails          drops A
+//! ```
+//!
+//! Each parking has a version of its own, so each word that says PARKED is exchanged away by one of the two only, and while
+//! it is there nothing is put into the place. The version has 32 bits: for a stale read to pass, a sender would have to sleep
+//! between its load and its exchange for exactly 2^32 parkings, or a multiple of that, which at one in 20 ns is a minute and
+//! a half. (The bumps of a `closed` that comes and goes count as well.)
+//!
 //! # Invariants
 //! 1. SENT implies TX_GONE: who sees it has the allocation for itself.
 //! 2. Who sets TX_GONE or RX_GONE by an exchange touches nothing here after it, unless the other of the two was set before:
 //!    then it frees it. (What it has yet to do with the waiters it does with their nodes.)
-//! 3. While somebody waits, neither TX_GONE nor RX_CLOSED is set; so whoever waits is told by the exchange that sets one.
+//! 3. While somebody waits, or PARKED is set, neither TX_GONE nor RX_CLOSED is set; so whoever waits is told by the exchange
+//!    that sets one.
 //! 4. A waiter that is DONE finds its outcome in the word, for good: SENT, or one of TX_GONE and RX_CLOSED.
+//! 5. The receiver alone writes the waker's place, and only while PARKED is not set. Who takes PARKED off owns the waker that
+//!    lay there under that very word.
+//! 6. A receiver is parked, or has a node in the line, or neither.
 //!
 //! # Orderings
 //!
 //! The exchange that sets SENT releases the value, and the receiver's load acquires it. An exchange that sets one GONE releases
-//! what that side has done here, and the other side, which frees it, acquires that. Waiters: see [`wait`](crate::wait).
+//! what that side has done here, and the other side, which frees it, acquires that. The exchange that parks releases the waker,
+//! and the load of who takes PARKED off acquires it. Waiters: see [`wait`](crate::wait).
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions: send 1, recv of what is there 0, the ends' drops 0 after that; recv that waits 1 more.
+//! Lock-free. Locked instructions: send 1, recv of what is there 0, the ends' drops 0 after that; recv that waits 1 more, and 2
+//! more with each other waker that it is polled with (the waker's clone, call and drop apart).
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::Waker;
 
-use crate::channel::RecvError;
+use super::parked::{ParkedWaker, Seen};
+use crate::channel::{RecvError, SendError};
 use crate::prim::{self, Life, Ordering, UnsafeCell};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Claim, Line, NodeRef, Primitive, STAMP_MASK, Tray, Waiter, Word, abandon_send,
+    Attempt, Branch, By, Claim, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word, abandon_send,
     wake_all,
 };
 
@@ -66,6 +101,9 @@ pub(super) const SENT: u64 = 1;
 pub(super) const TX_GONE: u64 = 1 << 1;
 pub(super) const RX_CLOSED: u64 = 1 << 2;
 pub(super) const RX_GONE: u64 = 1 << 3;
+
+/// A flag of the word.
+const PARKED: u64 = OWN[0];
 
 const STATE_BITS: u32 = 4;
 const STATE: u64 = (1 << STATE_BITS) - 1;
@@ -77,10 +115,17 @@ fn end_order() -> Ordering {
     if bug!("oneshot_end_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
 }
 
-pub(super) struct Shared<T> {
+/// All but the value.
+pub(super) struct Head {
     line: Line,
-    value: UnsafeCell<MaybeUninit<T>>,
+    /// The receiver's, while the word says PARKED.
+    waker: ParkedWaker,
     life: Life,
+}
+
+pub(super) struct Shared<T> {
+    head: Head,
+    value: UnsafeCell<MaybeUninit<T>>,
 }
 
 /// A pointer to what is shared, for one of the two ends; copied to where that end waits. Invariant in `T`: a value goes in
@@ -100,7 +145,7 @@ unsafe impl<T: Send> Send for SharedRef<T> {}
 // SAFETY: as above; a shared end reads the word only.
 unsafe impl<T: Send> Sync for SharedRef<T> {}
 
-impl<T> Primitive for Shared<T> {
+impl Primitive for Head {
     #[inline(always)]
     fn line(&self) -> &Line {
         &self.line
@@ -132,98 +177,123 @@ fn with(word: Word, state: u64) -> Word {
 
 /// Those who waited, and are to be woken where foreign code may run.
 #[must_use]
-pub(super) struct Wakes {
+struct Wakes {
+    parked: Option<Waker>,
     first: Vec<Waker>,
     last: Option<Waker>,
 }
 
 impl Wakes {
-    #[inline(always)]
-    fn none() -> Wakes {
-        Wakes { first: Vec::new(), last: None }
+    fn wake(self) {
+        wake_all(self.parked.into_iter().chain(self.first).chain(self.last));
     }
 
-    #[cold]
-    fn and(mut self, more: Wakes) -> Wakes {
-        self.first.extend(self.last.into_iter().chain(more.first));
-        Wakes { first: self.first, last: more.last }
-    }
-
-    #[inline(always)]
-    pub(super) fn wake(self) {
-        if !self.first.is_empty() {
-            wake_all(self.first.into_iter().chain(self.last));
-        } else if let Some(last) = self.last {
-            last.wake();
-        }
+    fn wake_with(self, more: Wakes) {
+        let more = more.parked.into_iter().chain(more.first).chain(more.last);
+        wake_all(self.parked.into_iter().chain(self.first).chain(self.last).chain(more));
     }
 }
 
-impl<T> SharedRef<T> {
-    pub(super) fn new() -> Self {
-        let shared =
-            Shared { line: Line::new(0), value: UnsafeCell::new(MaybeUninit::uninit()), life: Life::new() };
-        SharedRef(NonNull::from(Box::leak(Box::new(shared))), PhantomData)
-    }
-
-    /// # Safety
-    /// The caller's end is not gone, or the other one is.
+impl Head {
     #[inline(always)]
-    pub(super) unsafe fn get<'a>(self) -> &'a Shared<T> {
-        // SAFETY: invariant 2.
-        let shared = unsafe { self.0.as_ref() };
-        shared.life.touch();
-        shared
+    fn load(&self) -> Word {
+        self.life.touch();
+        self.line.load()
     }
 
-    /// Sets bits in the exchange that empties the line; who waited is done, and to be woken. `Err`: one of `unless` is set.
+    pub(super) fn has(&self, state: u64) -> bool {
+        has(self.load(), state)
+    }
+
+    /// Whether the receiver is parked.
+    pub(super) fn is_parked(&self) -> bool {
+        self.load().has(PARKED)
+    }
+
+    /// Sets bits where nobody waits in the line. False: the word has changed.
+    #[inline(always)]
+    fn set(&self, word: Word, bits: u64) -> bool {
+        let to = with(word.without(PARKED), bits).0;
+        self.line.word().compare_exchange(word.0, to, end_order(), Ordering::Relaxed).is_ok()
+    }
+
+    /// The receiver's waker, if it is parked: for the caller if it takes PARKED off by an exchange of this very word.
+    #[inline(always)]
+    fn seen(&self, word: Word) -> Option<Seen> {
+        word.has(PARKED).then(|| self.waker.see())
+    }
+
+    /// Sets bits where nothing else has ended, and wakes the receiver, if that is all there is to do. False: nothing happened.
     ///
     /// # Safety
-    /// As for [`get`](Self::get); after an exchange that sets a GONE bit nothing here is touched.
+    /// The caller's end is not gone; after an exchange that sets a GONE bit nothing here is touched. The word was this one.
     #[inline(always)]
-    unsafe fn end(self, bits: u64, unless: u64) -> Result<Wakes, Wakes> {
+    unsafe fn end_quick(&self, word: Word, bits: u64) -> bool {
+        if !word.is_free() {
+            return false;
+        }
+        if !word.has(PARKED) || bug!("oneshot_send_forgets_parked") {
+            return self.set(word, bits);
+        }
         // SAFETY: the caller's promise.
-        let shared = unsafe { self.get() };
-        let word = shared.line.load();
-        if has(word, unless) {
-            return Err(Wakes::none());
-        }
-        if word.is_free() && shared.set(word, bits) {
-            return Ok(Wakes::none());
-        }
-        // SAFETY: as above: no bit was set.
-        unsafe { self.end_slowly(bits, unless) }
+        unsafe { self.end_parked(word, bits) }
     }
 
+    /// The same where the receiver is parked, and nobody else waits.
+    ///
     /// # Safety
-    /// As for [`end`](Self::end).
+    /// As for [`end_quick`](Self::end_quick).
     #[inline(never)]
-    unsafe fn end_slowly(self, bits: u64, unless: u64) -> Result<Wakes, Wakes> {
-        // SAFETY: the caller's promise.
-        let shared = unsafe { self.get() };
+    unsafe fn end_parked(&self, word: Word, bits: u64) -> bool {
+        if bug!("oneshot_reads_the_waker_late") {
+            let done = self.set(word, bits);
+            if done {
+                // SAFETY: none: that is the bug.
+                unsafe { self.seen(word).expect("it is parked").own() }.wake();
+            }
+            return done;
+        }
+        // Before the exchange, after which nothing here may be touched.
+        let Some(seen) = self.seen(word) else { return false };
+        let done = self.set(word, bits);
+        if done {
+            // SAFETY: invariant 5.
+            unsafe { seen.own() }.wake();
+        }
+        done
+    }
+
+    /// Sets bits in the exchange that empties the line, and who waited is done, and to be woken. False: one of `unless` is set.
+    ///
+    /// # Safety
+    /// The caller's end is not gone; after an exchange that sets a GONE bit nothing here is touched.
+    #[cold]
+    #[inline(never)]
+    unsafe fn end_slowly(&self, bits: u64, unless: u64) -> (bool, Wakes) {
         let mut claims = Vec::new();
         let mut by = By::plain();
         let mut lost = 0;
-        let ended = loop {
-            let word = shared.line.load();
+        let (ended, parked, last) = loop {
+            let word = self.load();
             if has(word, unless) {
-                break Err(None);
+                break (false, None, None);
             }
+            let seen = self.seen(word);
             if word.is_free() {
-                if shared.set(word, bits) {
-                    break Ok(None);
+                if self.set(word, bits) {
+                    break (true, seen, None);
                 }
             } else {
                 let mut is_last = false;
-                let popped = shared.pop(word, |to| {
+                let popped = self.pop(word, |to| {
                     is_last = to.is_free() || bug!("oneshot_ends_before_the_last");
-                    if is_last { with(to, bits) } else { shared.bump(to) }
+                    if is_last { with(to.without(PARKED), bits) } else { self.bump(to) }
                 });
                 if let Some(popped) = popped {
                     // (A select that is at work, or over, looks for itself, or does not want to know.)
                     let claim = popped.claim(0, &mut by);
                     if is_last {
-                        break Ok(claim);
+                        break (true, seen, claim);
                     }
                     claims.extend(claim);
                     continue;
@@ -232,125 +302,310 @@ impl<T> SharedRef<T> {
             thread::back_off(lost);
             lost += 1;
         };
+        // SAFETY: invariant 5.
+        let parked = parked.map(|seen| unsafe { seen.own() });
         let mut first =
             if claims.is_empty() { Vec::new() } else { claims.into_iter().filter_map(Claim::done).collect() };
         if by.keeps() {
             first.extend(by.take_kept().poke());
         }
-        let wakes = |last: Option<Claim>| Wakes { first, last: last.and_then(Claim::done) };
-        match ended {
-            Ok(last) => Ok(wakes(last)),
-            Err(nobody) => Err(wakes(nobody)),
+        (ended, Wakes { parked, first, last: last.and_then(Claim::done) })
+    }
+
+    /// The receiver waits for an end of something, which wakes this waker. False: something has ended.
+    ///
+    /// # Safety
+    /// The receiver's; it has no node in the line. The word was this one.
+    #[inline(never)]
+    unsafe fn park(&self, mut word: Word, waker: &Waker) -> bool {
+        if self.seen(word).is_some_and(|seen| seen.is(waker)) {
+            return true;
+        }
+        // Foreign code, while nothing has changed yet.
+        let waker = waker.clone();
+        let mut before = None;
+        if word.has(PARKED) {
+            before = self.unpark();
+            word = self.load();
+        }
+        // Invariant 5: it is not parked, or no more.
+        self.waker.put(waker);
+        let mut lost = 0;
+        let parks = loop {
+            if !self.is_to_wait(word) {
+                break false;
+            }
+            let parked = word.with(PARKED);
+            let to = if bug!("oneshot_park_keeps_version") { parked } else { self.bump(parked) };
+            // ORDERING: Release, for the waker; the load of who takes PARKED off acquires it.
+            let order = if bug!("oneshot_park_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+            if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
+                break true;
+            }
+            thread::back_off(lost);
+            lost += 1;
+            word = self.load();
+        };
+        if !parks {
+            // SAFETY: nobody was told that it is there.
+            drop(unsafe { self.waker.see().own() });
+        }
+        drop(before);
+        parks
+    }
+
+    /// The receiver waits no more, if it was parked and nothing has ended; gives its waker.
+    fn unpark(&self) -> Option<Waker> {
+        let mut lost = 0;
+        loop {
+            let word = self.load();
+            let seen = self.seen(word)?;
+            if self.cas(word, word.without(PARKED)) {
+                // SAFETY: invariant 5.
+                return Some(unsafe { seen.own() });
+            }
+            thread::back_off(lost);
+            lost += 1;
         }
     }
 
-    /// Sends; the caller's end is gone then. `Err`: the value comes back.
+    /// Enters the line, if one has to wait.
+    fn register(&self, node: &Waiter) -> bool {
+        let mut lost = 0;
+        loop {
+            let word = self.load();
+            if !self.is_to_wait(word) {
+                return false;
+            }
+            if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
+                return true;
+            }
+            thread::back_off(lost);
+            lost += 1;
+        }
+    }
+}
+
+impl<T> SharedRef<T> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        let head = Head { line: Line::new(0), waker: ParkedWaker::new(), life: Life::new() };
+        let shared = Shared { head, value: UnsafeCell::new(MaybeUninit::uninit()) };
+        SharedRef(NonNull::from(Box::leak(Box::new(shared))), PhantomData)
+    }
+
+    /// # Safety
+    /// The caller's end is not gone, or the other one is.
+    #[inline(always)]
+    unsafe fn get<'a>(self) -> &'a Shared<T> {
+        // SAFETY: invariant 2.
+        let shared = unsafe { self.0.as_ref() };
+        shared.head.life.touch();
+        shared
+    }
+
+    /// # Safety
+    /// As for [`get`](Self::get).
+    #[inline(always)]
+    pub(super) unsafe fn head<'a>(self) -> &'a Head
+    where
+        T: 'a,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { &self.get().head }
+    }
+
+    /// Sends; the caller's end is gone then. An error: the value comes back.
     ///
     /// # Safety
     /// The sender's, which is not gone.
     #[inline]
-    pub(super) unsafe fn send(self, value: T) -> Result<Wakes, (T, Wakes)> {
+    pub(super) unsafe fn send(self, value: T) -> Result<(), SendError<T>> {
         // SAFETY: the sender is there.
         let shared = unsafe { self.get() };
         // SAFETY: without SENT the place is the sender's.
         shared.value.with_mut(|place| unsafe { (*place).write(value) });
+        let word = shared.head.load();
         // SAFETY: as above.
-        match unsafe { self.end(SENT | TX_GONE, RX_CLOSED) } {
-            Ok(wakes) => Ok(wakes),
-            Err(wakes) => {
-                // SAFETY: it was not sent: the sender is there, and its value.
-                let value = unsafe { shared.value.with(|place| (*place).assume_init_read()) };
-                // SAFETY: as above.
-                let more = unsafe { self.drop_sender() };
-                Err((value, wakes.and(more)))
-            }
+        if !has(word, RX_CLOSED) && unsafe { shared.head.end_quick(word, SENT | TX_GONE) } {
+            return Ok(());
         }
+        // SAFETY: nothing has happened.
+        unsafe { self.send_slowly() }
+    }
+
+    /// # Safety
+    /// As for [`send`](Self::send); the value is in its place.
+    #[cold]
+    #[inline(never)]
+    unsafe fn send_slowly(self) -> Result<(), SendError<T>> {
+        // SAFETY: the sender is there.
+        let shared = unsafe { self.get() };
+        // SAFETY: for where it was not sent: the sender is there still, and its value.
+        let back = || SendError(unsafe { shared.value.with(|place| (*place).assume_init_read()) });
+        if shared.head.has(RX_CLOSED) {
+            let error = back();
+            // SAFETY: as above.
+            unsafe { self.drop_sender() };
+            return Err(error);
+        }
+        // SAFETY: as above.
+        let (sent, wakes) = unsafe { shared.head.end_slowly(SENT | TX_GONE, RX_CLOSED) };
+        if sent {
+            wakes.wake();
+            return Ok(());
+        }
+        let error = back();
+        // SAFETY: as above.
+        let more = unsafe { self.end_sender() };
+        wakes.wake_with(more);
+        Err(error)
     }
 
     /// The sender goes without having sent.
     ///
     /// # Safety
     /// The sender's, which is gone then.
-    pub(super) unsafe fn drop_sender(self) -> Wakes {
+    #[inline]
+    pub(super) unsafe fn drop_sender(self) {
         // SAFETY: the sender is there.
-        let ended = unsafe { self.end(TX_GONE, RX_GONE) };
-        ended.unwrap_or_else(|wakes| {
+        let head = unsafe { self.head() };
+        let word = head.load();
+        if has(word, RX_GONE) {
             // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
             unsafe { self.free() };
-            wakes
-        })
+        // SAFETY: as above.
+        } else if !unsafe { head.end_quick(word, TX_GONE) } {
+            // SAFETY: as above.
+            unsafe { self.end_sender() }.wake();
+        }
+    }
+
+    /// # Safety
+    /// As for [`drop_sender`](Self::drop_sender).
+    #[cold]
+    #[inline(never)]
+    unsafe fn end_sender(self) -> Wakes {
+        // SAFETY: the sender is there.
+        let (ended, wakes) = unsafe { self.head().end_slowly(TX_GONE, RX_GONE) };
+        if !ended {
+            // SAFETY: as in `drop_sender`.
+            unsafe { self.free() };
+        }
+        wakes
     }
 
     /// The receiver closes the channel.
     ///
     /// # Safety
     /// The receiver's, which is not gone.
-    pub(super) unsafe fn close(self) -> Wakes {
+    pub(super) unsafe fn close(self) {
         // SAFETY: the receiver is there.
-        unsafe { self.end(RX_CLOSED, RX_CLOSED | TX_GONE) }.unwrap_or_else(|wakes| wakes)
+        let head = unsafe { self.head() };
+        let word = head.load();
+        // SAFETY: as above; RX_CLOSED alone lets nobody go.
+        if !has(word, RX_CLOSED | TX_GONE) && !unsafe { head.end_quick(word, RX_CLOSED) } {
+            // SAFETY: as above.
+            let (_closed, wakes) = unsafe { head.end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE) };
+            wakes.wake();
+        }
     }
 
-    /// The receiver goes; gives the value, if it was sent and not taken.
+    /// The receiver goes; so does the value, if it was sent and not taken.
     ///
     /// # Safety
-    /// The receiver's, which is gone then, and waits no more.
+    /// The receiver's, which is gone then, and has no node in the line.
     #[inline]
-    pub(super) unsafe fn drop_receiver(self) -> (Option<T>, Wakes) {
+    pub(super) unsafe fn drop_receiver(self) {
         let unless = if bug!("oneshot_receiver_frees_nothing") { SENT } else { TX_GONE };
         // SAFETY: the receiver is there.
-        match unsafe { self.end(RX_CLOSED | RX_GONE, unless) } {
-            Ok(wakes) => (None, wakes),
-            Err(wakes) => {
-                // SAFETY: the sender has gone before: all is the receiver's.
-                let value = unsafe { self.get().take() };
-                // SAFETY: as above.
-                unsafe { self.free() };
-                (value, wakes)
-            }
+        let head = unsafe { self.head() };
+        let word = head.load();
+        if has(word, unless) {
+            // SAFETY: invariant 2.
+            unsafe { if has(word, SENT) { self.free_with_value() } else { self.free() } };
+        } else if !word.is_free() || word.has(PARKED) || !head.set(word, RX_CLOSED | RX_GONE) {
+            // SAFETY: the receiver is there still.
+            unsafe { self.end_receiver(unless) };
         }
     }
 
     /// # Safety
+    /// As for [`drop_receiver`](Self::drop_receiver).
+    #[cold]
+    #[inline(never)]
+    unsafe fn end_receiver(self, unless: u64) {
+        /// What the sender has left: after all others are told, also when one of their wakers panics.
+        struct Left<T>(SharedRef<T>);
+        impl<T> Drop for Left<T> {
+            fn drop(&mut self) {
+                // SAFETY: as below; the receiver is there, and nobody else.
+                unsafe {
+                    let word = self.0.head().load();
+                    if has(word, SENT) { self.0.free_with_value() } else { self.0.free() }
+                }
+            }
+        }
+        // SAFETY: the receiver is there.
+        let (ended, mut wakes) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless) };
+        // (Invariant 2: the sender has gone before.)
+        let _left = (!ended).then(|| Left(self));
+        // Its own, which is let go and not woken.
+        let _own = wakes.parked.take();
+        wakes.wake();
+    }
+
+    /// # Safety
     /// Both ends are gone, and nothing is in the value's place.
+    #[inline]
     unsafe fn free(self) {
         // SAFETY: the caller's promise; from `Box::leak`.
         let shared = unsafe { Box::from_raw(self.0.as_ptr()) };
-        shared.life.end();
+        shared.head.waker.end();
+        shared.head.life.end();
         prim::free(shared);
+    }
+
+    /// Drops the value where it lies.
+    ///
+    /// # Safety
+    /// Both ends are gone, and the value is in its place.
+    #[inline(never)]
+    unsafe fn free_with_value(self) {
+        /// Also when the drop of the value panics.
+        struct Rest<T>(SharedRef<T>);
+        impl<T> Drop for Rest<T> {
+            fn drop(&mut self) {
+                // SAFETY: the caller's promise; the value was dropped.
+                unsafe { self.0.free() };
+            }
+        }
+        let rest = Rest(self);
+        // SAFETY: the caller's promise.
+        unsafe { rest.0.get().value.with_mut(|place| ptr::drop_in_place((*place).as_mut_ptr())) };
     }
 }
 
 impl<T> Shared<T> {
-    pub(super) fn has(&self, state: u64) -> bool {
-        has(self.line.load(), state)
-    }
-
-    /// Sets bits where nobody waits. False: the word has changed.
-    #[inline(always)]
-    fn set(&self, word: Word, bits: u64) -> bool {
-        let to = with(word, bits).0;
-        self.line.word().compare_exchange(word.0, to, end_order(), Ordering::Relaxed).is_ok()
-    }
-
     /// Takes the value, if it was sent.
     ///
     /// # Safety
     /// For the receiver.
-    #[inline]
+    #[inline(always)]
     unsafe fn take(&self) -> Option<T> {
         // SAFETY: the caller's promise.
-        unsafe { self.take_at(self.line.load()) }
+        unsafe { self.take_at(self.head.load()) }
     }
 
     /// # Safety
     /// As for `take`; the word is what it was.
-    #[inline]
+    #[inline(always)]
     unsafe fn take_at(&self, word: Word) -> Option<T> {
         has(word, SENT).then(|| {
             // SAFETY: invariant 1.
             let value = unsafe { self.value.with(|place| (*place).assume_init_read()) };
             // ORDERING: Relaxed, and no exchange: nobody else is left.
-            self.line.word().store(word.with_rest(word.rest() & !SENT).0, Ordering::Relaxed);
+            self.head.line.word().store(word.with_rest(word.rest() & !SENT).0, Ordering::Relaxed);
             value
         })
     }
@@ -362,43 +617,22 @@ impl<T> Shared<T> {
     unsafe fn put_back(&self, value: T) {
         // SAFETY: as in `take`.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
-        let word = self.line.load();
+        let word = self.head.load();
         // ORDERING: as in `take`.
-        self.line.word().store(with(word, SENT).0, Ordering::Relaxed);
+        self.head.line.word().store(with(word, SENT).0, Ordering::Relaxed);
     }
 
-    /// What there is to be received. `None`: nothing yet.
+    /// What there is to be received under this word. `None`: nothing yet.
     ///
     /// # Safety
-    /// For the receiver.
-    #[inline]
-    pub(super) unsafe fn look(&self) -> Option<Result<T, RecvError>> {
-        let word = self.line.load();
+    /// For the receiver; the word was this one.
+    #[inline(always)]
+    unsafe fn look_at(&self, word: Word) -> Option<Result<T, RecvError>> {
         // SAFETY: the caller's promise.
         if let Some(value) = unsafe { self.take_at(word) } {
             return Some(Ok(value));
         }
         has(word, TX_GONE | RX_CLOSED).then_some(Err(RecvError))
-    }
-
-    /// Enters the line, if one has to wait.
-    fn register(&self, node: &Waiter) -> bool {
-        let mut lost = 0;
-        loop {
-            let word = self.line.load();
-            if !self.is_to_wait(word) {
-                return false;
-            }
-            if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
-                return true;
-            }
-            thread::back_off(lost);
-            lost += 1;
-        }
-    }
-
-    pub(super) fn thing(&self) -> Thing {
-        Thing::new("oneshot", self)
     }
 }
 
@@ -409,16 +643,53 @@ pub struct Recv<T>(pub(super) SharedRef<T>);
 pub struct Watch<T>(pub(super) SharedRef<T>);
 
 impl<T> Recv<T> {
+    #[inline(always)]
     fn shared(&self) -> &Shared<T> {
         // SAFETY: the receiver has its operation, and is there.
         unsafe { self.0.get() }
     }
+
+    pub(super) fn head(&self) -> &Head {
+        &self.shared().head
+    }
+
+    /// What there is to be received. `None`: nothing yet.
+    #[inline]
+    pub(super) fn look(&mut self) -> Option<Result<T, RecvError>> {
+        let shared = self.shared();
+        // SAFETY: the receiver's.
+        unsafe { shared.look_at(shared.head.load()) }
+    }
+
+    /// The same; if there is nothing the receiver parks, for an operation that is fresh.
+    #[inline(always)]
+    pub(super) fn look_or_park(&mut self, waker: &Waker) -> Option<Result<T, RecvError>> {
+        let word = self.head().load();
+        // SAFETY: the receiver's.
+        let outcome = unsafe { self.shared().look_at(word) };
+        // SAFETY: the receiver's; a fresh operation has no node in the line.
+        if outcome.is_some() || unsafe { self.head().park(word, waker) } {
+            return outcome;
+        }
+        self.look()
+    }
+
+    /// The receiver parks no more: it is going to wait by a node, or not at all; whether it did. The waker may panic in its
+    /// drop: nothing has happened then.
+    #[inline]
+    fn unpark(&self) -> bool {
+        let was_parked = self.head().is_parked();
+        if was_parked {
+            drop(self.head().unpark());
+        }
+        was_parked
+    }
 }
 
 impl<T> Watch<T> {
-    fn shared(&self) -> &Shared<T> {
+    fn head(&self) -> &Head {
         // SAFETY: the sender is borrowed, and is there.
-        unsafe { self.0.get() }
+        unsafe { self.0.head() }
     }
 }
 
@@ -427,7 +698,7 @@ impl<T> Branch for Recv<T> {
     type Goods = Self::Output;
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("recv", self.shared().thing())
+        ("recv", Thing::new("oneshot", self.head()))
     }
 
     #[inline(always)]
@@ -438,28 +709,29 @@ impl<T> Branch for Recv<T> {
     }
 
     fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Self::Output>) -> Attempt<()> {
-        // SAFETY: the receiver's.
-        unsafe { self.shared().look() }.map_or(Attempt::Wait, |outcome| {
+        let outcome = self.look().or_else(|| if self.unpark() { self.look() } else { None });
+        outcome.map_or(Attempt::Wait, |outcome| {
             tray.put(outcome);
             Attempt::Ready(())
         })
     }
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-        self.shared().register(node)
+        // (One that only asks whether it is ready does not look before.)
+        self.unpark();
+        self.head().register(node)
     }
 
     fn leave(&self, node: &Waiter) -> bool {
-        Primitive::leave(self.shared(), node, 0)
+        Primitive::leave(self.head(), node, 0)
     }
 
     fn touch(&self, node: &Waiter) -> bool {
-        Primitive::touch(self.shared(), node)
+        Primitive::touch(self.head(), node)
     }
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Self::Output>) {
-        // SAFETY: the receiver's.
-        tray.put(unsafe { self.shared().look() }.expect("invariant 4: who is done finds its outcome"));
+        tray.put(self.look().expect("invariant 4: who is done finds its outcome"));
     }
 
     #[inline(always)]
@@ -484,23 +756,23 @@ impl<T> Branch for Watch<T> {
     type Goods = ();
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.shared().thing())
+        ("closed", Thing::new("oneshot", self.head()))
     }
 
     fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
-        if self.shared().has(RX_CLOSED) { Attempt::Ready(()) } else { Attempt::Wait }
+        if self.head().has(RX_CLOSED) { Attempt::Ready(()) } else { Attempt::Wait }
     }
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-        self.shared().register(node)
+        self.head().register(node)
     }
 
     fn leave(&self, node: &Waiter) -> bool {
-        Primitive::leave(self.shared(), node, 0)
+        Primitive::leave(self.head(), node, 0)
     }
 
     fn touch(&self, node: &Waiter) -> bool {
-        Primitive::touch(self.shared(), node)
+        Primitive::touch(self.head(), node)
     }
 
     /// (The sender is borrowed: it was the receiver that ended something.)
