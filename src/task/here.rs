@@ -48,6 +48,7 @@ prim::thread_local! {
     };
 }
 
+#[inline]
 pub(super) fn frame() -> Frame {
     HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
 }
