@@ -69,7 +69,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     /// Sends without waiting.
     #[inline(always)]
     pub(super) fn try_now(self) -> Result<(), TrySendError<T>> {
-        // (In registers, as nothing that is not compiled in has its address: nor does its drop, which is for where it goes on.)
+        // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
         let mut quick = ManuallyDrop::new(self);
         match quick.operation.quick_output() {
             Some(sent) => sent.map_err(|SendError(value)| TrySendError::Closed(value)),

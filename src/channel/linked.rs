@@ -44,8 +44,8 @@
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
-//! The quick ways leave the last slot of a block to the others: so nothing is called in them, and what they need stays in registers.
-//! (A store costs there almost as much as it seems: a locked instruction waits for those before it.)
+//! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
+//! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!
 //! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
 //! and who ends its stay 1 more.

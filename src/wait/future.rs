@@ -68,8 +68,7 @@ macro_rules! future {
             #[inline]
             #[track_caller]
             pub fn wait(self) -> $output {
-                // (In registers, as nothing that is not compiled in has its address: nor does its drop, which is for where
-                // it goes on.)
+                // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
                 let mut quick = std::mem::ManuallyDrop::new(self);
                 let outcome =
                     if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
