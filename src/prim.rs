@@ -19,7 +19,7 @@
 //! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
 //! | `random_below`, `random_pair` | random numbers, deterministic in models |
-//! | `free` | drops a box; models keep its memory for a while, so that no address comes back |
+//! | `free`, `dealloc` | drops a box, frees memory; models keep the memory for a while, so that no address comes back |
 //! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every guard of now is dropped |
 //! | `global!` | process-wide statics; in models they are made anew in each execution |
 //! | `null_table` | an array of null pointers, constant except in models |

@@ -3,6 +3,7 @@
 //! A position is a block's number and an index in it. A pointer to a block can carry the *parity* of its number, the
 //! lowest bit of it: so a block can be told from the one before without a look into it.
 
+use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr;
 
@@ -18,16 +19,19 @@ fn mark_order() -> Ordering {
     if bug!("mark_relaxed") { Ordering::Relaxed } else { Ordering::Release }
 }
 
-/// The marks of receivers and those of senders lie apart, and apart from the values.
+type Slot<T> = UnsafeCell<MaybeUninit<T>>;
+type Marks = [AtomicBool; BLOCK_SLOTS];
+
+/// A block's beginning. Behind it, in the same allocation, come its slots, and then the marks of senders: apart from those of
+/// receivers. (So a block is known by a pointer; a reference to its beginning does not lead any further.)
 #[repr(C)]
 pub(super) struct Block<T> {
-    read: [AtomicBool; BLOCK_SLOTS],
+    read: Marks,
     pub(super) next: AtomicPtr<Block<T>>,
     /// The next one among the retired.
     pub(super) below: AtomicPtr<Block<T>>,
-    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
-    full: [AtomicBool; BLOCK_SLOTS],
     life: Life,
+    _slots: [Slot<T>; 0],
 }
 
 impl<T> Block<T> {
@@ -40,15 +44,53 @@ impl<T> Block<T> {
         slots
     };
 
+    /// The allocation, and where in it the slots and the marks of senders begin.
+    fn layout() -> (Layout, usize, usize) {
+        let fits = "a block is small, or its value is too large for any memory";
+        let (layout, slots) =
+            Layout::new::<Self>().extend(Layout::array::<Slot<T>>(Self::SLOTS).expect(fits)).expect(fits);
+        let (layout, full) = layout.extend(Layout::new::<Marks>()).expect(fits);
+        (layout.pad_to_align(), slots, full)
+    }
+
     pub(super) fn new() -> *mut Block<T> {
-        Box::into_raw(Box::new(Block {
-            read: std::array::from_fn(|_| AtomicBool::new(false)),
-            next: AtomicPtr::new(ptr::null_mut()),
-            below: AtomicPtr::new(ptr::null_mut()),
-            slots: (0..Self::SLOTS).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
-            full: std::array::from_fn(|_| AtomicBool::new(false)),
-            life: Life::new(),
-        }))
+        let (layout, ..) = Self::layout();
+        // SAFETY: the layout has a size.
+        let block = unsafe { alloc(layout) }.cast::<Self>();
+        if block.is_null() {
+            handle_alloc_error(layout);
+        }
+        // SAFETY: freshly allocated, and large enough for all of it.
+        unsafe {
+            block.write(Block {
+                read: no_marks(),
+                next: AtomicPtr::new(ptr::null_mut()),
+                below: AtomicPtr::new(ptr::null_mut()),
+                life: Life::new(),
+                _slots: [],
+            });
+            for index in 0..Self::SLOTS {
+                Self::slot_at(block, index).write(UnsafeCell::new(MaybeUninit::uninit()));
+            }
+            Self::full(block).write(no_marks());
+        }
+        block
+    }
+
+    /// # Safety
+    /// It is a block, and has so many slots.
+    #[inline(always)]
+    unsafe fn slot_at(block: *mut Block<T>, index: usize) -> *mut Slot<T> {
+        // SAFETY: the caller's promise; this is where the layout has it.
+        unsafe { block.byte_add(Self::layout().1).cast::<Slot<T>>().add(index) }
+    }
+
+    /// # Safety
+    /// It is a block.
+    #[inline(always)]
+    unsafe fn full(block: *mut Block<T>) -> *mut Marks {
+        // SAFETY: as above.
+        unsafe { block.byte_add(Self::layout().2).cast() }
     }
 
     /// Nobody may look there any more, but for who makes it anew, or frees it.
@@ -61,16 +103,27 @@ impl<T> Block<T> {
     /// # Safety
     /// The block is the caller's alone.
     pub(super) unsafe fn free(block: *mut Block<T>) {
-        // SAFETY: it was a box, and the caller's promise.
-        prim::free(unsafe { Box::from_raw(block) });
+        // SAFETY: `new` has made it; the caller's promise.
+        unsafe {
+            Self::full(block).drop_in_place();
+            for index in 0..Self::SLOTS {
+                Self::slot_at(block, index).drop_in_place();
+            }
+            block.drop_in_place();
+            prim::dealloc(block.cast(), Self::layout().0);
+        }
     }
 
-    #[inline]
-    pub(super) fn slot(&self, index: usize) -> &UnsafeCell<MaybeUninit<T>> {
-        self.life.touch();
-        debug_assert!(index < self.slots.len());
-        // SAFETY: `index` gives nothing larger.
-        unsafe { self.slots.get_unchecked(index) }
+    /// # Safety
+    /// The caller may look there, for as long as it uses the slot; the block has so many.
+    #[inline(always)]
+    pub(super) unsafe fn slot<'a>(block: *mut Block<T>, index: usize) -> &'a UnsafeCell<MaybeUninit<T>> {
+        debug_assert!(index < Self::SLOTS);
+        // SAFETY: the caller's promise.
+        unsafe {
+            (*block).life.touch();
+            &*Self::slot_at(block, index)
+        }
     }
 
     #[inline]
@@ -83,11 +136,11 @@ impl<T> Block<T> {
     /// # Safety
     /// The slot is the caller's.
     #[inline]
-    pub(super) unsafe fn mark_full(block: *const Block<T>, index: usize) {
+    pub(super) unsafe fn mark_full(block: *mut Block<T>, index: usize) {
         // SAFETY: the caller's promise; nothing but the mark stays borrowed.
         let full = unsafe {
             (*block).life.touch();
-            &(*block).full[index]
+            &(*Self::full(block))[index]
         };
         // ORDERING: Release pairs with `full_from`.
         full.store(true, mark_order());
@@ -115,11 +168,30 @@ impl<T> Block<T> {
         self.read[..Self::SLOTS].iter().all(|read| read.load(Ordering::Acquire))
     }
 
+    /// Whether the slot is marked as full, as far as is known.
+    ///
+    /// # Safety
+    /// The caller may look there.
+    #[inline(always)]
+    pub(super) unsafe fn is_marked(block: *mut Block<T>, index: usize) -> bool {
+        // SAFETY: the caller's promise.
+        let full = unsafe { &(*Self::full(block))[index] };
+        // ORDERING: Relaxed: `full_from` looks again.
+        full.load(Ordering::Relaxed)
+    }
+
     /// The position after the last of the values from `head` on that are marked.
-    pub(super) fn full_from(&self, head: u64) -> u64 {
-        self.life.touch();
+    ///
+    /// # Safety
+    /// The caller may look there.
+    pub(super) unsafe fn full_from(block: *mut Block<T>, head: u64) -> u64 {
+        // SAFETY: the caller's promise.
+        let marks = unsafe {
+            (*block).life.touch();
+            &*Self::full(block)
+        };
         let mut word = head & !FLAGS;
-        for full in &self.full[index_of::<T>(word)..Self::SLOTS] {
+        for full in &marks[index_of::<T>(word)..Self::SLOTS] {
             // ORDERING: Acquire pairs with `mark_full`: the value is there.
             if !full.load(Ordering::Acquire) {
                 break;
@@ -130,13 +202,22 @@ impl<T> Block<T> {
     }
 
     /// Makes a block anew whose life is over.
-    pub(super) fn reset(&mut self) {
-        for mark in self.read.iter().chain(&self.full) {
-            mark.store(false, Ordering::Relaxed);
+    ///
+    /// # Safety
+    /// The block is the caller's alone.
+    pub(super) unsafe fn reset(block: *mut Block<T>) {
+        // SAFETY: the caller's promise. (Written as a whole, not mark by mark.)
+        unsafe {
+            (*block).read = no_marks();
+            *Self::full(block) = no_marks();
+            (*block).next.store(ptr::null_mut(), Ordering::Relaxed);
+            (*block).life = Life::new();
         }
-        self.next.store(ptr::null_mut(), Ordering::Relaxed);
-        self.life = Life::new();
     }
+}
+
+fn no_marks() -> Marks {
+    std::array::from_fn(|_| AtomicBool::new(false))
 }
 
 /// The index of a position in its block.

@@ -148,8 +148,10 @@ impl<T> Blocks<T> {
             if ahead <= 0 {
                 return None;
             }
-            let seen = position.wrapping_add(ahead.unsigned_abs().min(SPAN));
-            seen_ready.store(seen, Ordering::Release);
+            // (Where there is one only this saves nothing; but the note must not fall behind until it is ahead.)
+            if ahead as u64 > ONE || index_of::<T>(head) == 0 {
+                seen_ready.store(position.wrapping_add(ahead.unsigned_abs().min(SPAN)), Ordering::Release);
+            }
         }
         block_of(block.load(Ordering::Acquire), parity_of::<T>(head))
     }
@@ -184,44 +186,83 @@ impl<T> Blocks<T> {
         Visit::new(self).bring_value(head)
     }
 
-    /// Publishes a value in the slot `tail` of `block`; `word` is what the position came from.
+    /// Whether this position is the last one in its block.
+    #[inline(always)]
+    pub(super) fn is_last(position: u64) -> bool {
+        index_of::<T>(position) + 1 == Block::<T>::SLOTS
+    }
+
+    /// Publishes a value in the slot `tail` of `block`.
     ///
     /// # Safety
     /// The caller has claimed the slot, and gives the value up.
-    #[inline]
-    pub(super) unsafe fn put(
-        &self,
-        tail: u64,
-        block: *mut Block<T>,
-        value: &MaybeUninit<T>,
-        word: &AtomicU64,
-    ) {
+    pub(super) unsafe fn put(&self, tail: u64, block: *mut Block<T>, value: &MaybeUninit<T>) {
+        if !Self::is_last(tail) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.put_inside(tail, block, value) };
+        }
+        // SAFETY: the caller's promise. The claimed slot keeps the block.
+        unsafe {
+            Block::slot(block, index_of::<T>(tail))
+                .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
+            if !bug!("last_slot_links_nothing") {
+                self.fill_block(tail, block);
+            }
+            self.publish(tail, block);
+        }
+    }
+
+    /// The same in a slot that is not the last one of its block. (Without a call, but for what comes last: it is compiled in
+    /// where values are sent.)
+    ///
+    /// # Safety
+    /// As for [`Blocks::put`].
+    #[inline(always)]
+    pub(super) unsafe fn put_inside(&self, tail: u64, block: *mut Block<T>, value: &MaybeUninit<T>) {
+        // SAFETY: the caller's promise. The claimed slot keeps the block.
+        unsafe {
+            Block::slot(block, index_of::<T>(tail))
+                .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
+            self.publish(tail, block);
+        }
+    }
+
+    /// Publishes the value in the slot `tail` of `block`.
+    ///
+    /// # Safety
+    /// The caller has claimed the slot, and put the value there.
+    #[inline(always)]
+    unsafe fn publish(&self, tail: u64, block: *mut Block<T>) {
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
-        let index = index_of::<T>(tail);
-        // SAFETY: the claimed slot keeps the block.
-        let slot = unsafe { (*block).slot(index) };
-        // SAFETY: the slot is the caller's, and free.
-        slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
-        if index + 1 == Block::<T>::SLOTS && !bug!("last_slot_links_nothing") {
-            // SAFETY: as above.
-            unsafe { self.fill_block(tail, block) };
-        }
         // ORDERING: Acquire: what was published before goes along with what this publishes.
         if ready.load(Ordering::Acquire) != position {
-            // SAFETY: as above.
-            unsafe { Block::mark_full(block, index) };
+            // SAFETY: the claimed slot keeps the block.
+            unsafe { Block::mark_full(block, index_of::<T>(tail)) };
             return;
         }
         // Nobody else moves `ready` past a slot that is not marked.
-        let mut next = position.wrapping_add(ONE);
-        // ORDERING: Relaxed: only to save the look; a mark that is missed is seen by a receiver.
-        if index_of::<T>(next) != 0 && distance(next, word.load(Ordering::Relaxed)) != 0 {
+        let next = position.wrapping_add(ONE);
+        // SAFETY: as above. (A mark that is missed is seen by a receiver.)
+        if !Self::is_last(tail) && unsafe { Block::is_marked(block, index_of::<T>(next)) } {
             // SAFETY: as above.
-            next = unsafe { (*block).full_from(next) };
+            return unsafe { self.publish_more(next, block) };
         }
         // ORDERING: Release: pairs with `value`.
         ready.store(next, publish_order());
+    }
+
+    /// Publishes what is before `next`, and those behind it that are marked, in the same block.
+    ///
+    /// # Safety
+    /// The caller has claimed a slot of the block that is not published yet, and `ready` is there.
+    #[cold]
+    #[inline(never)]
+    unsafe fn publish_more(&self, next: u64, block: *mut Block<T>) {
+        // SAFETY: the claimed slot keeps the block.
+        let next = unsafe { Block::full_from(block, next) };
+        // ORDERING: Release: pairs with `value`.
+        self.back.ready.store(next, publish_order());
     }
 
     /// The same with so many of `values`, from `tail` on, which are published by one store.
@@ -234,7 +275,6 @@ impl<T> Blocks<T> {
         block: *mut Block<T>,
         values: &mut VecDeque<T>,
         count: usize,
-        word: &AtomicU64,
     ) {
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
@@ -242,7 +282,7 @@ impl<T> Blocks<T> {
         for at in index..index + count {
             let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
             // SAFETY: the claimed slots keep the block.
-            let slot = unsafe { (*block).slot(at) };
+            let slot = unsafe { Block::slot(block, at) };
             // SAFETY: the slot is the caller's, and free.
             slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(&value, 1) });
         }
@@ -250,7 +290,7 @@ impl<T> Blocks<T> {
             // SAFETY: as above.
             unsafe { self.fill_block(tail, block) };
         }
-        // ORDERING: as in `put`.
+        // ORDERING: as in `publish`.
         if ready.load(Ordering::Acquire) != position {
             for at in index..index + if bug!("batch_marks_one") { 1 } else { count } {
                 // SAFETY: as above: the last one that is marked keeps the block until then.
@@ -259,10 +299,9 @@ impl<T> Blocks<T> {
             return;
         }
         let mut next = position.wrapping_add(ONE * count as u64);
-        // ORDERING: as in `put`.
-        if index_of::<T>(next) != 0 && distance(next, word.load(Ordering::Relaxed)) != 0 {
+        if index_of::<T>(next) != 0 {
             // SAFETY: as above.
-            next = unsafe { (*block).full_from(next) };
+            next = unsafe { Block::full_from(block, next) };
         }
         // ORDERING: Release: pairs with `value`.
         ready.store(next, publish_order());
@@ -296,7 +335,21 @@ impl<T> Blocks<T> {
         unsafe { self.take_to(head, block, tray.place()) };
     }
 
-    /// The same, to an empty place.
+    /// The same with a slot that is not the last one of its block.
+    ///
+    /// # Safety
+    /// As for [`Blocks::take`].
+    #[inline(always)]
+    pub(super) unsafe fn take_inside(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
+        let index = index_of::<T>(head);
+        // SAFETY: the caller's promise; at once. The claimed slot keeps the block until it is marked.
+        unsafe {
+            Block::slot(block, index).with(|place| place.copy_to_nonoverlapping(tray.place(), 1));
+            Block::mark_read(block, index);
+        }
+    }
+
+    /// The same with any, to an empty place.
     ///
     /// # Safety
     /// As for [`Blocks::take`].
@@ -304,12 +357,12 @@ impl<T> Blocks<T> {
     unsafe fn take_to(&self, head: u64, block: *mut Block<T>, to: &mut MaybeUninit<T>) {
         let index = index_of::<T>(head);
         // SAFETY: the claimed slot keeps the block.
-        let slot = unsafe { (*block).slot(index) };
+        let slot = unsafe { Block::slot(block, index) };
         // SAFETY: the slot is the caller's, and published.
         slot.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
         // SAFETY: as above.
         unsafe {
-            if index + 1 == Block::<T>::SLOTS {
+            if Self::is_last(head) {
                 self.leave_block(head, block);
             } else {
                 Block::mark_read(block, index);

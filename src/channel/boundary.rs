@@ -44,7 +44,7 @@ impl<T> Blocks<T> {
                 // SAFETY: just taken out (invariant 5).
                 unsafe {
                     if prim::reuse() {
-                        (*cached).reset();
+                        Block::reset(cached);
                         return cached;
                     }
                     Block::free(cached);
@@ -246,7 +246,7 @@ impl<'a, T> Visit<'a, T> {
     fn move_ready(&self, head: u64, block: *mut Block<T>) -> bool {
         let ready = &self.store.back.ready;
         // SAFETY: a visitor may look there.
-        let full = unsafe { (*block).full_from(head) };
+        let full = unsafe { Block::full_from(block, head) };
         if full == head & !FLAGS {
             return ready.load(Ordering::Acquire) != full;
         }

@@ -4,6 +4,7 @@
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::time::Instant;
 
 use super::kind::{Kind, Many};
@@ -66,10 +67,20 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     }
 
     /// Sends without waiting.
-    #[inline]
-    pub(super) fn try_now(mut self) -> Result<(), TrySendError<T>> {
+    #[inline(always)]
+    pub(super) fn try_now(self) -> Result<(), TrySendError<T>> {
+        // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
+        let mut quick = ManuallyDrop::new(self);
+        match quick.operation.quick_output() {
+            Some(sent) => sent.map_err(|SendError(value)| TrySendError::Closed(value)),
+            None => ManuallyDrop::into_inner(quick).try_slowly(),
+        }
+    }
+
+    #[inline(never)]
+    fn try_slowly(&mut self) -> Result<(), TrySendError<T>> {
         let mut tray = Tray::new();
-        match self.operation.try_now(&mut tray) {
+        match self.operation.try_now_slowly(&mut tray) {
             false => Err(TrySendError::Full(take::<T, K>(&mut self.operation))),
             true => tray.take().ok_or_else(|| TrySendError::Closed(take::<T, K>(&mut self.operation))),
         }
@@ -109,10 +120,20 @@ impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
     }
 
     /// Receives without waiting.
-    #[inline]
-    pub(super) fn try_now(mut self) -> Result<T, TryRecvError> {
+    #[inline(always)]
+    pub(super) fn try_now(self) -> Result<T, TryRecvError> {
+        // (As above.)
+        let mut quick = ManuallyDrop::new(self);
+        match quick.operation.quick_output() {
+            Some(received) => received.map_err(|RecvError| TryRecvError::Closed),
+            None => ManuallyDrop::into_inner(quick).try_slowly(),
+        }
+    }
+
+    #[inline(never)]
+    fn try_slowly(&mut self) -> Result<T, TryRecvError> {
         let mut tray = Tray::new();
-        match self.operation.try_now(&mut tray) {
+        match self.operation.try_now_slowly(&mut tray) {
             false => Err(TryRecvError::Empty),
             true => tray.take().ok_or(TryRecvError::Closed),
         }

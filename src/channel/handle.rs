@@ -108,6 +108,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
         self.send(value).wait()
@@ -224,6 +225,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn recv_blocking(&self) -> Result<T, RecvError> {
         self.recv().wait()

@@ -44,6 +44,9 @@
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
+//! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
+//! they need stays in registers. (A locked instruction waits for the stores before it.)
+//!
 //! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
 //! and who ends its stay 1 more.
 
@@ -139,38 +142,38 @@ impl<T> Linked<T> {
 }
 
 impl<T> Shared<T> {
-    /// As `quick_send`, of an unbounded channel.
-    #[inline]
+    /// As `quick_send`, of an unbounded channel, but for the last slot of a block.
+    #[inline(always)]
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED) {
+        if !word.is_free() || word.has(CLOSED) || Blocks::<T>::is_last(word.0) {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
         if !self.cas(word, word.plus(1)) {
             return false;
         }
-        // SAFETY: claimed; the caller gives the value up.
-        unsafe { linked.blocks.put(word.0, block, value, self.line.word()) };
+        // SAFETY: claimed, and not the last one; the caller gives the value up.
+        unsafe { linked.blocks.put_inside(word.0, block, value) };
         true
     }
 
-    /// As `quick_recv`, of an unbounded channel.
-    #[inline]
+    /// As `quick_recv`, of an unbounded channel, but for the last slot of a block.
+    #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         // The head first; and the word itself, not a guess: the exchange is that of the head.
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        if self.line.load().has(RETURNED) {
+        if self.line.load().has(RETURNED) || Blocks::<T>::is_last(head) {
             return false;
         }
         let Some(block) = linked.blocks.value(head) else { return false };
         if !linked.move_head(head, 1) {
             return false;
         }
-        // SAFETY: claimed, and published.
-        unsafe { linked.blocks.take(head, block, tray) };
+        // SAFETY: claimed, and published; not the last one.
+        unsafe { linked.blocks.take_inside(head, block, tray) };
         true
     }
 
@@ -186,7 +189,7 @@ impl<T> Shared<T> {
             return 0;
         }
         // SAFETY: claimed.
-        unsafe { linked.blocks.put_several(word.0, block, values, count, self.line.word()) };
+        unsafe { linked.blocks.put_several(word.0, block, values, count) };
         count
     }
 
@@ -306,7 +309,7 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         // SAFETY: claimed; a send has a value until it is done.
-        unsafe { linked.blocks.put(word.0, block, value, self.line.word()) };
+        unsafe { linked.blocks.put(word.0, block, value) };
         Step::Ready(Sent::Kept)
     }
 

@@ -152,6 +152,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
         self.0.send_blocking(value)
@@ -352,6 +353,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
         self.recv().wait()

@@ -74,7 +74,7 @@
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::many::push;
 use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
@@ -144,6 +144,18 @@ impl<T> Slot<T> {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
         self.full.store(1, publish_order());
+    }
+
+    /// The same, once the slot is empty.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and empty or about to be; the value is gone from its place then.
+    #[cold]
+    #[inline(never)]
+    unsafe fn fill_late(&self, value: &MaybeUninit<T>) {
+        wait_for(|| !self.is_full());
+        // SAFETY: the caller's promise.
+        unsafe { self.fill(value) };
     }
 
     /// The same, with what is in a parcel.
@@ -225,10 +237,14 @@ impl<T> Shared<T> {
     /// Sends if there is room, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
+        // (A ring that holds values has a capacity.)
+        if self.bound.capacity == 0 {
+            return self.is_unbounded() && self.quick_put(value);
+        }
         let word = self.guess();
         let rest = word.rest() >> LEN_SHIFT;
         if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
-            return self.is_unbounded() && self.quick_put(value);
+            return false;
         }
         // (A ring has no more slots than that: what is above the length in `rest` falls away.)
         let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(rest as u32));
@@ -236,7 +252,9 @@ impl<T> Shared<T> {
             return false;
         }
         if slot.is_full() {
-            wait_for(|| !slot.is_full());
+            // SAFETY: claimed; the caller gives the value up.
+            unsafe { aside(value, |value| slot.fill_late(value)) };
+            return true;
         }
         // SAFETY: claimed, and empty; the caller gives the value up.
         unsafe { slot.fill(value) };
@@ -246,11 +264,12 @@ impl<T> Shared<T> {
     /// Receives if there is a value, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
-        let word = self.guess();
-        let len = self.ring_len(word);
-        // (No length is within a capacity of 0, whatever the rest of the word says.)
-        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
+        if self.bound.capacity == 0 {
             return self.is_unbounded() && self.quick_take(tray);
+        }
+        let word = self.guess();
+        if !word.is_free() || word.has(RETURNED | HELD) || self.ring_len(word) == 0 {
+            return false;
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() || !self.cas(word, taken(word, 1)) {
@@ -498,6 +517,19 @@ impl<T> Shared<T> {
 #[inline(always)]
 pub(super) fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
+}
+
+/// Calls what is not compiled in with a value, which is not in memory until then if it is a few words.
+///
+/// # Safety
+/// `call` takes the value out of its place, which is the caller's.
+#[inline(always)]
+pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
+    if size_of::<T>() > size_of::<[usize; 4]>() {
+        return call(value);
+    }
+    // SAFETY: the caller's promise: it is one value still.
+    call(&unsafe { ptr::from_ref(value).read() })
 }
 
 /// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late, or by an addition.

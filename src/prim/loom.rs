@@ -20,7 +20,7 @@ pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
-pub(crate) use quarantine::{free, keep};
+pub(crate) use quarantine::{dealloc, free, keep};
 pub(crate) use waker_slot::WakerSlot;
 
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.

@@ -1,7 +1,7 @@
 //! Memory that a model gave back: kept for a while, so that its address does not come back within one execution.
 //! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic.
 
-use std::alloc::{Layout, dealloc};
+use std::alloc::{self, Layout};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ const KEPT: usize = 10_000;
 
 static BLOCKS: Mutex<VecDeque<Block>> = Mutex::new(VecDeque::new());
 
-/// Memory of a box, and what is to be done with it in the end.
+/// Memory, and what is to be done with it in the end.
 struct Block {
     memory: *mut u8,
     layout: Layout,
@@ -27,6 +27,14 @@ pub(crate) fn free<T>(value: Box<T>) {
     // SAFETY: it was a box, and its value is dropped once, here; only its memory lives on.
     unsafe { raw.drop_in_place() };
     store(Block { memory: raw.cast(), layout, end: None });
+}
+
+/// Frees memory, later.
+///
+/// # Safety
+/// As for [`alloc::dealloc`].
+pub(crate) unsafe fn dealloc(memory: *mut u8, layout: Layout) {
+    store(Block { memory, layout, end: None });
 }
 
 /// Keeps the value for as long as its memory.
@@ -48,12 +56,12 @@ fn store(block: Block) {
     blocks.push_back(block);
     if blocks.len() > KEPT {
         if let Some(oldest) = blocks.pop_front() {
-            // SAFETY: it was a box of this layout, whose value is there still if there is an end to it.
+            // SAFETY: it was allocated with this layout; its value is there still if there is an end to it.
             unsafe {
                 if let Some(end) = oldest.end {
                     end(oldest.memory);
                 }
-                dealloc(oldest.memory, oldest.layout);
+                alloc::dealloc(oldest.memory, oldest.layout);
             }
         }
     }

@@ -14,6 +14,7 @@ pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
 pub(crate) use waker_slot::WakerSlot;
 
+pub(crate) use std::alloc::dealloc;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{

@@ -16,7 +16,7 @@ mod waker_slot;
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
-pub(crate) use quarantine::{free, keep};
+pub(crate) use quarantine::{dealloc, free, keep};
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{

@@ -221,6 +221,12 @@ pub(crate) fn enter_block_on() -> Blocking {
     Blocking { before }
 }
 
+/// Whether no fiber runs on this thread: then any call [may block](may_block) it.
+#[inline]
+pub(crate) fn is_outside() -> bool {
+    here::frame().fiber.is_null()
+}
+
 /// To be called first by whatever blocks its thread. `what` is the call as its user wrote it.
 ///
 /// Inside a fiber of a runtime that stops one worker: allowed, and in debug builds reported once per place. What was

@@ -51,6 +51,7 @@ prim::thread_local! {
     };
 }
 
+#[inline]
 pub(super) fn frame() -> Frame {
     HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
 }

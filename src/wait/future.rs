@@ -69,16 +69,36 @@ macro_rules! future {
             /// there.
             #[inline]
             #[track_caller]
-            pub fn wait(mut self) -> $output {
-                $crate::task::context::may_block($call);
-                let outcome = self.operation.wait();
+            pub fn wait(self) -> $output {
+                // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
+                let mut quick = std::mem::ManuallyDrop::new(self);
+                let outcome =
+                    if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
+                let Some(outcome) = outcome else {
+                    return std::mem::ManuallyDrop::into_inner(quick).wait_slowly();
+                };
+                let mut this = std::mem::ManuallyDrop::into_inner(quick);
                 $(
                     let mut outcome = outcome;
-                    while $more(&mut self) {
+                    while $more(&mut this) {
+                        outcome = this.operation.wait();
+                    }
+                )?
+                $crate::wait::Operated::convert(&mut this, outcome)
+            }
+
+            #[inline(never)]
+            #[track_caller]
+            fn wait_slowly(&mut self) -> $output {
+                $crate::task::context::may_block($call);
+                let outcome = self.operation.wait_slowly();
+                $(
+                    let mut outcome = outcome;
+                    while $more(self) {
                         outcome = self.operation.wait();
                     }
                 )?
-                $crate::wait::Operated::convert(&mut self, outcome)
+                $crate::wait::Operated::convert(self, outcome)
             }
 
             $crate::wait::future! { @limits $call [$output] $($limits)* }

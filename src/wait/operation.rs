@@ -656,8 +656,9 @@ impl<B: Branch> Operation<B> {
         self.quick(tray) || self.try_now_slowly(tray)
     }
 
+    /// The same for one that has tried the shortest way.
     #[inline(never)]
-    fn try_now_slowly(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+    pub(crate) fn try_now_slowly(&mut self, tray: &mut Tray<B::Goods>) -> bool {
         let mut pauses = 0;
         let mut kept = Kept::default();
         loop {
@@ -680,9 +681,14 @@ impl<B: Branch> Operation<B> {
     /// Drives the operation on the calling thread until it is through.
     #[inline]
     pub(crate) fn wait(&mut self) -> B::Output {
-        if let Some(output) = self.quick_output() {
-            return output;
+        match self.quick_output() {
+            Some(output) => output,
+            None => self.wait_slowly(),
         }
+    }
+
+    /// The same, out of the way.
+    pub(crate) fn wait_slowly(&mut self) -> B::Output {
         let mut tray = Tray::new();
         self.block_on_to(&mut tray, None);
         self.output(&mut tray)

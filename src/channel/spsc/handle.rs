@@ -84,6 +84,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn send_blocking(&mut self, value: T) -> Result<(), SendError<T>> {
         self.send(value).wait()
@@ -204,6 +205,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    #[inline]
     #[track_caller]
     pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
         self.recv().wait()
