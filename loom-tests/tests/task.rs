@@ -366,6 +366,46 @@ fn wakers_are_dropped_before_they_are_counted() {
     }
 }
 
+/// A cancelled fiber makes wakers of itself as its future is dropped, outside of any poll; they outlive it, and are used
+/// elsewhere before they are counted, or later. `task_owed_is_dropped`.
+#[test]
+fn wakers_are_made_as_the_future_is_dropped() {
+    struct Parting(Option<Waker>, loom::sync::Arc<AtomicBool>, [Stash; 2]);
+    impl Drop for Parting {
+        fn drop(&mut self) {
+            if let Some(waker) = &self.0 {
+                self.2.iter().for_each(|stash| stash.put(waker));
+                self.1.store(true, Ordering::Release);
+                // Others may run here.
+                let _ = self.1.load(Ordering::Relaxed);
+            }
+        }
+    }
+    model(|| {
+        let executor = Executor::new();
+        let made = loom::sync::Arc::new(AtomicBool::new(false));
+        let stashes = [Stash::default(), Stash::default()];
+        let mut parting = Parting(None, made.clone(), stashes.clone());
+        let handle = executor.spawn(poll_fn(move |cx| {
+            parting.0.get_or_insert_with(|| cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+        assert!(executor.run_one());
+        handle.reference().cancel();
+        let [first, second] = stashes;
+        let other = thread::spawn(move || {
+            if made.load(Ordering::Acquire) {
+                first.take().wake();
+            }
+        });
+        assert!(executor.run_one());
+        other.join().unwrap();
+        drop(second.take());
+        assert_eq!(executor.living(), 0);
+        drop(handle);
+    });
+}
+
 /// F7: the end of an executor races with a poll and a wake: the future is dropped once, on one of the threads.
 /// `task_finish_ignores_cancel`.
 #[test]

@@ -67,7 +67,7 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         let owed = here::take_owed();
         here::leave(&self.before);
-        if let (Some(task), false) = (self.task, owed == 0) {
+        if let (Some(task), false) = (self.task, owed == 0 || bug!("task_owed_is_dropped")) {
             task.state.settle(owed);
         }
     }

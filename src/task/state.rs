@@ -448,7 +448,11 @@ impl State {
     pub(crate) fn settle(&self, owed: isize) {
         if owed != 0 {
             // ORDERING: as `release`, should it be counts that were given up.
-            self.0.fetch_add(Self::settled(0, owed), release_order());
+            let before = self.0.fetch_add(Self::settled(0, owed), release_order());
+            // (A fiber that wakes itself in each poll, and leaks wakers, may count nowhere else.)
+            if before > MAX {
+                std::process::abort();
+            }
         }
     }
 
