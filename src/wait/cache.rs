@@ -7,11 +7,12 @@
 //! A send that was dropped in the hands of a peer leaves its node in *limbo* until that peer is through with it: whoever
 //! fills its stack looks there first.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use super::link::Hooks;
-use super::node::{Node, NodeRef};
+use super::node::{Node, NodeRef, Waiter};
 use super::place::Place;
 use super::pool::{Pool, Stable};
 use super::word::NUMBER_BITS;
@@ -100,13 +101,76 @@ pub(super) unsafe fn free(node: NonNull<Node>) {
     unsafe { destroy(kind, std::iter::once(node)) };
 }
 
-/// Looks at the hooks of a node to which the caller may have no right. `None`: its memory is gone.
-pub(super) fn peek(number: usize, guard: &Guard) -> Option<&Hooks> {
-    if prim::MODEL {
-        // SAFETY: a model's nodes stay readable.
-        return Some(unsafe { &(*prim::named::<Alone>(number >> 1)).hooks });
+/// What a thread does that looks at hooks of nodes to which it may have no right. The memory of a chunk stays while any of
+/// its nodes is given out: so next to a node that the thread has no guard is needed. There is one from the first look
+/// elsewhere on.
+pub(crate) struct Look<'a> {
+    /// The chunk of a node that the thread has all the while.
+    near: usize,
+    /// That one, if it is of the thread's stack.
+    kept: *const Node,
+    guard: OnceCell<Guard>,
+    own: PhantomData<&'a Waiter>,
+}
+
+/// The chunk of a node, with its kind; no other one's is 0.
+#[inline(always)]
+const fn chunk(number: usize) -> usize {
+    number & !((CHUNK - 1) << 1)
+}
+
+impl<'a> Look<'a> {
+    /// Near a node of the caller's.
+    pub(super) fn by(node: &'a Waiter) -> Look<'a> {
+        let mut look = Look::anywhere();
+        look.near = chunk(node.number());
+        look
     }
-    pool(Kind::of(number)).peek(number >> 1, guard)
+
+    /// Near a free node of this thread, which takes and frees none until the look is over. `number`: where it will look.
+    #[inline]
+    pub(super) fn at(number: usize) -> Look<'static> {
+        let mut look = Look::anywhere();
+        if !prim::MODEL {
+            let kept = FREE.try_with(|free| free[number & 1].top.get()).unwrap_or(ptr::null());
+            // SAFETY: free nodes are this thread's alone.
+            if let Some(node) = unsafe { kept.as_ref() } {
+                look.near = chunk(node.number());
+                look.kept = kept;
+            }
+        }
+        look
+    }
+
+    pub(super) fn anywhere() -> Look<'static> {
+        Look { near: 0, kept: ptr::null(), guard: OnceCell::new(), own: PhantomData }
+    }
+
+    /// The hooks of a node. `None`: its memory is gone.
+    #[inline]
+    pub(super) fn peek(&self, number: usize) -> Option<&Hooks> {
+        if prim::MODEL {
+            // SAFETY: a model's nodes stay readable.
+            return Some(unsafe { &(*prim::named::<Alone>(number >> 1)).hooks });
+        }
+        let pool = pool(Kind::of(number));
+        if chunk(number) == self.near {
+            // SAFETY: a node of that chunk is given out, to this thread, and stays so while this look is borrowed.
+            return Some(unsafe { pool.beside(number >> 1) });
+        }
+        pool.peek(number >> 1, self.guard.get_or_init(prim::pin))
+    }
+}
+
+impl Drop for Look<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let is_kept = || FREE.try_with(|free| free.iter().any(|free| free.top.get() == self.kept));
+        debug_assert!(
+            self.kept.is_null() || is_kept().unwrap_or(false),
+            "a node was taken or freed during a look"
+        );
+    }
 }
 
 /// The place of a node to which the caller may have no right.

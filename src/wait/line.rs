@@ -46,7 +46,8 @@
 //! # Progress, cost
 //!
 //! Lock-free: an exchange fails only because another one has succeeded. Locked instructions: enter, pop and leave 1 each in
-//! *one*; join 2 and pop 3 in *few*, 2 and 4 (and two pins) in *many*.
+//! *one*; join 2 and pop 3 in *few*, 2 and 4 in *many* (where they look at nodes of other chunks a pin each, see
+//! [`Look`]).
 //!
 //! # Orderings
 //!
@@ -61,7 +62,7 @@
 use std::ptr;
 
 use super::anchor::By;
-use super::cache;
+use super::cache::{self, Look};
 use super::few::{Cell, Entry, Few};
 use super::list::List;
 use super::node::{Claim, NodeRef, Popped, Waiter};
@@ -255,7 +256,7 @@ pub(crate) trait Primitive {
         let mut flags = MORE;
         if !in_few {
             stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
-            behind.many.push(number);
+            behind.many.push(number, &Look::by(node));
             flags |= MANY;
         }
         interrupt();
@@ -327,18 +328,24 @@ pub(crate) trait Primitive {
         if self.line().load() != word && !bug!("settle_unchecked") {
             return None;
         }
-        if !self.settle(word, stay, cell) {
-            return None;
-        }
-        let to = self.without_first(word)?;
+        let look = Look::at(word.first());
+        let stay = self.settle(word, stay, cell, &look)?;
+        let to = self.without_first(word, &look)?;
         interrupt();
-        // SAFETY: taken out by this very exchange.
-        self.cas(word, change(to)).then(|| unsafe { Popped::new(word) })
+        if self.cas(word, change(to)) {
+            // SAFETY: taken out by this very exchange.
+            return Some(unsafe { Popped::new(word) });
+        }
+        if stay.at() == At::Settling {
+            // Whoever looks again need not ask the list. Fails if somebody else was quicker.
+            cache::place(word.first()).change(stay, stay.moved(At::Word));
+        }
+        None
     }
 
     /// The word with the next one of the line in it. `None`: look again.
-    fn without_first(&self, word: Word) -> Option<Word> {
-        Some(match self.next(word)? {
+    fn without_first(&self, word: Word, look: &Look<'_>) -> Option<Word> {
+        Some(match self.next(word, look)? {
             0 => self.empty(word.freed()),
             next => word.with_first(next),
         })
@@ -346,7 +353,7 @@ pub(crate) trait Primitive {
 
     /// The oldest in line of the word's side; 0: nobody. `None`: look again. It counts if the word has not changed since it
     /// was loaded.
-    fn next(&self, word: Word) -> Option<usize> {
+    fn next(&self, word: Word, look: &Look<'_>) -> Option<usize> {
         if !word.has(MORE) {
             return Some(0);
         }
@@ -360,26 +367,27 @@ pub(crate) trait Primitive {
         if !word.has(MANY) {
             return Some(0);
         }
-        let oldest = behind.many.oldest(|number| {
+        let oldest = behind.many.oldest(look, |number| {
             let stay = cache::place(number).stay();
             stay.at() == At::Many && (Self::SAYS || u64::from(stay.stamp()) == word.side())
         });
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
 
-    /// Sees to it that the first waiter cannot leave through the line any more; `stay` is what its place said while the word
-    /// was `word`, and `cell` what it had of few then. False: look again.
-    fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>) -> bool {
+    /// Sees to it that the first waiter cannot leave through the line any more, and stands in it no more; `stay` is what its
+    /// place said while the word was `word`, and `cell` what it had of few then. Gives what the place says now; `None`:
+    /// look again.
+    fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
-        let stamp = self.stamp(word);
-        match stay.at() {
-            At::Word => true,
-            At::Left if bug!("ghosts_are_served") => true,
+        let settled = |at| stay.stamped(at, if Self::SAYS { stay.stamp() } else { self.stamp(word) });
+        let now = match stay.at() {
+            At::Word => return Some(stay),
+            At::Left if bug!("ghosts_are_served") => return Some(stay),
             At::Left => {
-                if let Some(to) = self.without_first(word) {
+                if let Some(to) = self.without_first(word, look) {
                     self.cas(word, self.bump(to));
                 }
-                false
+                return None;
             }
             At::Few => {
                 // Before it is settled: who comes later has nothing to free. If it leaves instead, it needs no cell either.
@@ -388,21 +396,21 @@ pub(crate) trait Primitive {
                     cell.free();
                 }
                 interrupt();
-                let stamp = if Self::SAYS { stay.stamp() } else { stamp };
-                place.change(stay, stay.stamped(At::Word, stamp))
+                let now = settled(At::Word);
+                return place.change(stay, now).then_some(now);
             }
             At::Many => {
-                let stamp = if Self::SAYS { stay.stamp() } else { stamp };
-                let settling = stay.stamped(At::Settling, stamp);
-                place.change(stay, settling) && self.settle(word, settling, None)
+                let now = settled(At::Settling);
+                if !place.change(stay, now) {
+                    return None;
+                }
+                now
             }
-            At::Settling => {
-                self.line().behind().many.take_out(number, || place.stay() == stay);
-                // Fails if somebody else was quicker.
-                place.change(stay, stay.moved(At::Word));
-                true
-            }
-        }
+            At::Settling if bug!("settling_is_settled") => return Some(stay),
+            At::Settling => stay,
+        };
+        self.line().behind().many.take_out(number, look, || place.stay() == now);
+        Some(now)
     }
 
     /// Takes a node of its owner out. False: a peer has it.
@@ -433,13 +441,8 @@ pub(crate) trait Primitive {
                 continue;
             }
             match stay.at() {
-                At::Word => return false,
-                At::Settling => {
-                    // It was brought up, and perhaps popped; in any case it has to be out of the list.
-                    self.line().behind().many.take_out(number, || place.stay() == stay);
-                    place.change(stay, stay.moved(At::Word));
-                    continue;
-                }
+                // What is settled leaves the word only by a pop, and that only after it has left the list.
+                At::Word | At::Settling => return false,
                 At::Few | At::Many | At::Left => {}
             }
             let left = stay.moved(At::Left);
@@ -455,7 +458,7 @@ pub(crate) trait Primitive {
                     cell.free();
                 }
             } else {
-                self.line().behind().many.take_out(number, || place.stay() == left);
+                self.line().behind().many.take_out(number, &Look::by(node), || place.stay() == left);
             }
             if bug!("leaves_without_a_step") {
                 return true;
@@ -463,7 +466,11 @@ pub(crate) trait Primitive {
             // Nobody can bring it into the word after this.
             loop {
                 let word = self.line().load();
-                let to = if word.first() == number { self.without_first(word) } else { Some(word) };
+                let to = if word.first() == number {
+                    self.without_first(word, &Look::by(node))
+                } else {
+                    Some(word)
+                };
                 if word.is_free() || to.is_some_and(|to| self.cas(word, self.bump(to))) {
                     return true;
                 }
@@ -558,7 +565,7 @@ pub(crate) trait Primitive {
         let behind = unsafe { &*behind };
         // Who was brought up, and not settled yet, stands in both.
         let mut len = behind.few.len() + behind.many.assert_valid();
-        if !word.is_free() && cache::place(word.first()).stay().at() == At::Word {
+        if !word.is_free() && matches!(cache::place(word.first()).stay().at(), At::Word | At::Settling) {
             len += 1;
         }
         assert!(!word.is_free() || len == 0, "nobody in the word, and somebody waits behind it");

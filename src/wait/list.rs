@@ -49,7 +49,7 @@
 //!
 //! Walkers read nodes to which they have no right: the four words of its [hooks](super::link), which are atomics and stay readable.
 //! Nodes are *type-stable*: they are recycled at once, as nodes. Memory goes back to the allocator in whole chunks
-//! of free nodes only, through an epoch; every walk is pinned. So:
+//! of free nodes only, through an epoch; every walk is a [`Look`]. So:
 //!
 //! * *A helper writes a hint to a node that was gone by then* (the trap of this list under epochs alone): it lands in
 //!   a free or a recycled node's `newer`, which is a hint. Who follows it checks generation, list, number and mark.
@@ -68,13 +68,13 @@
 //! with good hints. A hint is missing while a pusher is between its two stores, and may be outdated where neighbours leave
 //! at the same moment; then a walk from the top finds the place, in as many steps as there are nodes above it.
 //!
-//! Locked instructions: push 1, take the only one out 1, any other 2; plus 1 for the pin of each. Orderings: acquire and
+//! Locked instructions: push 1, take the only one out 1, any other 2; plus 1 for the pin of a look that needs one. Orderings: acquire and
 //! release; each argument above is about one word, or about what was read before that word was found unchanged.
 
-use super::cache;
+use super::cache::{self, Look};
 use super::link::{Hooks, Link, MARK, ONLY, ROOT, move_order};
 use super::steps::{interrupt, step};
-use crate::prim::{self, AtomicU64, Guard, Ordering};
+use crate::prim::{AtomicU64, Ordering};
 
 /// Hints that are followed before a walk starts from the top.
 const PATIENCE: usize = 16;
@@ -116,12 +116,11 @@ impl List {
     }
 
     /// Appends the node `number`, which is the caller's and stands in no list.
-    pub(super) fn push(&self, number: usize) {
-        let guard = prim::pin();
-        let hooks = cache::peek(number, &guard).expect("its owner keeps it");
+    pub(super) fn push(&self, number: usize, look: &Look<'_>) {
+        let hooks = look.peek(number).expect("its owner keeps it");
         let mut top = self.top();
         loop {
-            let appended = self.append(top, number, hooks, &guard);
+            let appended = self.append(top, number, hooks, look);
             match appended {
                 Ok(()) => return,
                 Err(now) => top = now,
@@ -130,13 +129,13 @@ impl List {
     }
 
     /// Appends a node if the top is still `top`; otherwise gives what it is.
-    fn append(&self, top: Link, number: usize, hooks: &Hooks, guard: &Guard) -> Result<(), Link> {
+    fn append(&self, top: Link, number: usize, hooks: &Hooks, look: &Look<'_>) -> Result<(), Link> {
         if top.is_nil() {
             let name = hooks.begin(number, Link::NIL, ROOT, 1, self.home());
             return self.change(top, name.with(ONLY));
         }
         // A top that has changed since names a node that may be gone; then the exchange fails.
-        let Some(below) = cache::peek(top.number(), guard) else { return Err(self.top()) };
+        let Some(below) = look.peek(top.number()) else { return Err(self.top()) };
         let name = hooks.begin(number, top, 0, below.sequence().wrapping_add(1), self.home());
         self.change(top, name)?;
         interrupt();
@@ -148,18 +147,21 @@ impl List {
     }
 
     /// The oldest node that is `eligible`. `Err`: the list has changed under the walk.
-    pub(super) fn oldest(&self, eligible: impl Fn(usize) -> bool) -> Result<Option<usize>, ()> {
-        let guard = prim::pin();
+    pub(super) fn oldest(
+        &self,
+        look: &Look<'_>,
+        eligible: impl Fn(usize) -> bool,
+    ) -> Result<Option<usize>, ()> {
         let top = self.top();
         if top.is_nil() {
             return Ok(None);
         }
-        if let Some(oldest) = self.front(&guard).or_else(|| self.bottom(top, &guard)) {
+        if let Some(oldest) = self.front(look).or_else(|| self.bottom(top, look)) {
             if eligible(oldest.number) {
                 return Ok(Some(oldest.number));
             }
         }
-        self.oldest_by_walk(top, eligible, &guard)
+        self.oldest_by_walk(top, eligible, look)
     }
 
     /// The oldest node that may be named, from the top down.
@@ -168,10 +170,10 @@ impl List {
         &self,
         top: Link,
         eligible: impl Fn(usize) -> bool,
-        guard: &Guard,
+        look: &Look<'_>,
     ) -> Result<Option<usize>, ()> {
         let mut oldest = None;
-        let (mut number, mut hooks) = (top.number(), cache::peek(top.number(), guard).ok_or(())?);
+        let (mut number, mut hooks) = (top.number(), look.peek(top.number()).ok_or(())?);
         let mut older = hooks.older();
         if !older.same_generation(top) {
             return Err(());
@@ -184,7 +186,7 @@ impl List {
             if older.is_nil() {
                 return Ok(oldest);
             }
-            let next = cache::peek(older.number(), guard).ok_or(())?;
+            let next = look.peek(older.number()).ok_or(())?;
             let read = next.older();
             let now = hooks.older();
             // Claim 2: what was read is the stay that is linked there.
@@ -201,9 +203,8 @@ impl List {
 
     /// Takes a node out wherever it stands, and returns when it is linked no more. Several may do so for one node at a
     /// time: `goes_on` says whether its stay lasts, that is, whether it cannot have been freed yet.
-    pub(super) fn take_out(&self, number: usize, goes_on: impl Fn() -> bool) {
-        let guard = prim::pin();
-        let Some(hooks) = cache::peek(number, &guard) else { return };
+    pub(super) fn take_out(&self, number: usize, look: &Look<'_>, goes_on: impl Fn() -> bool) {
+        let Some(hooks) = look.peek(number) else { return };
         let mut covered = false;
         loop {
             let (older, sequence) = (hooks.older(), hooks.sequence());
@@ -212,7 +213,7 @@ impl List {
                 return;
             }
             if older.has(MARK) {
-                return self.unlink_by_walk(number, hooks, sequence, &guard);
+                return self.unlink_by_walk(number, hooks, sequence, look);
             }
             let live = Live { number, hooks, older };
             covered = covered || !older.has(ROOT);
@@ -224,7 +225,7 @@ impl List {
                     }
                     continue;
                 }
-                covered = self.is_covered(live, sequence, &guard);
+                covered = self.is_covered(live, sequence, look);
             }
             if !covered {
                 return;
@@ -232,14 +233,14 @@ impl List {
             interrupt();
             if hooks.change(older, Link(older.0 | MARK)).is_ok() {
                 interrupt();
-                return self.unlink(live, &guard);
+                return self.unlink(live, look);
             }
         }
     }
 
     /// Whether something was appended above a node that entered an empty list, and is not on top alone any more.
-    fn is_covered(&self, root: Live<'_>, sequence: u64, guard: &Guard) -> bool {
-        if let Some(Ok(_)) = self.live(root.hooks.newer(), sequence, guard) {
+    fn is_covered(&self, root: Live<'_>, sequence: u64, look: &Look<'_>) -> bool {
+        if let Some(Ok(_)) = self.live(root.hooks.newer(), sequence, look) {
             return true;
         }
         loop {
@@ -251,23 +252,23 @@ impl List {
             if top.with(0) == root.name() {
                 return true;
             }
-            let Some(summit) = self.summit(top, guard) else { continue };
-            let Some(above) = self.sweep(summit, sequence, Some(root.number), guard) else { continue };
+            let Some(summit) = self.summit(top, look) else { continue };
+            let Some(above) = self.sweep(summit, sequence, Some(root.number), look) else { continue };
             return above.older.number() == root.number;
         }
     }
     /// Takes a node that was just marked out of the links.
-    fn unlink(&self, gone: Live<'_>, guard: &Guard) {
+    fn unlink(&self, gone: Live<'_>, look: &Look<'_>) {
         let older = gone.older;
         // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
         let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
             let is_top = top.number() == gone.number && top.same_generation(older);
-            if is_top && self.replace_top(top, older, guard) {
+            if is_top && self.replace_top(top, older, look) {
                 return;
             }
-        } else if let Some(above) = cache::peek(newer.number(), guard) {
+        } else if let Some(above) = look.peek(newer.number()) {
             let link = above.older();
             let leads_here = link.number() == gone.number && link.same_generation(newer);
             // Somebody else may have unlinked it since it was marked, and it may have entered again: what was read so far is of
@@ -277,27 +278,27 @@ impl List {
                 let past = link.to(older.number());
                 interrupt();
                 if above.change(link, past).is_ok() {
-                    return self.hint(Live { number: newer.number(), hooks: above, older: past }, guard);
+                    return self.hint(Live { number: newer.number(), hooks: above, older: past }, look);
                 }
             }
         }
-        self.unlink_by_walk(gone.number, gone.hooks, gone.hooks.sequence(), guard);
+        self.unlink_by_walk(gone.number, gone.hooks, gone.hooks.sequence(), look);
     }
 
     #[cold]
-    fn unlink_by_walk(&self, gone: usize, hooks: &Hooks, sequence: u64, guard: &Guard) {
+    fn unlink_by_walk(&self, gone: usize, hooks: &Hooks, sequence: u64, look: &Look<'_>) {
         loop {
             step();
-            let start = self.foothold(hooks.newer(), sequence, guard).or_else(|| {
+            let start = self.foothold(hooks.newer(), sequence, look).or_else(|| {
                 let top = self.top();
                 if top.is_nil() {
                     return None;
                 }
-                self.summit(top, guard)
+                self.summit(top, look)
             });
             let is_unlinked = match start {
                 None => self.top().is_nil(),
-                Some(start) => self.sweep(start, sequence, Some(gone), guard).is_some(),
+                Some(start) => self.sweep(start, sequence, Some(gone), look).is_some(),
             };
             if is_unlinked || bug!("unlink_once") {
                 return;
@@ -306,12 +307,12 @@ impl List {
     }
 
     /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
-    fn front<'g>(&self, guard: &'g Guard) -> Option<Live<'g>> {
+    fn front<'g>(&self, look: &'g Look<'_>) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
         if front.is_nil() {
             return None;
         }
-        let hooks = cache::peek(front.number(), guard)?;
+        let hooks = look.peek(front.number())?;
         let older = hooks.older();
         (older.is_nil() && older.same_generation(front) && !older.has(MARK)).then_some(Live {
             number: front.number(),
@@ -321,16 +322,16 @@ impl List {
     }
 
     /// The oldest live node, where it may be the only one.
-    fn bottom<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
-        if top.is_only() { self.summit(top, guard) } else { self.lowest(top, guard) }
+    fn bottom<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
+        if top.is_only() { self.summit(top, look) } else { self.lowest(top, look) }
     }
 
     /// The oldest live node of several.
     #[cold]
-    fn lowest<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
+    fn lowest<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
-        let start = self.foothold(front, 0, guard).or_else(|| self.summit(top, guard))?;
-        let oldest = self.sweep(start, 0, None, guard)?;
+        let start = self.foothold(front, 0, look).or_else(|| self.summit(top, look))?;
+        let oldest = self.sweep(start, 0, None, look)?;
         if oldest.name() != front {
             self.front.store(oldest.name().0, Ordering::Release);
         }
@@ -338,10 +339,10 @@ impl List {
     }
 
     /// A live node of this list above `sequence`, by hints.
-    fn foothold<'g>(&self, mut hint: Link, sequence: u64, guard: &'g Guard) -> Option<Live<'g>> {
+    fn foothold<'g>(&self, mut hint: Link, sequence: u64, look: &'g Look<'_>) -> Option<Live<'g>> {
         for _ in 0..PATIENCE {
             step();
-            match self.live(hint, sequence, guard)? {
+            match self.live(hint, sequence, look)? {
                 Ok(live) => return Some(live),
                 Err(marked) => hint = marked.newer(),
             }
@@ -350,11 +351,11 @@ impl List {
     }
 
     /// What a hint names, if it is, or was last, a node of this list above `sequence`. `Err`: it is marked.
-    fn live<'g>(&self, hint: Link, sequence: u64, guard: &'g Guard) -> Option<Result<Live<'g>, &'g Hooks>> {
+    fn live<'g>(&self, hint: Link, sequence: u64, look: &'g Look<'_>) -> Option<Result<Live<'g>, &'g Hooks>> {
         if hint.is_nil() {
             return None;
         }
-        let hooks = cache::peek(hint.number(), guard)?;
+        let hooks = look.peek(hint.number())?;
         let (home, number) = (hooks.home(), hooks.sequence());
         let older = hooks.older();
         // The generation last: it was the same one all the while.
@@ -369,8 +370,8 @@ impl List {
     }
 
     /// The node on top, if it is live; otherwise it is unlinked.
-    fn summit<'g>(&self, top: Link, guard: &'g Guard) -> Option<Live<'g>> {
-        let hooks = cache::peek(top.number(), guard)?;
+    fn summit<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
+        let hooks = look.peek(top.number())?;
         let older = hooks.older();
         if !older.same_generation(top) {
             return None;
@@ -378,17 +379,17 @@ impl List {
         if !older.has(MARK) {
             return Some(Live { number: top.number(), hooks, older });
         }
-        self.replace_top(top, older, guard);
+        self.replace_top(top, older, look);
         None
     }
 
     /// Moves the top from its node, which is marked, to what is below. False: it has changed.
-    fn replace_top(&self, top: Link, older: Link, guard: &Guard) -> bool {
+    fn replace_top(&self, top: Link, older: Link, look: &Look<'_>) -> bool {
         let next = if older.is_nil() {
             Link::NIL
         } else {
             // If the top is still this node then that one below is linked, and its generation the one just read.
-            let Some(below) = cache::peek(older.number(), guard) else { return false };
+            let Some(below) = look.peek(older.number()) else { return false };
             below.older().with(0).to(older.number())
         };
         interrupt();
@@ -402,14 +403,14 @@ impl List {
         mut at: Live<'g>,
         sequence: u64,
         goal: Option<usize>,
-        guard: &'g Guard,
+        look: &'g Look<'_>,
     ) -> Option<Live<'g>> {
         loop {
             step();
             if at.older.is_nil() {
                 return Some(at);
             }
-            let next = cache::peek(at.older.number(), guard);
+            let next = look.peek(at.older.number());
             let read =
                 next.map(|next| (next, next.older(), next.sequence(), cache::is_over(at.older.number())));
             let now = at.hooks.older();
@@ -432,7 +433,7 @@ impl List {
                 // If it has changed, the next round sees how.
                 if at.hooks.change(at.older, past).is_ok() {
                     at.older = past;
-                    self.hint(at, guard);
+                    self.hint(at, look);
                 }
             } else if is_goal {
                 return Some(at);
@@ -443,10 +444,10 @@ impl List {
     }
 
     /// Tells the node below that `at` is above it.
-    fn hint(&self, at: Live<'_>, guard: &Guard) {
+    fn hint(&self, at: Live<'_>, look: &Look<'_>) {
         if at.older.is_nil() {
             self.front.store(at.name().0, Ordering::Release);
-        } else if let Some(below) = cache::peek(at.older.number(), guard) {
+        } else if let Some(below) = look.peek(at.older.number()) {
             below.set_newer(at.name());
         }
     }
@@ -457,11 +458,11 @@ impl List {
 
     /// While nobody is at work here: no marked node is linked, and numbers grow towards the top. Gives how many there are.
     pub(super) fn assert_valid(&self) -> usize {
-        let guard = prim::pin();
+        let look = Look::anywhere();
         let top = self.top();
         let (mut next, mut above, mut len) = (top.number(), u64::MAX, 0);
         while next != 0 {
-            let hooks = cache::peek(next, &guard).expect("the table has what is linked");
+            let hooks = look.peek(next).expect("the table has what is linked");
             let older = hooks.older();
             assert!(len > 0 || older.same_generation(top), "the top must name a stay that goes on");
             assert!(!older.has(MARK), "a node that has left must not be linked");

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `IN_WORD` | the owner who enters the word; who settles it there | the word alone says whether it still waits |
 //! | `IN_FEW`, `IN_MANY` | the owner who joins | it stands in the line, and may have been brought into the word |
-//! | `SETTLING` | who settles one from the list | it cannot leave through the list any more; anybody helps to unlink it |
+//! | `SETTLING` | who settles one from the list | the same; who pops it sees first that it is linked no more |
 //! | `LEFT` | the owner who leaves | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay. The stamp is the version at which the node entered the word or was settled there:

@@ -1,8 +1,8 @@
 //! Type-stable memory: numbered places for one type, given back to the allocator in whole chunks, through an epoch.
 //!
-//! A table turns a number into an address. A place is its holder's; beside it lies what others may look at under a guard,
-//! also while the place is free, or was given out again, and which says by a generation of its own in which of its lives
-//! the place is.
+//! A table turns a number into an address. A place is its holder's; beside it lies what others may look at under a guard
+//! (or while they hold any place of the same chunk), also while the place is free, or was given out again, and which says by
+//! a generation of its own in which of its lives the place is.
 //!
 //! Places are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
 //! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
@@ -131,6 +131,18 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
             (*chunk.as_ptr()).life.touch();
             Some(&(*chunk.as_ptr()).beside[index])
         }
+    }
+
+    /// The same without a guard.
+    ///
+    /// # Safety
+    /// Some place of its chunk is given out, and not given back as long as the result is used.
+    #[inline]
+    pub(crate) unsafe fn beside(&self, number: usize) -> &T::Beside {
+        let (chunk, index) = (number / LEN, number % LEN);
+        // ORDERING: Acquire, as in `peek`.
+        // SAFETY: a chunk leaves the table only when all its places are free.
+        unsafe { &(*self.table[chunk].load(Ordering::Acquire)).beside[index] }
     }
 
     /// # Safety
