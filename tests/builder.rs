@@ -905,3 +905,23 @@ fn conflated_under_load() {
         assert_eq!(got.last(), Some(&last), "C21");
     });
 }
+
+/// C21: a ring goes on when very many values have passed, also one that overflows: what is above its mask in a position is no slot.
+#[test]
+fn head_of_a_ring_grows() {
+    for overflow in [Overflow::Suspend, Overflow::DropOldest, Overflow::DropNewest] {
+        let (tx, rx) = with(Some(255), overflow).build();
+        // Each value that is handed over moves the head on by a whole ring, of 256; it has 27 bits.
+        for n in 0..1_u32 << 19 {
+            let mut receiving = rx.recv();
+            assert!(poll(&mut receiving).is_pending());
+            tx.try_send(n).unwrap();
+            assert_eq!(poll(&mut receiving), Poll::Ready(Ok(n)));
+            if n % 1024 == 0 {
+                tx.try_send(n).unwrap();
+                assert_eq!(rx.try_recv(), Ok(n));
+            }
+        }
+        tx.assert_valid();
+    }
+}

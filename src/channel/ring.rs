@@ -246,8 +246,8 @@ impl<T> Shared<T> {
         if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
             return false;
         }
-        // (A ring has no more slots than that: what is above the length in `rest` falls away.)
-        let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(rest as u32));
+        // (The length alone: with what is above it in `rest` this would be no position.)
+        let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(u32::from(rest as u8)));
         if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
             return false;
         }
