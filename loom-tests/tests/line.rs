@@ -47,6 +47,7 @@ table! {
     leave_before_refills - 2: Ring(1), [R(1), R(2), R(3)], [[TS(1)], [TS(2)], [D(2)], [D(3)]], any;
     recycled_against_two - 1: Ring(0), [Recycle, S(1, 1), S(2, 2), S(3, 3), TR], [[TR], [TR], [D(2), S(2, 4)]], any;
     recycled_elsewhere - 1: Ring(0), [Recycle, R(1), R(2), R(3)], [[D(2), R(2), D(1), R(1)], [TS(1), TS(2)]], any;
+    recycled_where_one_settles_late: Ring(0), [Recycle, S(1, 1), S(2, 2), S(3, 3), S(5, 5), TR, TR], [[TR], [TR, D(3), S(3, 4)]], any;
     recycled_in_many: Ring(0), [Recycle, R(1), R(2), R(3), R(4)], [[D(3), R(3)], [TS(1), TS(2), TS(3)]], any;
 }
 

@@ -19,7 +19,7 @@
 //! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of
 //! the operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).
 
-use crate::prim::{AtomicU64, Ordering};
+use crate::prim::{self, AtomicU64, Ordering};
 
 /// A value of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,12 @@ impl Place {
     pub(super) fn begin(&self, at: At, stamp: u32) -> Stay {
         let next = self.0.load(Ordering::Relaxed).wrapping_add(1 << STATE_BITS);
         let next = Stay(next & GENERATION).stamped(at, stamp);
+        if prim::MODEL {
+            // A popper that came too late may be changing the stay before still. That comes before this, or fails; but loom would
+            // let it come after a mere store.
+            self.0.swap(next.0, Ordering::Release);
+            return next;
+        }
         // ORDERING: Release: a peer that meets this stay's node elsewhere sees nothing older.
         self.0.store(next.0, Ordering::Release);
         next
