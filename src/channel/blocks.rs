@@ -70,7 +70,7 @@ use crossbeam_utils::CachePadded;
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
 use super::many::push;
-use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::{self, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::wait::{REST_SHIFT, Tray};
 
 /// The bits of a word that are not its position.
@@ -190,6 +190,13 @@ impl<T> Blocks<T> {
     #[inline(always)]
     pub(super) fn is_last(position: u64) -> bool {
         index_of::<T>(position) + 1 == Block::<T>::SLOTS
+    }
+
+    /// Whether the quick ways leave this position to the slow ones. (In models, where a block has hardly any others, they do
+    /// not: the quick ways would not be in them.)
+    #[inline(always)]
+    pub(super) fn is_aside(position: u64) -> bool {
+        !prim::MODEL && Self::is_last(position)
     }
 
     /// Publishes a value in the slot `tail` of `block`.

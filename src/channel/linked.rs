@@ -58,7 +58,7 @@ use super::many::Front;
 use super::queue::STEP_BITS;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
-use crate::prim::{AtomicU64, Ordering};
+use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, Tray, Word};
 
@@ -147,15 +147,21 @@ impl<T> Shared<T> {
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED) || Blocks::<T>::is_last(word.0) {
+        if !word.is_free() || word.has(CLOSED) || Blocks::<T>::is_aside(word.0) {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
         if !self.cas(word, word.plus(1)) {
             return false;
         }
-        // SAFETY: claimed, and not the last one; the caller gives the value up.
-        unsafe { linked.blocks.put_inside(word.0, block, value) };
+        // SAFETY: claimed, and not the last one, but in models; the caller gives the value up.
+        unsafe {
+            if prim::MODEL {
+                linked.blocks.put(word.0, block, value);
+            } else {
+                linked.blocks.put_inside(word.0, block, value);
+            }
+        }
         true
     }
 
@@ -165,15 +171,21 @@ impl<T> Shared<T> {
         let Some(linked) = self.linked() else { return false };
         // The head first; and the word itself, not a guess: the exchange is that of the head.
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        if self.line.load().has(RETURNED) || Blocks::<T>::is_last(head) {
+        if self.line.load().has(RETURNED) || Blocks::<T>::is_aside(head) {
             return false;
         }
         let Some(block) = linked.blocks.value(head) else { return false };
         if !linked.move_head(head, 1) {
             return false;
         }
-        // SAFETY: claimed, and published; not the last one.
-        unsafe { linked.blocks.take_inside(head, block, tray) };
+        // SAFETY: claimed, and published; not the last one, but in models.
+        unsafe {
+            if prim::MODEL {
+                linked.blocks.take(head, block, tray);
+            } else {
+                linked.blocks.take_inside(head, block, tray);
+            }
+        }
         true
     }
 
