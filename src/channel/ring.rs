@@ -524,7 +524,7 @@ pub(super) fn taken(word: Word, count: u32) -> Word {
 /// # Safety
 /// `call` takes the value out of its place, which is the caller's.
 #[inline(always)]
-pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
+unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
     if size_of::<T>() > size_of::<[usize; 4]>() {
         return call(value);
     }

@@ -75,10 +75,10 @@
 //!
 //! | | leno | tokio | async-lock |
 //! |---|---:|---:|---:|
-//! | mutex, equals | 6.1, 152; fair: 3.3, 272 | 3.3, 99 | 4.1, 354 |
-//! | a writer among readers | 0.8, 57 | 0.5, 61 | 0.4, 51 |
-//! | a reader among writers | 2.0, 67; 382,000 turns | 3.3, 212; 339,000 turns | two turns in all |
-//! | a large request to a semaphore, among small ones | 1.4, 57 | 1.7, 71 | |
+//! | mutex, equals | 12.8, 231; fair: 2.6, 170 | 2.6, 123 | 3.7, 640 |
+//! | a writer among readers | 0.9, 68 | 0.7, 80 | 0.8, 63 |
+//! | a reader among writers | 2.6, 169; 323,000 turns | 2.6, 106; 324,000 turns | two turns in all |
+//! | a large request to a semaphore, among small ones | 1.5, 684 | 1.5, 120 | |
 //!
 //! # Sizes
 //!

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
+use super::state::MOST_OWED;
 use crate::prim;
 
 /// Who polls or drops what.
@@ -84,12 +85,12 @@ pub(super) fn leave(before: &Before) {
     });
 }
 
-/// Takes note of counts of `fiber` that were made, or given up, if it runs here. False: it does not, or it owes `most` already.
+/// Takes note of counts of `fiber` that were made, or given up, if it runs here. False: it does not, or it owes too many already.
 #[inline]
-pub(super) fn owe(fiber: *const (), counts: isize, most: isize) -> bool {
+pub(super) fn owe(fiber: *const (), counts: isize) -> bool {
     HERE.try_with(|here| {
         let owed = here.owed.get() + counts;
-        let own = ptr::eq(here.frame.get().fiber, fiber) && owed.abs() <= most;
+        let own = ptr::eq(here.frame.get().fiber, fiber) && owed.abs() <= MOST_OWED;
         if own {
             here.owed.set(owed);
         }

@@ -68,7 +68,7 @@ const ONE: usize = 1 << 10;
 const BIAS: usize = 1 << 10;
 
 /// How many counts a poll may owe.
-pub(crate) const MOST_OWED: isize = BIAS as isize;
+pub(super) const MOST_OWED: isize = BIAS as isize;
 
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;

@@ -11,7 +11,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::task::header::{Header, Task};
 use crate::task::here;
-use crate::task::state::{MOST_OWED, WakeByValue};
+use crate::task::state::WakeByValue;
 use crate::task::trace::{self, Waking};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -28,7 +28,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker's count is borrowed for the call.
     let task = ManuallyDrop::new(unsafe { task(data) });
     trace::waker(&task, Waking::Clone);
-    if !here::owe(data, 1, MOST_OWED) {
+    if !here::owe(data, 1) {
         task.state.retain();
     }
     RawWaker::new(data, &VTABLE)
@@ -69,7 +69,7 @@ unsafe fn drop_waker(data: *const ()) {
 
 /// Gives up a waker's count.
 fn give_up(task: Task) {
-    if here::owe(task.as_raw().as_ptr().cast(), -1, MOST_OWED) && !bug!("task_drop_counts_twice") {
+    if here::owe(task.as_raw().as_ptr().cast(), -1) && !bug!("task_drop_counts_twice") {
         // Settled by the end of its poll.
         let _ = task.into_raw();
     }

@@ -325,23 +325,7 @@ impl NodeRef {
     /// As for [`NodeRef::free`].
     #[inline(never)]
     unsafe fn free_filled(self) {
-        let node = self.node();
-        let parker = node.parker.take();
-        if node.link.load(Ordering::Relaxed).is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { cache::free(self.0) };
-        } else {
-            // SAFETY: as above.
-            unsafe { self.free_linked() };
-        }
-        drop(parker);
-    }
-
-    /// # Safety
-    /// As for [`NodeRef::free`].
-    #[cold]
-    unsafe fn free_linked(self) {
-        let (anchor, beside) = (self.anchor(), self.beside());
+        let (anchor, beside, parker) = (self.anchor(), self.beside(), self.node().parker.take());
         self.node().link.store(ptr::null_mut(), Ordering::Relaxed);
         // SAFETY: the caller's promise; the anchor has counted this node, and the other node was this one's.
         unsafe {
@@ -353,6 +337,7 @@ impl NodeRef {
                 beside.free();
             }
         }
+        drop(parker);
     }
 }
 

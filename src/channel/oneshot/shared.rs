@@ -184,13 +184,16 @@ struct Wakes {
 }
 
 impl Wakes {
+    fn all(self) -> impl Iterator<Item = Waker> {
+        self.parked.into_iter().chain(self.first).chain(self.last)
+    }
+
     fn wake(self) {
-        wake_all(self.parked.into_iter().chain(self.first).chain(self.last));
+        wake_all(self.all());
     }
 
     fn wake_with(self, more: Wakes) {
-        let more = more.parked.into_iter().chain(more.first).chain(more.last);
-        wake_all(self.parked.into_iter().chain(self.first).chain(self.last).chain(more));
+        wake_all(self.all().chain(more.all()));
     }
 }
 
@@ -523,7 +526,7 @@ impl<T> SharedRef<T> {
         let word = head.load();
         if has(word, unless) {
             // SAFETY: invariant 2.
-            unsafe { if has(word, SENT) { self.free_with_value() } else { self.free() } };
+            unsafe { self.free_all(word) };
         } else if !word.is_free() || word.has(PARKED) || !head.set(word, RX_CLOSED | RX_GONE) {
             // SAFETY: the receiver is there still.
             unsafe { self.end_receiver(unless) };
@@ -540,10 +543,7 @@ impl<T> SharedRef<T> {
         impl<T> Drop for Left<T> {
             fn drop(&mut self) {
                 // SAFETY: as below; the receiver is there, and nobody else.
-                unsafe {
-                    let word = self.0.head().load();
-                    if has(word, SENT) { self.0.free_with_value() } else { self.0.free() }
-                }
+                unsafe { self.0.free_all(self.0.head().load()) };
             }
         }
         // SAFETY: the receiver is there.
@@ -564,6 +564,16 @@ impl<T> SharedRef<T> {
         shared.head.waker.end();
         shared.head.life.end();
         prim::free(shared);
+    }
+
+    /// The same with the value, if this word says that it is there.
+    ///
+    /// # Safety
+    /// Both ends are gone, or the receiver is the last one; the word is what it was.
+    #[inline]
+    unsafe fn free_all(self, word: Word) {
+        // SAFETY: the caller's promise.
+        unsafe { if has(word, SENT) { self.free_with_value() } else { self.free() } }
     }
 
     /// Drops the value where it lies.
