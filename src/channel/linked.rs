@@ -23,9 +23,10 @@
 //! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
 //! that goes puts it back into the word.
 //!
-//! What is given back comes before the values in the blocks, and is told by the word, while those are claimed at the head. So whoever
-//! gives back changes a count below the position of the head, after it has set RETURNED; and whoever takes a value loads the head, then
-//! looks at the word, then exchanges the head.
+//! What is given back comes before the values in the blocks, and those are claimed at the head. So the head has a flag for it below
+//! its position, GIVEN: set and cleared under the lock of what was given back, after RETURNED was set in the word and before it is
+//! cleared. While there is something, and the lock is free, both are set. So who takes a value looks at the head alone, and leaves the
+//! word, which changes with each send, to the senders' core.
 //!
 //! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
 //! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
@@ -53,7 +54,7 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-use super::blocks::{Blocks, FLAGS, distance};
+use super::blocks::{Blocks, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
 use super::room::{Room, Taken};
@@ -68,6 +69,9 @@ pub(super) struct Linked<T> {
     /// How many stays are over, or about to be.
     stays: AtomicU64,
 }
+
+/// In the head: something was given back.
+const GIVEN: u64 = 1;
 
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
@@ -95,16 +99,15 @@ impl<T> Linked<T> {
         self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Something was given back: whoever has looked for that before it loaded the head looks again.
-    #[cold]
-    pub(super) fn stir_head(&self) {
+    /// Says in the head whether there is something that was given back.
+    pub(super) fn set_given(&self, is_given: bool) {
         let head = &self.blocks.front.head;
-        let mut now = head.load(Ordering::Relaxed);
-        // (The count wraps below the position.)
-        let next = |head: u64| head & !FLAGS | head.wrapping_add(1) & FLAGS;
-        // ORDERING: Release, after RETURNED was set: who loads this sees that, or comes after it was cleared.
-        while let Err(other) = head.compare_exchange(now, next(now), Ordering::Release, Ordering::Relaxed) {
-            now = other;
+        // ORDERING: Release, after RETURNED was set: who sees this sees that, or comes after it was cleared. And what was
+        // received of what was given back comes before what is received here.
+        if is_given {
+            head.fetch_or(GIVEN, Ordering::Release);
+        } else {
+            head.fetch_and(!GIVEN, Ordering::Release);
         }
     }
 
@@ -169,9 +172,8 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
-        // The head first; and the word itself, not a guess: the exchange is that of the head.
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        if self.line.load().has(RETURNED) || Blocks::<T>::is_aside(head) {
+        if head & GIVEN != 0 || Blocks::<T>::is_aside(head) {
             return false;
         }
         let Some(block) = linked.blocks.value(head) else { return false };
@@ -236,7 +238,7 @@ impl<T> Shared<T> {
         by: &mut By<'_>,
     ) -> usize {
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        if self.line.load().has(RETURNED) {
+        if head & GIVEN != 0 {
             return 0;
         }
         let Some((block, count)) = linked.blocks.values(head, max) else { return 0 };
@@ -347,9 +349,8 @@ impl<T> Shared<T> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
-            // Since the look at the word something may have been given back, before the head was loaded.
-            let is_returned = self.line.load().has(RETURNED) && !word.has(RETURNED);
-            if is_returned || !linked.move_head(head, 1) {
+            // (Who has seen RETURNED and comes nevertheless wants a value from here.)
+            if head & GIVEN != 0 && !word.has(RETURNED) || !linked.move_head(head, 1) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.

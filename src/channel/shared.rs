@@ -1,13 +1,16 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ word, line │ hint │ watchers │ bound │ limit, weak │ turns? │ extras? │ behind │ slot slot …, or blocks and room
+//!   handles │ word, line │ hint │ watchers │ limit, weak │ turns? ║ bound │ extras? │ behind │ slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told
-//! there, and for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it
-//! closes, what a receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
+//! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told there, and
+//! for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it closes, what a
+//! receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
+//!
+//! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks begins
+//! with a cache line: so what a receive from blocks reads is not in the line to which each send writes.
 //!
 //! # Lifetime
 //!
@@ -49,13 +52,13 @@ pub(super) struct Shared<T> {
     pub(super) hint: AtomicU64,
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
-    pub(super) bound: Bound,
     /// Of a ring: the capacity, less the permits that are out.
     pub(super) limit: AtomicU32,
     /// The weak handles, and one for all others together.
     pub(super) weak: AtomicU32,
     /// What reservations need, from the first one on.
     pub(super) turns: AtomicPtr<Turns>,
+    pub(super) bound: Bound,
     /// What only some channels have: a box.
     pub(super) extras: Option<NonNull<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
@@ -64,6 +67,11 @@ pub(super) struct Shared<T> {
     sign: Sign,
     pub(super) life: Life,
 }
+
+/// A receive from blocks touches nothing of the word's cache line.
+const _: () = assert!(
+    prim::MODEL || cfg!(not(target_pointer_width = "64")) || std::mem::offset_of!(Shared<u64>, bound) == 64
+);
 
 /// The size of a ring.
 #[derive(Clone, Copy, Debug)]
@@ -245,6 +253,12 @@ impl<T> Primitive for Shared<T> {
 
     fn is_to_wait(&self, word: Word) -> bool {
         !word.has(CLOSED)
+    }
+
+    fn says_given(&self, is_given: bool) {
+        if let Some(linked) = self.linked() {
+            linked.set_given(is_given && !bug!("head_does_not_say"));
+        }
     }
 }
 
@@ -596,11 +610,6 @@ impl<T> Shared<T> {
     /// What is in the node is received before all values in the channel, `first` of all or in the order of the hand-overs.
     fn returns(&self, node: NodeRef, first: bool) {
         self.give_back(node, RETURNED, first);
-        if let Some(linked) = self.linked() {
-            if !bug!("head_is_not_stirred") {
-                linked.stir_head();
-            }
-        }
     }
 
     /// Whether one look says that there is nothing for this side, of a ring.

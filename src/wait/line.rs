@@ -181,6 +181,10 @@ pub(crate) trait Primitive {
     #[inline(always)]
     fn changed(&self, _to: Word) {}
 
+    /// There is something now that was given back, or nothing any more. (Called under the lock of what was given back, which
+    /// the flag in the word is set before, and cleared after.)
+    fn says_given(&self, _is_given: bool) {}
+
     /// The same with another version, if somebody waits.
     fn bump(&self, word: Word) -> Word {
         word.plus(1)
@@ -532,6 +536,7 @@ pub(crate) trait Primitive {
                 } else {
                     returned.insert(node)
                 }
+                self.says_given(true);
                 return;
             }
         }
@@ -546,6 +551,7 @@ pub(crate) trait Primitive {
             Ok(node) => Ok(node),
             Err(true) => Err(true),
             Err(false) => {
+                self.says_given(false);
                 let word = self.line().load();
                 self.cas(word, word.without(flag));
                 Err(false)
