@@ -632,6 +632,7 @@ fn there_is_room_where_a_value_is_gone() {
             thread::scope(|scope| {
                 scope.spawn(|| {
                     while !over.load(Ordering::Relaxed) {
+                        spin_until(|| over.load(Ordering::Relaxed) || rx.len() == CAP);
                         if rx.len() == CAP {
                             rx.try_recv().expect("there are values");
                         }
@@ -640,13 +641,21 @@ fn there_is_room_where_a_value_is_gone() {
                 let over = Over(&over);
                 for round in 0..100_000 * scale() {
                     assert!(send(&tx), "C27: round {round}: there is room");
-                    while tx.len() == CAP {
-                        std::hint::spin_loop();
-                    }
+                    spin_until(|| tx.len() < CAP);
                 }
                 drop(over);
             });
         });
+    }
+}
+
+/// Spins, so that the other thread's next step is raced for; but lets others run, in case that thread has no core.
+fn spin_until(is_it: impl Fn() -> bool) {
+    for look in 1_u32.. {
+        if is_it() {
+            return;
+        }
+        if look % 64 == 0 { thread::yield_now() } else { std::hint::spin_loop() }
     }
 }
 

@@ -4,11 +4,9 @@ use std::mem::MaybeUninit;
 
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
+use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
-
-/// With so many to be sent or received at once each costs little of what the first one costs.
-const SEVERAL: usize = 4;
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -105,8 +103,8 @@ macro_rules! common {
             self.shared().progress()
         }
 
-        fn comes_soon(&self) -> bool {
-            self.shared().is_buffer_of_several()
+        fn supply(&self) -> Option<Supply> {
+            self.shared().supply(End::$end)
         }
 
         fn meets(&self) -> bool {
@@ -172,11 +170,6 @@ impl<T> Branch for Send<T> {
         unsafe { node.take() }.unpack(&mut self.value);
     }
 
-    fn comes_more(&self) -> bool {
-        let shared = self.shared();
-        shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
-    }
-
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
         tray.put(());
     }
@@ -225,10 +218,6 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(tray, by)
-    }
-
-    fn comes_more(&self) -> bool {
-        self.shared().len() >= SEVERAL
     }
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {

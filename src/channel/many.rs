@@ -45,7 +45,7 @@ use std::time::Instant;
 use super::branch::{Recv, Send};
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::task::thread;
+use crate::task::thread::{self, Supply};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, future};
 
@@ -253,12 +253,8 @@ macro_rules! delegate {
             self.branch.is_unsure()
         }
 
-        fn comes_soon(&self) -> bool {
-            self.branch.comes_soon()
-        }
-
-        fn comes_more(&self) -> bool {
-            self.branch.comes_more()
+        fn supply(&self) -> Option<Supply> {
+            self.branch.supply()
         }
 
         fn progress(&self) -> u32 {

@@ -5,6 +5,7 @@ use super::limit::{self, MOST};
 use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
+use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
 
@@ -68,8 +69,8 @@ impl<T> Branch for Reserving<T> {
         self.shared().is_unsure_of(self.count)
     }
 
-    fn comes_soon(&self) -> bool {
-        self.shared().is_buffer_of_several()
+    fn supply(&self) -> Option<Supply> {
+        self.shared().supply(End::Sender)
     }
 
     fn progress(&self) -> u32 {

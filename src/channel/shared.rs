@@ -30,7 +30,7 @@ use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
 use crate::task::error::shielded;
-use crate::task::thread;
+use crate::task::thread::{self, Supply};
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -122,6 +122,15 @@ impl End {
     /// The flag of a side whose last handle is being dropped, if it was downgraded.
     pub(super) const fn gone(self) -> u64 {
         self.one() << 31
+    }
+
+    /// What is there for this side of a channel in which a few values fit, so that both sides run on while neither waits.
+    pub(super) fn supply(self, capacity: Option<usize>, len: impl FnOnce() -> usize) -> Option<Supply> {
+        let most = capacity.unwrap_or(usize::MAX);
+        (most > 1).then(|| {
+            let len = len().min(most);
+            Supply { now: if self == End::Sender { most - len } else { len }, most }
+        })
     }
 
     /// The side as waiters know it.
@@ -361,11 +370,6 @@ impl<T> Shared<T> {
                 self.dispose_later(parcel, by);
             }
         }
-    }
-
-    /// Whether a few values fit, so that both sides run on while neither waits.
-    pub(super) fn is_buffer_of_several(&self) -> bool {
-        self.bound.capacity > 1 || self.is_linked()
     }
 
     fn room(&self) -> Option<&Room> {
@@ -834,6 +838,11 @@ impl<T> Shared<T> {
             None => self.head(self.line.load()),
             Some(linked) => linked.head() as u32,
         }
+    }
+
+    /// What is there for one side.
+    pub(super) fn supply(&self, end: End) -> Option<Supply> {
+        end.supply(self.capacity(), || self.len())
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

@@ -32,9 +32,10 @@ use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
 use crate::prim;
+use crate::task::budget;
 use crate::task::place::Place;
+use crate::task::thread::{self, Supply};
 use crate::task::watch::{self, Thing};
-use crate::task::{budget, thread};
 
 /// What a look without waiting found.
 #[must_use]
@@ -98,14 +99,10 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Whether a thread had better look a few times more before it waits: a peer at work makes what it wants soon.
-    fn comes_soon(&self) -> bool {
-        false
-    }
-
-    /// Whether several more of its kind could happen at once.
-    fn comes_more(&self) -> bool {
-        false
+    /// How many of its kind could happen at once, where a peer at work makes what it wants soon: so that a thread had better
+    /// look a few times more before it waits.
+    fn supply(&self) -> Option<Supply> {
+        None
     }
 
     /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
@@ -707,7 +704,7 @@ impl<B: Branch> Operation<B> {
             if self.try_now(tray) {
                 return true;
             }
-            if self.branch.comes_soon() && thread::glance(deadline, &mut Polled(self, tray)).is_some() {
+            if thread::glance(deadline, &mut Polled(self, tray)).is_some() {
                 return true;
             }
         }
@@ -772,8 +769,8 @@ impl<B: Branch> thread::Awaited for Polled<'_, B> {
         self.0.quick(self.1).then_some(())
     }
 
-    fn more(&self) -> bool {
-        self.0.branch.comes_more()
+    fn supply(&self) -> Option<Supply> {
+        self.0.branch.supply()
     }
 
     fn progress(&self) -> u32 {

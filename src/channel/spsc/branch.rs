@@ -8,11 +8,9 @@ use super::super::shared::{End, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
 use super::shared::{Quick, Shared};
+use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
-
-/// With so many to be sent or received at once each costs little of what the first one costs.
-const SEVERAL: usize = 4;
 
 /// Which of the two a channel is.
 pub(in super::super) enum Channel<T> {
@@ -193,13 +191,8 @@ impl<T> Branch for OwnSend<T> {
         unsafe { node.take() }.unpack(&mut self.value);
     }
 
-    fn comes_soon(&self) -> bool {
-        self.shared().capacity > 1
-    }
-
-    fn comes_more(&self) -> bool {
-        let shared = self.shared();
-        shared.capacity().is_none_or(|capacity| capacity - shared.len().min(capacity) >= SEVERAL)
+    fn supply(&self) -> Option<Supply> {
+        self.shared().supply(End::Sender)
     }
 
     fn progress(&self) -> u32 {
@@ -265,12 +258,8 @@ impl<T> Branch for OwnRecv<T> {
         self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
     }
 
-    fn comes_soon(&self) -> bool {
-        self.shared().capacity > 1
-    }
-
-    fn comes_more(&self) -> bool {
-        self.shared().len() >= SEVERAL
+    fn supply(&self) -> Option<Supply> {
+        self.shared().supply(End::Receiver)
     }
 
     fn progress(&self) -> u32 {
@@ -363,8 +352,7 @@ macro_rules! either {
                 fn stow(&mut self, node: NodeRef) -> ();
                 fn unstow(&mut self, node: NodeRef) -> ();
                 fn is_unsure(&self) -> bool;
-                fn comes_soon(&self) -> bool;
-                fn comes_more(&self) -> bool;
+                fn supply(&self) -> Option<Supply>;
                 fn progress(&self) -> u32;
                 fn meets(&self) -> bool;
                 fn opposite(&self) -> Option<usize>;

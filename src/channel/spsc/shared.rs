@@ -101,7 +101,7 @@ use super::store::Store;
 use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
-use crate::task::thread;
+use crate::task::thread::{self, Supply};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Waiter, Word};
 
@@ -599,6 +599,11 @@ impl<T> Shared<T> {
     /// Grows with each value that is received, and wraps.
     pub(super) fn progress(&self) -> u32 {
         self.front.load().rest() as u32
+    }
+
+    /// What is there for one side.
+    pub(super) fn supply(&self, end: End) -> Option<Supply> {
+        end.supply(self.capacity(), || self.len())
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

@@ -17,7 +17,7 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
-pub(crate) use patience::{Awaited, glance, linger};
+pub(crate) use patience::{Awaited, Supply, glance, linger};
 
 use parker::is_late;
 

@@ -29,9 +29,15 @@ const PROBE: u32 = 64;
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
-/// Bursts of pauses, each twice as long, and yields, before a wait begins.
+/// Bursts of pauses, each twice as long, and yields, before a wait begins. (A pause takes 10 to 50 ns.)
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
+/// Where much comes: with which burst it begins, and so many more of so many pauses there are while it grows.
+const LONG: u32 = 4;
+const TURNS: u32 = 4;
+const TURN: u32 = 8;
+/// With so many to be had at once each costs little of what the first one costs.
+const SEVERAL: usize = 4;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
 /// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile.
@@ -75,11 +81,19 @@ pub(crate) trait Awaited {
     /// Takes it, if it is there.
     fn look(&mut self) -> Option<()>;
 
-    /// Whether several more could be taken.
-    fn more(&self) -> bool;
+    /// How many could be taken, if there can be several.
+    fn supply(&self) -> Option<Supply>;
 
     /// Grows with what has happened there, and wraps.
     fn progress(&self) -> u32;
+}
+
+/// How many are to be had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Supply {
+    pub(crate) now: usize,
+    /// And how many there can be.
+    pub(crate) most: usize,
 }
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer of several: a peer at work makes
@@ -87,9 +101,11 @@ pub(crate) trait Awaited {
 /// lost to third parties lately. (With one slot this has cost more than it brought.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
-/// core on its own. So now and then the first pause is a long one, and as long as that finds `more`, all of them are.
+/// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
+/// take turns: who waits goes on doing so while its supply grows, until that is all that there can be, and the peer has
+/// stopped. (Two who are at work on one word at the same time take three times as long.)
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
-    if prim::MODEL || is_late(deadline) {
+    if prim::MODEL || awaited.supply().is_none() || is_late(deadline) {
         return None;
     }
     PATIENCE
@@ -134,6 +150,23 @@ pub(super) fn wait<R>(
     result
 }
 
+fn pause(times: u32) {
+    (0..times).for_each(|_| prim::spin_loop());
+}
+
+/// Pauses while there is ever more of it, and there can be more still.
+fn let_grow(awaited: &impl Awaited) {
+    let mut before = 0;
+    for _ in 0..TURNS {
+        let Some(Supply { now, most }) = awaited.supply() else { return };
+        if now <= before || now == most {
+            return;
+        }
+        before = now;
+        pause(TURN);
+    }
+}
+
 impl Patience {
     fn glance(&self, awaited: &mut impl Awaited) -> Option<()> {
         self.glances.set(self.glances.get().wrapping_add(1));
@@ -141,12 +174,15 @@ impl Patience {
         let in_vain = self.in_vain.get();
         let bursts = if probes || in_vain < VAIN { BURSTS } else { 0 };
         let is_long = self.streams.get() || probes;
-        for burst in if is_long { BURSTS - 1..BURSTS + 1 } else { 0..bursts } {
-            (0..1 << burst).for_each(|_| prim::spin_loop());
+        for burst in if is_long { LONG..LONG + 2 } else { 0..bursts } {
+            pause(1 << burst);
+            if is_long {
+                let_grow(awaited);
+            }
             let found = awaited.look();
             if found.is_some() {
                 if is_long {
-                    self.streams.set(awaited.more());
+                    self.streams.set(awaited.supply().is_some_and(|supply| supply.now >= SEVERAL));
                 }
                 self.in_vain.set(0);
                 return found;
@@ -185,7 +221,7 @@ impl Patience {
         let mut burst = 1;
         let mut spent = 0;
         while spent < spins {
-            (0..burst).for_each(|_| prim::spin_loop());
+            pause(burst);
             spent += burst;
             let found = look();
             if found.is_some() {
