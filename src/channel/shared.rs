@@ -124,10 +124,10 @@ impl End {
         self.one() << 31
     }
 
-    /// What is there for this side of a channel in which a few values fit, so that both sides run on while neither waits.
+    /// What is there for this side of a channel in which values fit, so that both sides run on while neither waits.
     pub(super) fn supply(self, capacity: Option<usize>, len: impl FnOnce() -> usize) -> Option<Supply> {
         let most = capacity.unwrap_or(usize::MAX);
-        (most > 1).then(|| {
+        (most > 0).then(|| {
             let len = len().min(most);
             Supply { now: if self == End::Sender { most - len } else { len }, most }
         })

@@ -36,6 +36,8 @@ const GLANCES: u32 = 4;
 const LONG: u32 = 4;
 const TURNS: u32 = 4;
 const TURN: u32 = 8;
+/// Pauses before the first look of who lingers.
+const A_WHILE: u32 = 8;
 /// With so many to be had at once each costs little of what the first one costs.
 const SEVERAL: usize = 4;
 /// After so many glances whose pauses were in vain there are none.
@@ -81,7 +83,7 @@ pub(crate) trait Awaited {
     /// Takes it, if it is there.
     fn look(&mut self) -> Option<()>;
 
-    /// How many could be taken, if there can be several.
+    /// How many could be taken, where there is a buffer.
     fn supply(&self) -> Option<Supply>;
 
     /// Grows with what has happened there, and wraps.
@@ -96,35 +98,38 @@ pub(crate) struct Supply {
     pub(crate) most: usize,
 }
 
-/// Looks a few times before a wait begins at all, where values pass through a buffer of several: a peer at work makes
-/// what is wanted soon, and a waiter costs it more than a value does. First pauses, then yields, unless yields have been
-/// lost to third parties lately. (With one slot this has cost more than it brought.)
+/// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
+/// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately.
+/// (With one slot yields cost more than they bring.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
 /// take turns: who waits goes on doing so while its supply grows, until that is all that there can be, and the peer has
 /// stopped. (Two who are at work on one word at the same time take three times as long.)
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
-    if prim::MODEL || awaited.supply().is_none() || is_late(deadline) {
+    if prim::MODEL || is_late(deadline) {
         return None;
     }
+    let several = awaited.supply()?.most > 1;
     PATIENCE
         .try_with(|patience| {
-            patience.glance(awaited).or_else(|| {
-                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
-            })
+            let found = patience.glance(awaited);
+            if found.is_some() || !several {
+                return found;
+            }
+            patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
         })
         .ok()
         .flatten()
 }
 
-/// Looks around for a moment, for what a peer on another core is about to be through with, if that has paid lately. Ever more
-/// rarely: each look takes the cache line from the peer, who may do much with it meanwhile.
+/// Looks around for a moment, for what a peer on another core is about to be through with, if that has paid lately. Not at once,
+/// and ever more rarely: each look takes the cache line from the peer, who may do much with it meanwhile.
 pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     if prim::MODEL {
         return None;
     }
-    PATIENCE.try_with(|patience| patience.spin(2, look)).ok().flatten()
+    PATIENCE.try_with(|patience| patience.spin(A_WHILE, 2, look)).ok().flatten()
 }
 
 /// Waits for a while until `look` finds something, and then by `sleep`, with the deadline. In models there is
@@ -202,7 +207,7 @@ impl Patience {
         if is_late(deadline) {
             return None;
         }
-        self.spin(1, &look).or_else(|| {
+        self.spin(1, 1, &look).or_else(|| {
             let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
@@ -211,14 +216,13 @@ impl Patience {
         })
     }
 
-    /// `growth`: each burst of pauses between two looks is so many times as long as the one before.
-    fn spin<R>(&self, growth: u32, mut look: impl FnMut() -> Option<R>) -> Option<R> {
+    /// The first look comes after `burst` pauses, and each burst is `growth` times as long as the one before.
+    fn spin<R>(&self, mut burst: u32, growth: u32, mut look: impl FnMut() -> Option<R>) -> Option<R> {
         self.waits.set(self.waits.get().wrapping_add(1));
         let mut spins = self.spins.get();
         if spins == 0 && self.waits.get() % PROBE == 0 {
             spins = PROBE_SPINS;
         }
-        let mut burst = 1;
         let mut spent = 0;
         while spent < spins {
             pause(burst);
