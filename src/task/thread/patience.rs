@@ -42,9 +42,10 @@ const A_WHILE: u32 = 8;
 const SEVERAL: usize = 4;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
-/// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile.
+/// A yield that takes longer than this was a third party's, unless the peers took less than [`A_STEP`] for each step meanwhile:
+/// long enough to hand over on one core, or threads that have to would forbid each other the yields by which they need not.
 const LONG_YIELD: Duration = Duration::from_micros(100);
-const A_STEP: Duration = Duration::from_micros(1);
+const A_STEP: Duration = Duration::from_micros(20);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 /// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
