@@ -101,7 +101,7 @@ pub(crate) struct Supply {
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
 /// and a waiter costs it more than a value does. First pauses, then yields, unless yields have been lost to third parties lately.
-/// (With one slot yields cost more than they bring.)
+/// (With one slot it comes after one step of the peer or not at all: short pauses, and no yields.)
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
@@ -111,14 +111,13 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
     if prim::MODEL || is_late(deadline) {
         return None;
     }
-    let several = awaited.supply()?.most > 1;
+    let most = awaited.supply()?.most;
     PATIENCE
-        .try_with(|patience| {
-            let found = patience.glance(awaited);
-            if found.is_some() || !several {
-                return found;
-            }
-            patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
+        .try_with(|patience| match most {
+            1 => patience.spin(1, 1, || awaited.look()),
+            _ => patience.glance(awaited).or_else(|| {
+                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
+            }),
         })
         .ok()
         .flatten()
