@@ -13,12 +13,6 @@ use crate::prim::{self, AtomicBool, AtomicPtr, BLOCK_SLOTS, Life, Ordering, Unsa
 /// Values of a block take no more bytes than this, unless one alone does.
 const BLOCK_BYTES: usize = 4096;
 
-/// Release: the value of a slot that is marked is there.
-#[inline(always)]
-fn mark_order() -> Ordering {
-    if bug!("mark_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 type Marks = [AtomicBool; BLOCK_SLOTS];
 
@@ -143,7 +137,7 @@ impl<T> Block<T> {
             &(*Self::full(block))[index]
         };
         // ORDERING: Release pairs with `full_from`.
-        full.store(true, mark_order());
+        full.store(true, order!(Release, "mark_relaxed"));
     }
 
     /// The caller has taken the slot's value and is through with the block, which may be gone when this returns.

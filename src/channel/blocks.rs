@@ -256,7 +256,7 @@ impl<T> Blocks<T> {
             return unsafe { self.publish_more(next, block) };
         }
         // ORDERING: Release: pairs with `value`.
-        ready.store(next, publish_order());
+        ready.store(next, order!(Release, "ready_relaxed"));
     }
 
     /// Publishes what is before `next`, and those behind it that are marked, in the same block.
@@ -269,7 +269,7 @@ impl<T> Blocks<T> {
         // SAFETY: the claimed slot keeps the block.
         let next = unsafe { Block::full_from(block, next) };
         // ORDERING: Release: pairs with `value`.
-        self.back.ready.store(next, publish_order());
+        self.back.ready.store(next, order!(Release, "ready_relaxed"));
     }
 
     /// The same with so many of `values`, from `tail` on, which are published by one store.
@@ -311,7 +311,7 @@ impl<T> Blocks<T> {
             next = unsafe { Block::full_from(block, next) };
         }
         // ORDERING: Release: pairs with `value`.
-        ready.store(next, publish_order());
+        ready.store(next, order!(Release, "ready_relaxed"));
     }
 
     /// Takes the values out of so many slots of `block`, from `head` on.
@@ -376,12 +376,6 @@ impl<T> Blocks<T> {
             }
         }
     }
-}
-
-/// Release: the values before `ready` are there.
-#[inline(always)]
-fn publish_order() -> Ordering {
-    if bug!("ready_relaxed") { Ordering::Relaxed } else { Ordering::Release }
 }
 
 impl<T> Drop for Blocks<T> {

@@ -102,11 +102,6 @@ pub(super) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-#[inline(always)]
-fn publish_order() -> Ordering {
-    if bug!("publish_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 impl<T> Slot<T> {
     /// Makes a ring's slots. (A function of its own: a slot may be too large for the stack of who has no use for it.)
     ///
@@ -133,7 +128,7 @@ impl<T> Slot<T> {
 
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        // ORDERING: Acquire pairs with `publish_order()`.
+        // ORDERING: Acquire pairs with the Release of who has put a value there, or taken one.
         self.full.load(Ordering::Acquire) != 0
     }
 
@@ -143,7 +138,7 @@ impl<T> Slot<T> {
     pub(super) unsafe fn fill(&self, value: &MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| unsafe { place.copy_from_nonoverlapping(value, 1) });
-        self.full.store(1, publish_order());
+        self.full.store(1, order!(Release, "publish_relaxed"));
     }
 
     /// The same, once the slot is empty.
@@ -165,7 +160,7 @@ impl<T> Slot<T> {
     unsafe fn fill_from(&self, parcel: Parcel<T>) {
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| parcel.unpack(unsafe { &mut *place }));
-        self.full.store(1, publish_order());
+        self.full.store(1, order!(Release, "publish_relaxed"));
     }
 
     /// # Safety
@@ -197,7 +192,7 @@ impl<T> Slot<T> {
     unsafe fn empty_to(&self, to: &mut MaybeUninit<T>) {
         // SAFETY: the caller's promise.
         self.value.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
-        self.full.store(0, publish_order());
+        self.full.store(0, order!(Release, "publish_relaxed"));
     }
 }
 

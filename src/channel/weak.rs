@@ -151,7 +151,7 @@ impl<T> Shared<T> {
     /// # Safety
     /// Consumes that share.
     pub(super) unsafe fn drop_share(shared: SharedRef<T>) {
-        let last = if bug!("weak_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+        let last = order!(AcqRel, "weak_release_relaxed");
         // SAFETY: the share keeps it alive.
         let this = unsafe { shared.as_ref() };
         this.life.touch();

@@ -45,16 +45,6 @@ pub(crate) trait Entry: Sized {
     unsafe fn from_raw(raw: NonNull<()>) -> Self;
 }
 
-#[inline(always)]
-fn push_order() -> Ordering {
-    if bug!("ring_push_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
-#[inline(always)]
-fn put_order() -> Ordering {
-    if bug!("slot_put_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 /// See the module.
 pub(crate) struct Ring<T> {
     head: CachePadded<AtomicU64>,
@@ -124,7 +114,7 @@ impl<T: Entry> Ring<T> {
             return Err(task);
         }
         self.cell(tail).store(task.into_raw().as_ptr(), Ordering::Relaxed);
-        self.tail.store(tail + 1, push_order());
+        self.tail.store(tail + 1, order!(Release, "ring_push_relaxed"));
         Ok(())
     }
 
@@ -185,7 +175,7 @@ impl<T: Entry> Ring<T> {
                 Ok(_) => {
                     let last = mine.cell(tail + take - 1).load(Ordering::Relaxed);
                     if take > 1 {
-                        mine.tail.store(tail + take - 1, push_order());
+                        mine.tail.store(tail + take - 1, order!(Release, "ring_push_relaxed"));
                     }
                     // SAFETY: the exchange took them; this one was not published in the own ring.
                     return Some(unsafe { entry(last) });
@@ -223,7 +213,7 @@ impl<T: Entry> Ring<T> {
     pub(crate) fn put_next(&self, task: T) -> Option<T> {
         let raw = task.into_raw().as_ptr();
         if self.slot.load(Ordering::Relaxed).is_null() {
-            self.slot.store(raw, put_order());
+            self.slot.store(raw, order!(Release, "slot_put_relaxed"));
             return None;
         }
         let before = self.slot.swap(raw, Ordering::AcqRel);

@@ -1,5 +1,5 @@
 //! Bugs that are planted in the library, so that its models show that they can fail: `bug!` says whether the one of
-//! that name is switched on.
+//! that name is switched on, and `order!` is an ordering, or a weaker one if it is.
 //!
 //! Only leno's own packages of models (`cfg(leno_planted)`) have them, all in one build: the variable `LENO_BUG` names
 //! the one that a process has. Anywhere else, also in models of users, `bug!` is the constant `false`, and nothing is
@@ -16,6 +16,13 @@ macro_rules! bug {
 macro_rules! bug {
     ($name:literal) => {
         $crate::prim::is_planted($name)
+    };
+}
+
+/// An ordering, which the bug of that name relaxes.
+macro_rules! order {
+    ($ordering:ident, $name:literal) => {
+        if bug!($name) { $crate::prim::Ordering::Relaxed } else { $crate::prim::Ordering::$ordering }
     };
 }
 

@@ -120,18 +120,6 @@ const ONE_VERSION: u64 = 1 << STARVING_BITS;
 /// How often a waiter is told in vain before it starves.
 const PATIENCE: u32 = 8;
 
-/// Acquire of the lock.
-#[inline(always)]
-fn acquire_order() -> Ordering {
-    if bug!("lock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
-}
-
-/// Release of the lock.
-#[inline(always)]
-fn release_order() -> Ordering {
-    if bug!("unlock_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
-}
-
 pub(super) struct RawMutex {
     line: Line,
     /// Touched by who has the lock.
@@ -194,7 +182,8 @@ impl RawMutex {
     #[inline(always)]
     fn take(&self, word: Word) -> bool {
         // ORDERING: Acquire pairs with the Release of `unlock`: what was done under the lock is seen.
-        self.line.word().compare_exchange(word.0, word.0 | LOCKED, acquire_order(), Ordering::Relaxed).is_ok()
+        let acquire = order!(AcqRel, "lock_relaxed");
+        self.line.word().compare_exchange(word.0, word.0 | LOCKED, acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Takes the lock if that needs no waiting.
@@ -237,7 +226,7 @@ impl RawMutex {
         // SAFETY: the caller has the lock.
         let _left = unsafe { self.holder.leave() };
         // ORDERING: Release pairs with `take`; Acquire: those who wait are seen.
-        let word = Word(self.line.word().fetch_sub(LOCKED, release_order()));
+        let word = Word(self.line.word().fetch_sub(LOCKED, order!(AcqRel, "unlock_relaxed")));
         debug_assert!(word.has(LOCKED));
         if !word.is_free() {
             self.unlocked(word);

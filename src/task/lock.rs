@@ -33,12 +33,6 @@ const YIELDS: u32 = 8;
 const NAP_MIN: Duration = Duration::from_micros(20);
 const NAP_MAX: Duration = Duration::from_millis(1);
 
-/// A planted bug: see `loom-tests/tests/roster.rs`.
-#[inline(always)]
-fn release_order() -> Ordering {
-    if bug!("lock_release_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
         Lock { held: AtomicBool::new(false), napping: AtomicBool::new(false), value: UnsafeCell::new(value) }
@@ -110,7 +104,7 @@ impl<T> Drop for Held<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // ORDERING: pairs with `try_lock`.
-        self.0.held.store(false, release_order());
+        self.0.held.store(false, order!(Release, "lock_release_relaxed"));
     }
 }
 

@@ -75,18 +75,8 @@ const MAX: usize = usize::MAX / 2;
 
 // Weaker with a planted bug, which a model in `loom-tests/tests/task.rs` must catch.
 #[inline(always)]
-fn wake_order() -> Ordering {
-    if bug!("task_wake_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
-}
-
-#[inline(always)]
 fn bias() -> usize {
     if bug!("task_without_bias") { 0 } else { BIAS }
-}
-
-#[inline(always)]
-fn release_order() -> Ordering {
-    if bug!("task_release_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
 }
 
 /// The word.
@@ -250,7 +240,7 @@ impl State {
 
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
     pub(crate) fn wake_by_value(&self, by: By) -> WakeByValue {
-        self.update(wake_order(), |word| match Self::woken(word, by) {
+        self.update(order!(AcqRel, "task_wake_relaxed"), |word| match Self::woken(word, by) {
             (next, true) => (next, WakeByValue::Schedule),
             (next, false) if next < 2 * ONE => (next - ONE, WakeByValue::Last),
             (next, false) => (next - ONE, WakeByValue::Nothing),
@@ -262,7 +252,7 @@ impl State {
         if bug!("task_wake_without_write") && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
             return Wake::Nothing;
         }
-        self.update(wake_order(), |word| match Self::woken(word, by) {
+        self.update(order!(AcqRel, "task_wake_relaxed"), |word| match Self::woken(word, by) {
             (next, true) => (Self::one_more(next), Wake::Schedule),
             (next, false) => (next, Wake::Nothing),
         })
@@ -448,7 +438,7 @@ impl State {
     pub(crate) fn settle(&self, owed: isize) {
         if owed != 0 {
             // ORDERING: as `release`, should it be counts that were given up.
-            let before = self.0.fetch_add(Self::settled(0, owed), release_order());
+            let before = self.0.fetch_add(Self::settled(0, owed), order!(AcqRel, "task_release_relaxed"));
             // (A fiber that wakes itself in each poll, and leaks wakers, may count nowhere else.)
             if before > MAX {
                 std::process::abort();
@@ -468,7 +458,7 @@ impl State {
     #[must_use]
     pub(crate) fn release(&self) -> bool {
         // ORDERING: pairs with itself: the last one sees all that the others did.
-        self.0.fetch_sub(ONE, release_order()) < 2 * ONE
+        self.0.fetch_sub(ONE, order!(AcqRel, "task_release_relaxed")) < 2 * ONE
     }
 
     /// Whether the outcome is stored.

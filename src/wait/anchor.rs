@@ -257,7 +257,7 @@ impl Anchor {
     /// one of those that have a node. `Err`: a peer has claimed it by this branch.
     pub(crate) fn end(&self) -> Result<(GivenBack, usize), usize> {
         // ORDERING: Acquire, of a claim.
-        let seen = if bug!("claim_unseen") { Ordering::Relaxed } else { Ordering::Acquire };
+        let seen = order!(Acquire, "claim_unseen");
         let mut word = self.word.load(seen);
         loop {
             match word & STATE {

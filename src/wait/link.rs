@@ -101,7 +101,10 @@ impl Hooks {
     }
 
     pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        self.older.compare_exchange(from.0, to.0, move_order(), Ordering::Acquire).map(drop).map_err(Link)
+        // ORDERING: Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one
+        // out sees what its owner wrote.
+        let order = order!(AcqRel, "enter_relaxed");
+        self.older.compare_exchange(from.0, to.0, order, Ordering::Acquire).map(drop).map_err(Link)
     }
 
     /// The name of the next newer node: a hint.
@@ -135,11 +138,4 @@ impl Hooks {
         self.home.store(home, Ordering::Release);
         next.with(0).to(number)
     }
-}
-
-/// Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one out sees
-/// what its owner wrote.
-#[inline(always)]
-pub(super) fn move_order() -> Ordering {
-    if bug!("enter_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
 }

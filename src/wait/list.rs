@@ -72,7 +72,7 @@
 //! release; each argument above is about one word, or about what was read before that word was found unchanged.
 
 use super::cache::{self, Look};
-use super::link::{Hooks, Link, MARK, ONLY, ROOT, move_order};
+use super::link::{Hooks, Link, MARK, ONLY, ROOT};
 use super::steps::{interrupt, step};
 use crate::prim::{AtomicU64, Ordering};
 
@@ -112,7 +112,9 @@ impl List {
 
     /// Moves the top from `from` to `to`; otherwise gives what it is.
     fn change(&self, from: Link, to: Link) -> Result<(), Link> {
-        self.top.compare_exchange(from.0, to.0, move_order(), Ordering::Acquire).map(drop).map_err(Link)
+        // ORDERING: as of a node's link.
+        let order = order!(AcqRel, "enter_relaxed");
+        self.top.compare_exchange(from.0, to.0, order, Ordering::Acquire).map(drop).map_err(Link)
     }
 
     /// Appends the node `number`, which is the caller's and stands in no list.

@@ -224,7 +224,7 @@ impl NodeRef {
     /// The peer's last step. The node is not its any more.
     #[inline]
     fn finish(self, state: State) {
-        let release = if bug!("done_relaxed") { Ordering::Relaxed } else { Ordering::Release };
+        let release = order!(Release, "done_relaxed");
         let word = &self.node().state;
         if prim::MODEL {
             // loom would let this store and the owner's swap each miss the other.

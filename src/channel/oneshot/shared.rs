@@ -109,12 +109,6 @@ const STATE_BITS: u32 = 4;
 const STATE: u64 = (1 << STATE_BITS) - 1;
 const ONE_VERSION: u64 = 1 << STATE_BITS;
 
-/// The order of the exchanges that end something.
-#[inline(always)]
-fn end_order() -> Ordering {
-    if bug!("oneshot_end_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
-}
-
 /// All but the value.
 pub(super) struct Head {
     line: Line,
@@ -217,7 +211,8 @@ impl Head {
     #[inline(always)]
     fn set(&self, word: Word, bits: u64) -> bool {
         let to = with(word.without(PARKED), bits).0;
-        self.line.word().compare_exchange(word.0, to, end_order(), Ordering::Relaxed).is_ok()
+        let order = order!(AcqRel, "oneshot_end_relaxed");
+        self.line.word().compare_exchange(word.0, to, order, Ordering::Relaxed).is_ok()
     }
 
     /// The receiver's waker, if it is parked: for the caller if it takes PARKED off by an exchange of this very word.
@@ -341,7 +336,7 @@ impl Head {
             let parked = word.with(PARKED);
             let to = if bug!("oneshot_park_keeps_version") { parked } else { self.bump(parked) };
             // ORDERING: Release, for the waker; the load of who takes PARKED off acquires it.
-            let order = if bug!("oneshot_park_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel };
+            let order = order!(AcqRel, "oneshot_park_relaxed");
             if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
                 break true;
             }

@@ -143,11 +143,6 @@ enum Step<R> {
     Lost,
 }
 
-#[inline(always)]
-fn publish_order() -> Ordering {
-    if bug!("spsc_publish_relaxed") { Ordering::Relaxed } else { Ordering::AcqRel }
-}
-
 impl<T> Shared<T> {
     /// For those who look at who waits.
     pub(super) fn thing(&self) -> Thing {
@@ -189,7 +184,7 @@ impl<T> Shared<T> {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put(&self.back, word.rest(), value.as_ptr()) };
         // ORDERING: Release pairs with the receiver's look at the back: the value is there.
-        let before = self.back.advance(publish_order());
+        let before = self.back.advance(order!(AcqRel, "spsc_publish_relaxed"));
         if before.has(SEALED) && !bug!("spsc_seal_unseen") {
             return Quick::No;
         }
@@ -269,7 +264,7 @@ impl<T> Shared<T> {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put_several(&self.back, tail, values, count) };
         // ORDERING: as in `publish`.
-        let before = self.back.advance_by(count as u64, publish_order());
+        let before = self.back.advance_by(count as u64, order!(AcqRel, "spsc_publish_relaxed"));
         if before.has(SEALED) && !bug!("spsc_batch_seal_unseen") {
             // SAFETY: just put there; what is published after SEALED nobody takes.
             unsafe { self.store.take_back_several(&self.back, tail, values, count) };

@@ -164,12 +164,6 @@ const IDLE: u32 = 0;
 const RUNNING: u32 = 1;
 const AGAIN: u32 = 2;
 
-/// The order in which the actor is let go.
-#[inline(always)]
-fn rest_order() -> Ordering {
-    if bug!("ticker_rests_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 /// So many in a row are no waker's.
 const PANICS: u32 = 100;
 
@@ -255,7 +249,8 @@ impl Ticker {
                     }
                 }
             }
-            if self.state.compare_exchange(RUNNING, IDLE, rest_order(), Ordering::Relaxed).is_ok() {
+            let release = order!(Release, "ticker_rests_relaxed");
+            if self.state.compare_exchange(RUNNING, IDLE, release, Ordering::Relaxed).is_ok() {
                 break;
             }
             // Woken by a peer, which may be in the middle of something.

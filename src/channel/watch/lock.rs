@@ -28,12 +28,6 @@ const WRITING: u32 = 1 << 31;
 const SLEEPERS: u32 = 1 << 30;
 const READERS: u32 = SLEEPERS - 1;
 
-/// Giving it back.
-#[inline(always)]
-fn release_order() -> Ordering {
-    if bug!("watch_unlock_relaxed") { Ordering::Relaxed } else { Ordering::Release }
-}
-
 #[derive(Debug)]
 pub(super) struct Lock<T> {
     state: AtomicU32,
@@ -67,7 +61,7 @@ impl<T> Lock<T> {
     /// Gives back what `begin_read` took.
     #[inline]
     pub(super) unsafe fn end_read(&self) {
-        let before = self.state.fetch_sub(1, release_order());
+        let before = self.state.fetch_sub(1, order!(Release, "watch_unlock_relaxed"));
         if before & SLEEPERS != 0 && before & READERS == 1 {
             self.wake();
         }
@@ -86,7 +80,7 @@ impl<T> Lock<T> {
         struct End<'a, T>(&'a Lock<T>);
         impl<T> Drop for End<'_, T> {
             fn drop(&mut self) {
-                if self.0.state.fetch_and(!WRITING, release_order()) & SLEEPERS != 0 {
+                if self.0.state.fetch_and(!WRITING, order!(Release, "watch_unlock_relaxed")) & SLEEPERS != 0 {
                     self.0.wake();
                 }
             }
