@@ -74,6 +74,35 @@ pub(crate) fn receive_against_receive_in_blocks() {
     receive_against_receive(unbounded());
 }
 
+/// A batch receives while a receive that was handed a value is dropped, and another value sent after that.
+pub(crate) fn receive_against_given_back_in_blocks() {
+    let (tx, rx) = unbounded();
+    let all = Values::default();
+    // (The block is there.)
+    tx.try_send(all.make(0)).unwrap();
+    assert_eq!(rx.try_recv().unwrap().number, 0);
+    let other = rx.clone();
+    // (The receiver in the thread, as above.)
+    let receiver = thread::spawn(move || {
+        let mut out = Vec::new();
+        for _ in 0..2 {
+            _ = other.try_recv_many(&mut out, 9);
+        }
+        out
+    });
+    let mut receiving = rx.recv();
+    assert!(poll(&mut receiving).is_pending());
+    tx.try_send(all.make(1)).unwrap();
+    drop(receiving);
+    tx.try_send(all.make(2)).unwrap();
+    let mut out = receiver.join().unwrap();
+    while rx.try_recv_many(&mut out, 9).is_ok() {}
+    assert_eq!(numbers(&out), [1, 2], "C9");
+    tx.assert_valid();
+    drop(out);
+    assert_eq!(all.alive(), 0);
+}
+
 /// The channel is closed, and what is in it dropped, while a batch receives.
 fn receive_against_discard((tx, rx): (Sender<Value>, Receiver<Value>)) {
     let all = Values::default();
