@@ -15,7 +15,6 @@ mod waker_slot;
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
 pub(crate) use loom::cell::UnsafeCell;
-pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
@@ -27,6 +26,8 @@ pub(crate) use waker_slot::WakerSlot;
 pub(crate) use std::sync::OnceLock;
 
 pub(crate) const MODEL: bool = true;
+
+pub(crate) use thread::yield_now as spin_loop;
 
 pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
 
@@ -111,8 +112,26 @@ impl Condvar {
 }
 
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Builder, JoinHandle, Thread, current, yield_now};
+    pub(crate) use loom::thread::{Builder, JoinHandle, Thread, current};
     pub(crate) use std::thread::panicking;
+
+    /// So many looks of one thread are explored.
+    const LOOKS: u32 = 16;
+
+    loom::thread_local! {
+        static LOOKED: std::cell::Cell<u32> = std::cell::Cell::new(0);
+    }
+
+    /// Lets others run, for who is going to look again. Two that do so because of a third one could take turns for ever, in ever
+    /// more executions: so after so many looks the rest of an execution is not explored. (loom prefers who has
+    /// yielded least then.)
+    pub(crate) fn yield_now() {
+        let looked = LOOKED.try_with(|looked| looked.replace(looked.get() + 1));
+        if looked.is_ok_and(|looked| looked >= LOOKS) {
+            loom::skip_branch();
+        }
+        loom::thread::yield_now();
+    }
 
     /// How many threads run at once here.
     pub(crate) fn parallelism() -> usize {
@@ -126,7 +145,7 @@ pub(crate) mod thread {
     pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
         match deadline {
             None => loom::thread::park(),
-            Some(_) => loom::thread::yield_now(),
+            Some(_) => yield_now(),
         }
     }
 }
