@@ -100,6 +100,7 @@ impl<T> Linked<T> {
     }
 
     /// Says in the head whether there is something that was given back.
+    #[cold]
     pub(super) fn set_given(&self, is_given: bool) {
         let head = &self.blocks.front.head;
         // ORDERING: Release, after RETURNED was set: who sees this sees that, or comes after it was cleared. And what was

@@ -10,7 +10,7 @@
 //! [`undelivered`](super::undelivered).
 //!
 //! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks begins
-//! with a cache line: so what a receive from blocks reads is not in the line to which each send writes.
+//! with a cache line: so what a quick receive from blocks reads is not in the line to which each send writes.
 //!
 //! # Lifetime
 //!

@@ -10,7 +10,7 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
-//! Nobody oversleeps for it: yields end well before the deadline, and the longest spin takes a microsecond or three.
+//! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few microseconds.
 //!
 //! Source: "spin, then park" as everybody does it; the learning is ours, and so are the figures, found by
 //! experiment.
@@ -225,8 +225,9 @@ impl Patience {
         }
         let mut spent = 0;
         while spent < spins {
-            pause(burst);
-            spent += burst;
+            let now = burst.min(spins - spent);
+            pause(now);
+            spent += now;
             let found = look();
             if found.is_some() {
                 self.spins.set((spins * 2).clamp(PROBE_SPINS, SPINS));
