@@ -631,11 +631,12 @@ fn there_is_room_where_a_value_is_gone() {
             let over = AtomicBool::new(false);
             thread::scope(|scope| {
                 scope.spawn(|| {
-                    while !over.load(Ordering::Relaxed) {
+                    loop {
                         spin_until(|| over.load(Ordering::Relaxed) || rx.len() == CAP);
-                        if rx.len() == CAP {
-                            rx.try_recv().expect("there are values");
+                        if over.load(Ordering::Relaxed) {
+                            return;
                         }
+                        rx.try_recv().expect("there are values");
                     }
                 });
                 let over = Over(&over);

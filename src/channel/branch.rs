@@ -4,7 +4,6 @@ use std::mem::MaybeUninit;
 
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
-use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
 
@@ -103,7 +102,11 @@ macro_rules! common {
             self.shared().progress()
         }
 
-        fn supply(&self) -> Option<Supply> {
+        fn most(&self) -> usize {
+            self.shared().most()
+        }
+
+        fn supply(&self) -> usize {
             self.shared().supply(End::$end)
         }
 

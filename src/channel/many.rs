@@ -45,7 +45,7 @@ use std::time::Instant;
 use super::branch::{Recv, Send};
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::task::thread::{self, Supply};
+use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, future};
 
@@ -253,7 +253,11 @@ macro_rules! delegate {
             self.branch.is_unsure()
         }
 
-        fn supply(&self) -> Option<Supply> {
+        fn most(&self) -> usize {
+            self.branch.most()
+        }
+
+        fn supply(&self) -> usize {
             self.branch.supply()
         }
 

@@ -5,7 +5,6 @@ use super::limit::{self, MOST};
 use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
-use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
 
@@ -69,7 +68,11 @@ impl<T> Branch for Reserving<T> {
         self.shared().is_unsure_of(self.count)
     }
 
-    fn supply(&self) -> Option<Supply> {
+    fn most(&self) -> usize {
+        self.shared().most()
+    }
+
+    fn supply(&self) -> usize {
         self.shared().supply(End::Sender)
     }
 

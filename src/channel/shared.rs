@@ -30,7 +30,7 @@ use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
 use crate::task::error::shielded;
-use crate::task::thread::{self, Supply};
+use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -124,13 +124,12 @@ impl End {
         self.one() << 31
     }
 
-    /// What is there for this side of a channel in which values fit, so that both sides run on while neither waits.
-    pub(super) fn supply(self, capacity: Option<usize>, len: impl FnOnce() -> usize) -> Option<Supply> {
-        let most = capacity.unwrap_or(usize::MAX);
-        (most > 0).then(|| {
-            let len = len().min(most);
-            Supply { now: if self == End::Sender { most - len } else { len }, most }
-        })
+    /// What is there for this side, where so many fit.
+    pub(super) fn supply(self, most: usize, len: usize) -> usize {
+        match self {
+            End::Sender => most.saturating_sub(len),
+            End::Receiver => len.min(most),
+        }
     }
 
     /// The side as waiters know it.
@@ -840,9 +839,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// What is there for one side.
-    pub(super) fn supply(&self, end: End) -> Option<Supply> {
-        end.supply(self.capacity(), || self.len())
+    /// How many values fit.
+    pub(super) fn most(&self) -> usize {
+        self.capacity().unwrap_or(usize::MAX)
+    }
+
+    /// How many sends could happen now, or receives.
+    pub(super) fn supply(&self, end: End) -> usize {
+        end.supply(self.most(), self.len())
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

@@ -75,10 +75,10 @@
 //!
 //! | | leno | tokio | async-lock |
 //! |---|---:|---:|---:|
-//! | mutex, equals | 12.8, 231; fair: 2.6, 170 | 2.6, 123 | 3.7, 640 |
-//! | a writer among readers | 0.9, 68 | 0.7, 80 | 0.8, 63 |
-//! | a reader among writers | 2.6, 169; 323,000 turns | 2.6, 106; 324,000 turns | two turns in all |
-//! | a large request to a semaphore, among small ones | 1.5, 684 | 1.5, 120 | |
+//! | mutex, equals | 12.3, 171; fair: 2.4, 111 | 4.1, 3300 | 11.3, 189 |
+//! | a writer among readers | 0.9, 336 | 0.9, 116 | 0.9, 111 |
+//! | a reader among writers | 4.0, 4100; 288,000 turns | 4.6, 141; 293,000 turns | two turns in all |
+//! | a large request to a semaphore, among small ones | 2.0, 110 | 1.9, 113 | |
 //!
 //! # Sizes
 //!

@@ -32,10 +32,9 @@ use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
 use crate::prim;
-use crate::task::budget;
 use crate::task::place::Place;
-use crate::task::thread::{self, Supply};
 use crate::task::watch::{self, Thing};
+use crate::task::{budget, thread};
 
 /// What a look without waiting found.
 #[must_use]
@@ -99,10 +98,15 @@ pub(crate) trait Branch {
         false
     }
 
-    /// How many of its kind could happen at once, where a peer at work makes what it wants soon: so that a thread had better
-    /// look a few times more before it waits.
-    fn supply(&self) -> Option<Supply> {
-        None
+    /// How many of its kind can happen at once, where there is a buffer: a peer at work makes what it wants soon there, so
+    /// that a thread had better look a few times more before it waits.
+    fn most(&self) -> usize {
+        0
+    }
+
+    /// How many of these could happen now.
+    fn supply(&self) -> usize {
+        0
     }
 
     /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
@@ -769,7 +773,11 @@ impl<B: Branch> thread::Awaited for Polled<'_, B> {
         self.0.quick(self.1).then_some(())
     }
 
-    fn supply(&self) -> Option<Supply> {
+    fn most(&self) -> usize {
+        self.0.branch.most()
+    }
+
+    fn supply(&self) -> usize {
         self.0.branch.supply()
     }
 

@@ -8,7 +8,6 @@ use super::super::shared::{End, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
 use super::shared::{Quick, Shared};
-use crate::task::thread::Supply;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
 
@@ -191,7 +190,11 @@ impl<T> Branch for OwnSend<T> {
         unsafe { node.take() }.unpack(&mut self.value);
     }
 
-    fn supply(&self) -> Option<Supply> {
+    fn most(&self) -> usize {
+        self.shared().most()
+    }
+
+    fn supply(&self) -> usize {
         self.shared().supply(End::Sender)
     }
 
@@ -258,7 +261,11 @@ impl<T> Branch for OwnRecv<T> {
         self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
     }
 
-    fn supply(&self) -> Option<Supply> {
+    fn most(&self) -> usize {
+        self.shared().most()
+    }
+
+    fn supply(&self) -> usize {
         self.shared().supply(End::Receiver)
     }
 
@@ -352,7 +359,8 @@ macro_rules! either {
                 fn stow(&mut self, node: NodeRef) -> ();
                 fn unstow(&mut self, node: NodeRef) -> ();
                 fn is_unsure(&self) -> bool;
-                fn supply(&self) -> Option<Supply>;
+                fn most(&self) -> usize;
+                fn supply(&self) -> usize;
                 fn progress(&self) -> u32;
                 fn meets(&self) -> bool;
                 fn opposite(&self) -> Option<usize>;

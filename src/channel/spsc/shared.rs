@@ -101,7 +101,7 @@ use super::store::Store;
 use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
-use crate::task::thread::{self, Supply};
+use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Waiter, Word};
 
@@ -596,9 +596,14 @@ impl<T> Shared<T> {
         self.front.load().rest() as u32
     }
 
-    /// What is there for one side.
-    pub(super) fn supply(&self, end: End) -> Option<Supply> {
-        end.supply(self.capacity(), || self.len())
+    /// How many values fit.
+    pub(super) fn most(&self) -> usize {
+        self.capacity().unwrap_or(usize::MAX)
+    }
+
+    /// How many sends could happen now, or receives.
+    pub(super) fn supply(&self, end: End) -> usize {
+        end.supply(self.most(), self.len())
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

@@ -17,7 +17,7 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
-pub(crate) use patience::{Awaited, Supply, glance, linger};
+pub(crate) use patience::{Awaited, glance, linger};
 
 use parker::is_late;
 
@@ -166,11 +166,16 @@ pub(crate) fn pause(so_far: u32) {
     }
 }
 
+/// So many pauses, of 10 to 50 ns each.
+pub(crate) fn pauses(times: u32) {
+    (0..times).for_each(|_| prim::spin_loop());
+}
+
 /// A pause after the `lost`th exchange in a row that somebody else was quicker with: that one works on another core.
 #[cold]
 pub(crate) fn back_off(lost: u32) {
     if !prim::MODEL {
-        (0..32 << lost.min(3)).for_each(|_| prim::spin_loop());
+        pauses(32 << lost.min(3));
     }
 }
 

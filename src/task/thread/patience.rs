@@ -19,6 +19,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::parker::is_late;
+use super::pauses;
 use crate::prim::{self, thread};
 
 /// Pauses of a spin at most.
@@ -29,7 +30,7 @@ const PROBE: u32 = 64;
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
 const YIELDS: u32 = 256;
-/// Bursts of pauses, each twice as long, and yields, before a wait begins. (A pause takes 10 to 50 ns.)
+/// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
 /// Where much comes: with which burst it begins, and so many more of so many pauses there are while it grows.
@@ -84,19 +85,14 @@ pub(crate) trait Awaited {
     /// Takes it, if it is there.
     fn look(&mut self) -> Option<()>;
 
-    /// How many could be taken, where there is a buffer.
-    fn supply(&self) -> Option<Supply>;
+    /// How many there can be, where there is a buffer; otherwise 0.
+    fn most(&self) -> usize;
+
+    /// How many of these there are.
+    fn supply(&self) -> usize;
 
     /// Grows with what has happened there, and wraps.
     fn progress(&self) -> u32;
-}
-
-/// How many are to be had.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Supply {
-    pub(crate) now: usize,
-    /// And how many there can be.
-    pub(crate) most: usize,
 }
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
@@ -108,10 +104,10 @@ pub(crate) struct Supply {
 /// take turns: who waits goes on doing so while its supply grows, until that is all that there can be, and the peer has
 /// stopped. (Two who are at work on one word at the same time take three times as long.)
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
-    if prim::MODEL || is_late(deadline) {
+    let most = awaited.most();
+    if prim::MODEL || most == 0 || is_late(deadline) {
         return None;
     }
-    let most = awaited.supply()?.most;
     PATIENCE
         .try_with(|patience| match most {
             1 => patience.spin(1, 1, || awaited.look()),
@@ -155,20 +151,16 @@ pub(super) fn wait<R>(
     result
 }
 
-fn pause(times: u32) {
-    (0..times).for_each(|_| prim::spin_loop());
-}
-
 /// Pauses while there is ever more of it, and there can be more still.
 fn let_grow(awaited: &impl Awaited) {
     let mut before = 0;
     for _ in 0..TURNS {
-        let Some(Supply { now, most }) = awaited.supply() else { return };
-        if now <= before || now == most {
+        let now = awaited.supply();
+        if now <= before || now == awaited.most() {
             return;
         }
         before = now;
-        pause(TURN);
+        pauses(TURN);
     }
 }
 
@@ -180,14 +172,14 @@ impl Patience {
         let bursts = if probes || in_vain < VAIN { BURSTS } else { 0 };
         let is_long = self.streams.get() || probes;
         for burst in if is_long { LONG..LONG + 2 } else { 0..bursts } {
-            pause(1 << burst);
+            pauses(1 << burst);
             if is_long {
                 let_grow(awaited);
             }
             let found = awaited.look();
             if found.is_some() {
                 if is_long {
-                    self.streams.set(awaited.supply().is_some_and(|supply| supply.now >= SEVERAL));
+                    self.streams.set(awaited.supply() >= SEVERAL);
                 }
                 self.in_vain.set(0);
                 return found;
@@ -226,7 +218,7 @@ impl Patience {
         let mut spent = 0;
         while spent < spins {
             let now = burst.min(spins - spent);
-            pause(now);
+            pauses(now);
             spent += now;
             let found = look();
             if found.is_some() {
