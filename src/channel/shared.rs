@@ -564,7 +564,10 @@ impl<T> Shared<T> {
                 // A select's own node: it has to see to that first.
                 Step::Lost if by.has_own() => return Attempt::Wait,
                 Step::Lost => {
-                    thread::back_off(lost);
+                    match self.linked() {
+                        None => thread::back_off(lost),
+                        Some(_) => thread::give_way(lost, || self.progress()),
+                    }
                     lost += 1;
                 }
             }
@@ -835,7 +838,7 @@ impl<T> Shared<T> {
     pub(super) fn progress(&self) -> u32 {
         match self.linked() {
             None => self.head(self.line.load()),
-            Some(linked) => linked.head() as u32,
+            Some(linked) => (linked.head() + self.line.load().rest()) as u32,
         }
     }
 

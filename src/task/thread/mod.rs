@@ -179,6 +179,16 @@ pub(crate) fn back_off(lost: u32) {
     }
 }
 
+/// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
+/// `progress` grows with what happens there.
+#[cold]
+pub(crate) fn give_way(lost: u32, progress: impl Fn() -> u32) {
+    back_off(lost);
+    if !prim::MODEL {
+        patience::give_way(progress);
+    }
+}
+
 /// The instant `d` from now; `None`, never, where that is beyond what the clock can say.
 pub(crate) fn deadline_after(d: Duration) -> Option<Instant> {
     Instant::now().checked_add(d)

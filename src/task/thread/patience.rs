@@ -35,7 +35,7 @@ const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
 /// Where much comes: with which burst it begins, and so many more of so many pauses there are while it grows.
 const LONG: u32 = 4;
-const TURNS: u32 = 4;
+const TURNS: u32 = 32;
 const TURN: u32 = 8;
 /// Pauses before the first look of who lingers.
 const A_WHILE: u32 = 8;
@@ -78,6 +78,13 @@ prim::thread_local! {
         yields: Cell::new(32),
         banned: Cell::new(None),
     };
+}
+
+/// Lets others run, unless yields have been lost to third parties lately. `progress`: see [`Awaited`].
+pub(super) fn give_way(progress: impl Fn() -> u32) {
+    let _ = PATIENCE.try_with(|patience| {
+        patience.let_others_run(None, 1, || (None::<()>, progress()));
+    });
 }
 
 /// What a thread waits for, or is about to wait for.
