@@ -46,6 +46,19 @@ table! {
     a_permit_goes_while_one_is_served: Linked(2), [TReserve(1), TS(2), S(3, 3), S(4, 4)], [[Free(1)], [R(5)]], in_order;
     the_next_leaves_while_one_is_served - 1: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [D(4), R(6), TS(9)]], in_order;
     never_full_behind_a_large_one - 1: Linked(3), [TS(1), TS(2), TS(3), Reserve(4, 2)], [[TR], [TR, TRif(3), TSok(9)]], any;
+
+    // Places that receives have left.
+    left_and_collected: Linked(2), [TS(1), TS(2), TR], [[S(3, 3), S(4, 4)], [TR]], any;
+    left_for_one_of_two: Linked(1), [TS(1), TR], [[S(2, 2)], [S(3, 3)]], any;
+    left_for_a_large_one: Linked(2), [TS(1), TS(2), TR], [[Reserve(3, 2)], [TR]], any;
+    left_while_one_begins_to_wait: Linked(2), [TS(1), TS(2), S(3, 3)], [[TR, TR], [S(4, 4)]], any;
+    never_full_behind_what_was_left: Linked(2), [TS(1), TS(2), TR], [[TR], [TSok(3)]], any;
+    never_full_beside_who_collects: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [TSok(4)]], any;
+    never_empty_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TRok]], any;
+    never_more_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TS(9)]], refused;
+    forced_beside_a_receive - 1: Linked(2), [TS(1), TS(2)], [[TR], [S(4, 4)], [F(3)]], any;
+    forced_where_nothing_is_there - 1: Linked(1), [TS(1)], [[TR], [S(3, 3)], [F(2)]], any;
+
     a_large_one_keeps_places - 1: Linked(2), [TS(1), TS(2), Reserve(3, 2), S(4, 4)], [[R(5)], [R(6), D(3)]], any;
 }
 

@@ -82,12 +82,7 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv_alone(&self, tray: &mut Tray<T>) -> bool {
         if !self.adds(1) {
-            let is_ring = self.bound.capacity > 0;
-            return if self.is_unbounded() {
-                self.quick_take(tray)
-            } else {
-                is_ring && self.quick_recv(tray)
-            };
+            return self.quick_recv(tray);
         }
         // The word itself, not a guess: nothing asks later whether that was right.
         let word = self.line.load();

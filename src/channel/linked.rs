@@ -36,12 +36,13 @@
 //!
 //! # Large, and bounded
 //!
-//! Such a channel has a [room](super::room) as well: a word that counts the places left, in which senders wait. A send
-//! takes a place, then puts its value; a receive takes a value, then gives the place to the first sender that waits,
-//! whose value it puts for it, or back. So it costs one more locked instruction on either side.
+//! Such a channel has a [room](super::room) as well: a word that counts the places left, in which senders wait. A send takes a
+//! place, one locked instruction more, then puts its value. A receive is as of an unbounded channel: it leaves a place by moving the
+//! head, and senders collect what was left when they find no place any more.
 //!
-//! Where senders wait receives serve them one at a time, so that they keep their order: two locked instructions to begin and to
-//! end, two for each sender, and one more after these. A receive that meets another one which does so leaves its place to that, by one.
+//! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them, one
+//! at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for each sender,
+//! and two more after the last one. A receive that meets another one which does so leaves its place to that, by one.
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
@@ -59,7 +60,7 @@ use super::many::Front;
 use super::queue::STEP_BITS;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
-use crate::prim::{self, AtomicU64, Ordering};
+use crate::prim::{self, AtomicU64, Ordering, fence};
 use crate::task::thread;
 use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, Tray, Word};
 
@@ -72,6 +73,8 @@ pub(super) struct Linked<T> {
 
 /// In the head: something was given back.
 const GIVEN: u64 = 1;
+/// In the head: somebody waits for a place, or is about to, see [`room`](super::room).
+const WANTED: u64 = 2;
 
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
@@ -110,6 +113,40 @@ impl<T> Linked<T> {
         } else {
             head.fetch_and(!GIVEN, Ordering::Release);
         }
+    }
+
+    /// Whether somebody wants a place who may wait for it.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.blocks.front.head.load(Ordering::Acquire) & WANTED != 0
+    }
+
+    /// Says in the head that somebody wants a place.
+    pub(super) fn want(&self) {
+        if !self.is_wanted() {
+            // ORDERING: AcqRel: who has received before is seen, and who receives afterwards sees this.
+            self.blocks.front.head.fetch_or(WANTED, Ordering::AcqRel);
+        }
+    }
+
+    /// Says in the head that nobody does. False: it said so.
+    pub(super) fn want_no_more(&self) -> bool {
+        let is_wanted = self.is_wanted();
+        if is_wanted {
+            self.blocks.front.head.fetch_and(!WANTED, Ordering::AcqRel);
+            // ORDERING: with that of `stays_wanted`: one of the two sees the other.
+            fence(Ordering::SeqCst);
+        }
+        is_wanted
+    }
+
+    /// How many places are [uncollected](super::room), or fewer.
+    pub(super) fn uncollected(&self) -> u64 {
+        self.room().uncollected(|| self.blocks.front.head.load(Ordering::Acquire))
+    }
+
+    /// Collects them; how many.
+    pub(super) fn collect(&self) -> u64 {
+        self.room().collect(|| self.blocks.front.head.load(Ordering::Acquire))
     }
 
     /// The version with which a stay begins.
@@ -169,12 +206,12 @@ impl<T> Shared<T> {
         true
     }
 
-    /// As `quick_recv`, of an unbounded channel, but for the last slot of a block.
+    /// As `quick_recv`, of a channel of blocks, but for the last slot of a block.
     #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let head = linked.blocks.front.head.load(Ordering::Acquire);
-        if head & GIVEN != 0 || Blocks::<T>::is_aside(head) {
+        if head & (GIVEN | WANTED) != 0 || Blocks::<T>::is_aside(head) {
             return false;
         }
         let Some(block) = linked.blocks.value(head) else { return false };
@@ -249,7 +286,9 @@ impl<T> Shared<T> {
         }
         // SAFETY: claimed, and published; there is room.
         unsafe { linked.blocks.take_several(head, block, count, out) };
-        self.release(linked, count, by);
+        if head & WANTED != 0 {
+            self.collect(linked, by);
+        }
         count
     }
 
@@ -268,6 +307,7 @@ impl<T> Shared<T> {
         }
         match room.take() {
             Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
+            Taken::Full if self.collect(linked, by) => Step::Moved,
             Taken::Full => Step::Wait,
             Taken::Lost => Step::Lost,
             Taken::Closed => Step::Ready(Sent::Closed),
@@ -335,17 +375,21 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By<'_>,
     ) -> Step<()> {
-        self.take_linked(linked, word, tray, || self.release(linked, 1, by))
+        self.take_linked(linked, word, tray, |wanted| {
+            if wanted {
+                self.collect(linked, by);
+            }
+        })
     }
 
-    /// Takes the first value, and calls `taken` then: its place is taken still.
+    /// Takes the first value, and calls `taken` then, with whether its place is wanted.
     #[inline(always)]
     pub(super) fn take_linked(
         &self,
         linked: &Linked<T>,
         word: Word,
         tray: &mut Tray<T>,
-        taken: impl FnOnce(),
+        taken: impl FnOnce(bool),
     ) -> Step<()> {
         let heads = &linked.blocks.front.head;
         let head = heads.load(Ordering::Acquire);
@@ -356,7 +400,7 @@ impl<T> Shared<T> {
             }
             // SAFETY: claimed, and published.
             unsafe { linked.blocks.take(head, block, tray) };
-            taken();
+            taken(head & WANTED != 0);
             return Step::Ready(());
         }
         // A receiver waits, so it was empty then; or the tail was where the head was, while the word stayed the same.

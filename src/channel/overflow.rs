@@ -207,18 +207,25 @@ impl<T> Shared<T> {
             return self.hand_over(word, value, by);
         }
         if goes == Goes::Oldest {
-            let Some(forced) = linked.room().force() else { return Step::Ready(Sent::Closed) };
-            match self.take_linked(linked, self.line.load(), gone, || {}) {
-                Step::Ready(()) if gone.is_full() => {
-                    // Into the place of the one that was taken; nobody closes the channel meanwhile.
-                    let sent = insist(|| self.put_any(linked, self.line.load(), value, by));
-                    drop(forced);
-                    if sent == Sent::HandedOver {
-                        // It needs no place.
-                        self.release(linked, 1, by);
-                    }
-                    return Step::Ready(sent);
+            let room = linked.room();
+            let Some(forced) = room.force() else { return Step::Ready(Sent::Closed) };
+            room.keep_one();
+            let step = self.take_linked(linked, self.line.load(), gone, |_| {});
+            // Into the place of the one that was taken; nobody closes the channel meanwhile.
+            let sent = gone.is_full().then(|| insist(|| self.put_any(linked, self.line.load(), value, by)));
+            drop(forced);
+            if let Some(sent) = sent {
+                if sent == Sent::HandedOver {
+                    // It needs no place.
+                    self.release(linked, 1, by);
                 }
+                if linked.is_wanted() && !bug!("forced_leaves_a_place") {
+                    self.collect(linked, by);
+                }
+                return Step::Ready(sent);
+            }
+            room.keep_none();
+            match step {
                 Step::Lost => return Step::Lost,
                 Step::Moved => return Step::Moved,
                 Step::Busy => return Step::Busy,

@@ -12,17 +12,28 @@ use super::limit::{CHANGES, Left, Reserved, Turns, free_left, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
 use super::shared::{CLOSED, End, Sent, Shared};
-use crate::prim::Ordering;
+use crate::prim::{Ordering, fence};
 use crate::wait::{By, Claim, Primitive, Waiter};
 
 impl<T> Shared<T> {
-    /// Gives so many places to those who wait for them, in order, or back.
+    /// Gives so many places, which no receive has left, to those who wait for them, in order, or back.
     #[inline(always)]
     pub(super) fn release(&self, linked: &Linked<T>, places: usize, by: &mut By<'_>) {
         let Some(room) = &linked.room else { return };
         if !room.put_back(places as u64) {
             self.share_out(linked, places as u64, by);
         }
+    }
+
+    /// Collects the places that receives have left, for those who wait for them, or come. False: there were none.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By<'_>) -> bool {
+        let places = linked.collect();
+        if places > 0 {
+            self.release(linked, places as usize, by);
+        }
+        places > 0
     }
 
     /// Gives so many places, and what is kept, to those who wait for them; or leaves them to somebody who does so just now.
@@ -48,9 +59,14 @@ impl<T> Shared<T> {
         loop {
             let word = room.queue.load();
             if word.is_free() {
-                if room.rest(word, places) {
+                if !room.rest(word, places) {
+                    continue;
+                }
+                if !linked.want_no_more() || room.queue.load().is_free() {
                     return 0;
                 }
+                linked.want();
+                places = linked.collect();
                 continue;
             }
             // (This counts if the word does not change.)
@@ -108,6 +124,9 @@ impl<T> Shared<T> {
                 return Reserved::Closed;
             }
             if !word.is_free() || word.rest() < u64::from(count) {
+                if word.is_free() && self.in_passing(|by| self.collect(linked, by)) {
+                    continue;
+                }
                 return Reserved::Full;
             }
             if room.queue.cas(word, word.with_rest(word.rest() - u64::from(count))) {
@@ -126,6 +145,10 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || word.is_free() && word.rest() >= wanted {
                 return false;
             }
+            linked.want();
+            if !bug!("waits_beside_a_place") && self.in_passing(|by| self.collect(linked, by)) {
+                return false;
+            }
             let waits = room.queue.wait(word, node, said);
             // Too few were left, but a later wish may be smaller, and this one gone by then.
             let left = if waits && word.is_free() { word.rest() } else { 0 };
@@ -134,8 +157,19 @@ impl<T> Shared<T> {
                 self.in_passing(|by| self.share_out(linked, left, by));
             }
             if waits {
+                self.stays_wanted(linked);
                 return true;
             }
+        }
+    }
+
+    /// Somebody has entered the line, whom a server may not have seen when it found nobody there.
+    fn stays_wanted(&self, linked: &Linked<T>) {
+        // ORDERING: with that of `want_no_more`: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if !linked.is_wanted() && !bug!("waits_unwanted") {
+            linked.want();
+            self.in_passing(|by| self.collect(linked, by));
         }
     }
 
@@ -169,7 +203,7 @@ impl<T> Shared<T> {
         let permits = || self.turns().map_or(0, |turns| turns.permits.load(Ordering::Acquire));
         let word = room.queue.load();
         // In this order: what passes from one to the next meanwhile counts for less, not for more.
-        let kept = if word.is_free() { 0 } else { room.kept() };
+        let kept = if word.is_free() { linked.uncollected() } else { room.kept() };
         let before = permits();
         let permitted = before & ((1 << CHANGES) - 1);
         let out = kept + permitted;

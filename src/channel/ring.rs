@@ -260,7 +260,7 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         if self.bound.capacity == 0 {
-            return self.is_unbounded() && self.quick_take(tray);
+            return self.quick_take(tray);
         }
         let word = self.guess();
         if !word.is_free() || word.has(RETURNED | HELD) || self.ring_len(word) == 0 {

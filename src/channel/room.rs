@@ -6,9 +6,31 @@
 //!   one was let in:          [ as above, or 0 ]  [ BUSY  ]      its value is on its way
 //!
 //!   due:                     [ AGAIN ][ SERVING ][ places for those who wait ]
+//!
+//!   head, of the blocks:     [ position ][ WANTED, … ]
+//!   collected:               [ position ]                       the places of the values before it have come here
 //! ```
 //!
 //! Sends wait here, and reservations, of which some want several places at once.
+//!
+//! # Collecting
+//!
+//! A receive moves the head, and does not come here, where each send does: so the two sides work on cache lines of their own. The
+//! places that it leaves are *uncollected*, as many as the head is ahead of `collected`. Who finds too few places collects them: moves
+//! `collected` to the head, by an exchange, and has as many places. Only while somebody waits, receives come here: the head says
+//! WANTED then.
+//!
+//! | head | operation | then |
+//! |---|---|---|
+//! | not WANTED | recv: head + 1 | |
+//! | WANTED | recv: head + 1 | collects |
+//! | any | send, reserve: too few are left | collects; if there was something looks again |
+//! | any | send, reserve, about to wait: WANTED | the same |
+//! | not WANTED | the same, which waits by now: WANTED | collects |
+//!
+//! A [forced](super::overflow) send takes a value out, and puts its own into that place. So it moves `collected` on *before* it moves
+//! the head; in between a place less can be collected than there is. If it finds a value there, and the head is WANTED, it collects
+//! what could not be; if not it moves `collected` back, and tries again to find a place.
 //!
 //! # Serving
 //!
@@ -23,7 +45,7 @@
 //!
 //! | word | the server, with s places | then |
 //! |---|---|---|
-//! | nobody waits | word: s are left, not BUSY | ends, with none |
+//! | nobody waits | word: s are left, not BUSY; head: not WANTED | ends, with none; if somebody waits by now: WANTED, collects, goes on |
 //! | the first wants more than s | word: not BUSY | ends, with s |
 //! | the first sends | takes it out; BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
 //! | the first wants n ≤ s | the same | grants them: s − n |
@@ -40,15 +62,20 @@
 //! 2. Places are left in the word only while nobody waits, and not while it is BUSY. So a send that takes one, and one that hands its
 //!    value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is BUSY from the
 //!    first one on that is let in, as those behind may leave before its value has come.)
-//! 3. Places left, values, permits, what is kept, and what is in the hands of those who are in the middle of something are as many
-//!    as the capacity: so there are never more values.
+//! 3. Places left, values, permits, what is kept, what is uncollected, and what is in the hands of those who are in the middle of
+//!    something are as many as the capacity: so there are never more values.
 //! 4. Places are kept only while the first one wants more; or who has changed that is on the way.
 //! 5. No foreign code runs while SERVING: wakers are called, and what was left is freed, when the server is through.
+//! 6. While somebody waits the head is WANTED, and nothing is uncollected; or who has changed that is on the way.
 //!
 //! ## Orderings
 //! Acquire and release at `due`: each server sees what those before it have done. Who comes, with places or with none, changes
 //! `due` after what it has done or seen at the word. If that is before the server ends, the server comes round again, and finds the
 //! word so, or later; if it is after, who comes is the next server.
+//!
+//! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. Two pairs are at two words
+//! each, and by fences one of the two finds what the other one has done: who waits, then looks whether the head is WANTED still, and
+//! the server that clears this, then looks whether somebody waits; and closing, see below.
 //!
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
@@ -64,6 +91,7 @@
 //! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
+use super::blocks::{FLAGS, ONE, distance};
 use super::queue::Queue;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering, fence};
@@ -76,6 +104,8 @@ pub(super) struct Room {
     pub(super) capacity: usize,
     /// Places for those who wait, and whether somebody serves these.
     due: AtomicU64,
+    /// A position: see the header.
+    collected: AtomicU64,
     /// The forced sends that are under way.
     forced: AtomicU64,
 }
@@ -116,6 +146,7 @@ impl Room {
             queue: Queue::new((capacity as u64).min(MOST) << REST_SHIFT),
             capacity,
             due: AtomicU64::new(0),
+            collected: AtomicU64::new(0),
             forced: AtomicU64::new(0),
         }
     }
@@ -127,6 +158,47 @@ impl Room {
         // ORDERING: with that of `wait_for_forced`: one of the two sees the other.
         fence(Ordering::SeqCst);
         (!self.queue.load().has(CLOSED)).then_some(forced)
+    }
+
+    /// The place of a value that is about to be taken out, whose head this is, stays taken.
+    pub(super) fn keep_one(&self) {
+        if !bug!("forced_keeps_no_place") {
+            // ORDERING: Release: who sees the head that comes afterwards counts this.
+            self.collected.fetch_add(ONE, Ordering::Release);
+        }
+    }
+
+    /// There was no such value.
+    pub(super) fn keep_none(&self) {
+        if !bug!("forced_keeps_no_place") {
+            self.collected.fetch_sub(ONE, Ordering::Release);
+        }
+    }
+
+    /// How many places are uncollected, or fewer if that changes just now.
+    pub(super) fn uncollected(&self, head: impl Fn() -> u64) -> u64 {
+        let collected = self.collected.load(Ordering::Acquire);
+        let count = u64::try_from(distance(collected, head()) >> REST_SHIFT).unwrap_or(0);
+        // (A forced send changes this before it moves the head.)
+        if self.collected.load(Ordering::Acquire) == collected { count } else { 0 }
+    }
+
+    /// Collects what there is; how much that was.
+    pub(super) fn collect(&self, head: impl Fn() -> u64) -> u64 {
+        loop {
+            let collected = self.collected.load(Ordering::Acquire);
+            let head = head() & !FLAGS;
+            let count = u64::try_from(distance(collected, head) >> REST_SHIFT).unwrap_or(0);
+            // ORDERING: Release: who counts from here on has this head, or a later one.
+            if count == 0
+                || self
+                    .collected
+                    .compare_exchange(collected, head, Ordering::Release, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return count;
+            }
+        }
     }
 
     /// The places are closed: waits for the forced sends that did not find them so.

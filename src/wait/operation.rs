@@ -705,7 +705,8 @@ impl<B: Branch> Operation<B> {
     /// The same, to a tray; whether it is through.
     pub(crate) fn block_on_to(&mut self, tray: &mut Tray<B::Goods>, deadline: Option<Instant>) -> bool {
         if self.at == FRESH {
-            if self.try_now(tray) {
+            // (It need not be sure that there is nothing: it waits.)
+            if self.try_once(tray) {
                 return true;
             }
             if thread::glance(deadline, &mut Polled(self, tray)).is_some() {
