@@ -93,7 +93,7 @@ pub(super) struct Blocks<T> {
 
 /// What receivers change.
 pub(super) struct Front<T> {
-    /// A position, and below it a flag: something was given back.
+    /// A position, and below it flags: something was given back, or places are wanted.
     pub(super) head: AtomicU64,
     pub(super) block: AtomicPtr<Block<T>>,
     /// What `ready` was when a receiver looked.

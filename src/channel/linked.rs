@@ -58,7 +58,7 @@ use std::mem::MaybeUninit;
 use super::blocks::{Blocks, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
-use super::room::{Room, Taken};
+use super::room::{Room, Taken, uncollected};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU64, Ordering, fence};
 use crate::task::thread;
@@ -133,15 +133,20 @@ impl<T> Linked<T> {
         let is_wanted = self.is_wanted();
         if is_wanted {
             self.blocks.front.head.fetch_and(!WANTED, Ordering::AcqRel);
-            // ORDERING: with that of `stays_wanted`: one of the two sees the other.
+            // ORDERING: with that of `stay_wanted`: one of the two sees the other.
             fence(Ordering::SeqCst);
         }
         is_wanted
     }
 
-    /// How many places are [uncollected](super::room), or fewer.
-    pub(super) fn uncollected(&self) -> u64 {
-        self.room().uncollected(|| self.blocks.front.head.load(Ordering::Acquire))
+    /// Whether the head is WANTED at the time of this, or who sets that sees what was done before.
+    pub(super) fn is_wanted_now(&self) -> bool {
+        self.blocks.front.head.fetch_or(0, Ordering::AcqRel) & WANTED != 0
+    }
+
+    /// How many places are uncollected beside so many that are.
+    pub(super) fn uncollected(&self, collected: u64) -> u64 {
+        uncollected(collected, self.blocks.front.head.load(Ordering::Acquire))
     }
 
     /// Collects them; how many.
@@ -307,7 +312,7 @@ impl<T> Shared<T> {
         }
         match room.take() {
             Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
-            Taken::Full if self.collect(linked, by) => Step::Moved,
+            Taken::Full if self.in_passing(|by| self.collect(linked, by)) => Step::Moved,
             Taken::Full => Step::Wait,
             Taken::Lost => Step::Lost,
             Taken::Closed => Step::Ready(Sent::Closed),
@@ -395,7 +400,8 @@ impl<T> Shared<T> {
         let head = heads.load(Ordering::Acquire);
         if let Some(block) = linked.blocks.value(head) {
             // (Who has seen RETURNED and comes nevertheless wants a value from here.)
-            if head & GIVEN != 0 && !word.has(RETURNED) || !linked.move_head(head, 1) {
+            let has_seen = word.has(RETURNED) && !bug!("forced_waits_for_given");
+            if head & GIVEN != 0 && !has_seen || !linked.move_head(head, 1) {
                 return Step::Lost;
             }
             // SAFETY: claimed, and published.

@@ -206,7 +206,7 @@ impl<T> Shared<T> {
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
-        if goes == Goes::Oldest {
+        if goes == Goes::Oldest && linked.len(word) > 0 {
             let room = linked.room();
             let Some(forced) = room.force() else { return Step::Ready(Sent::Closed) };
             room.keep_one();
@@ -225,6 +225,9 @@ impl<T> Shared<T> {
                 return Step::Ready(sent);
             }
             room.keep_none();
+            if linked.is_wanted_now() && !bug!("forced_goes_silently") && self.collect(linked, by) {
+                return Step::Moved;
+            }
             match step {
                 Step::Lost => return Step::Lost,
                 Step::Moved => return Step::Moved,

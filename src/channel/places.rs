@@ -30,10 +30,21 @@ impl<T> Shared<T> {
     #[inline(never)]
     pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By<'_>) -> bool {
         let places = linked.collect();
-        if places > 0 {
-            self.release(linked, places as usize, by);
+        if places > 0 && !linked.room().put_back(places) {
+            self.share_out(linked, places, by);
+        } else if places > 0 && !self.want_no_more(linked) {
+            self.share_out(linked, linked.collect(), by);
         }
         places > 0
+    }
+
+    /// Nobody waited for places just now. False: somebody does.
+    fn want_no_more(&self, linked: &Linked<T>) -> bool {
+        let is_over = !linked.want_no_more() || linked.room().queue.load().is_free();
+        if !is_over {
+            linked.want();
+        }
+        is_over
     }
 
     /// Gives so many places, and what is kept, to those who wait for them; or leaves them to somebody who does so just now.
@@ -62,10 +73,9 @@ impl<T> Shared<T> {
                 if !room.rest(word, places) {
                     continue;
                 }
-                if !linked.want_no_more() || room.queue.load().is_free() {
+                if self.want_no_more(linked) {
                     return 0;
                 }
-                linked.want();
                 places = linked.collect();
                 continue;
             }
@@ -157,14 +167,14 @@ impl<T> Shared<T> {
                 self.in_passing(|by| self.share_out(linked, left, by));
             }
             if waits {
-                self.stays_wanted(linked);
+                self.stay_wanted(linked);
                 return true;
             }
         }
     }
 
-    /// Somebody has entered the line, whom a server may not have seen when it found nobody there.
-    fn stays_wanted(&self, linked: &Linked<T>) {
+    /// Somebody has entered the line, whom who found nobody there may not have seen.
+    fn stay_wanted(&self, linked: &Linked<T>) {
         // ORDERING: with that of `want_no_more`: one of the two sees the other.
         fence(Ordering::SeqCst);
         if !linked.is_wanted() && !bug!("waits_unwanted") {
@@ -203,7 +213,8 @@ impl<T> Shared<T> {
         let permits = || self.turns().map_or(0, |turns| turns.permits.load(Ordering::Acquire));
         let word = room.queue.load();
         // In this order: what passes from one to the next meanwhile counts for less, not for more.
-        let kept = if word.is_free() { linked.uncollected() } else { room.kept() };
+        let collected = room.collected();
+        let kept = if word.is_free() { linked.uncollected(collected) } else { room.kept() };
         let before = permits();
         let permitted = before & ((1 << CHANGES) - 1);
         let out = kept + permitted;
@@ -218,7 +229,7 @@ impl<T> Shared<T> {
             End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
             End::Receiver => out < capacity,
         };
-        // (The word first: so it and the permits were as they were read at one time.)
-        is_unsure || room.queue.load() != word || permits() != before
+        // (The word first: so it, the permits, and what was collected were as they were read at one time.)
+        is_unsure || room.queue.load() != word || permits() != before || room.collected() != collected
     }
 }

@@ -17,8 +17,8 @@
 //!
 //! A receive moves the head, and does not come here, where each send does: so the two sides work on cache lines of their own. The
 //! places that it leaves are *uncollected*, as many as the head is ahead of `collected`. Who finds too few places collects them: moves
-//! `collected` to the head, by an exchange, and has as many places. Only while somebody waits, receives come here: the head says
-//! WANTED then.
+//! `collected` to the head, by an exchange, and has as many places. Where somebody waits, receives come here: the head says WANTED
+//! then.
 //!
 //! | head | operation | then |
 //! |---|---|---|
@@ -27,10 +27,11 @@
 //! | any | send, reserve: too few are left | collects; if there was something looks again |
 //! | any | send, reserve, about to wait: WANTED | the same |
 //! | not WANTED | the same, which waits by now: WANTED | collects |
+//! | WANTED | who has put what it has collected into the word: not WANTED | if somebody waits by now: WANTED, collects |
 //!
 //! A [forced](super::overflow) send takes a value out, and puts its own into that place. So it moves `collected` on *before* it moves
-//! the head; in between a place less can be collected than there is. If it finds a value there, and the head is WANTED, it collects
-//! what could not be; if not it moves `collected` back, and tries again to find a place.
+//! the head, and back if somebody else has taken that value; in between a place less can be collected than there is. If the head is
+//! WANTED afterwards, it collects what could not be.
 //!
 //! # Serving
 //!
@@ -45,7 +46,7 @@
 //!
 //! | word | the server, with s places | then |
 //! |---|---|---|
-//! | nobody waits | word: s are left, not BUSY; head: not WANTED | ends, with none; if somebody waits by now: WANTED, collects, goes on |
+//! | nobody waits | word: s are left, not BUSY; head: not WANTED | as above; ends, with none, or goes on |
 //! | the first wants more than s | word: not BUSY | ends, with s |
 //! | the first sends | takes it out; BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
 //! | the first wants n ≤ s | the same | grants them: s − n |
@@ -73,9 +74,10 @@
 //! `due` after what it has done or seen at the word. If that is before the server ends, the server comes round again, and finds the
 //! word so, or later; if it is after, who comes is the next server.
 //!
-//! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. Two pairs are at two words
+//! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. So does a forced send that
+//! has moved `collected` back: it looks by an exchange that changes nothing, and finds WANTED, or is found. Two pairs are at two words
 //! each, and by fences one of the two finds what the other one has done: who waits, then looks whether the head is WANTED still, and
-//! the server that clears this, then looks whether somebody waits; and closing, see below.
+//! who clears this, then looks whether somebody waits; and closing, see below.
 //!
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
@@ -160,35 +162,31 @@ impl Room {
         (!self.queue.load().has(CLOSED)).then_some(forced)
     }
 
-    /// The place of a value that is about to be taken out, whose head this is, stays taken.
+    /// A forced send is about to move the head, and keeps the place that it leaves.
     pub(super) fn keep_one(&self) {
         if !bug!("forced_keeps_no_place") {
-            // ORDERING: Release: who sees the head that comes afterwards counts this.
-            self.collected.fetch_add(ONE, Ordering::Release);
+            // ORDERING: who sees the head that it moves, which is released, has seen this.
+            self.collected.fetch_add(ONE, Ordering::Relaxed);
         }
     }
 
-    /// There was no such value.
+    /// It has not moved it.
     pub(super) fn keep_none(&self) {
         if !bug!("forced_keeps_no_place") {
-            self.collected.fetch_sub(ONE, Ordering::Release);
+            self.collected.fetch_sub(ONE, Ordering::Relaxed);
         }
     }
 
-    /// How many places are uncollected, or fewer if that changes just now.
-    pub(super) fn uncollected(&self, head: impl Fn() -> u64) -> u64 {
-        let collected = self.collected.load(Ordering::Acquire);
-        let count = u64::try_from(distance(collected, head()) >> REST_SHIFT).unwrap_or(0);
-        // (A forced send changes this before it moves the head.)
-        if self.collected.load(Ordering::Acquire) == collected { count } else { 0 }
+    pub(super) fn collected(&self) -> u64 {
+        self.collected.load(Ordering::Acquire)
     }
 
     /// Collects what there is; how much that was.
     pub(super) fn collect(&self, head: impl Fn() -> u64) -> u64 {
         loop {
-            let collected = self.collected.load(Ordering::Acquire);
+            let collected = self.collected();
             let head = head() & !FLAGS;
-            let count = u64::try_from(distance(collected, head) >> REST_SHIFT).unwrap_or(0);
+            let count = uncollected(collected, head);
             // ORDERING: Release: who counts from here on has this head, or a later one.
             if count == 0
                 || self
@@ -328,6 +326,11 @@ impl Room {
         assert!(!word.has(BUSY) && due & (SERVING | AGAIN) == 0, "nobody serves");
         assert!(due == 0 || !word.is_free() || word.has(CLOSED), "places are kept for nobody");
     }
+}
+
+/// How many places are uncollected. (Fewer than none where a forced send keeps one.)
+pub(super) fn uncollected(collected: u64, head: u64) -> u64 {
+    u64::try_from(distance(collected, head) >> REST_SHIFT).unwrap_or(0)
 }
 
 fn is_calm(word: Word) -> bool {
