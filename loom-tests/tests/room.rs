@@ -18,7 +18,8 @@ table! {
     both_senders_leave: Linked(1), [S(1, 1), S(2, 2), S(3, 3)], [[D(2)], [Inner(3)], [TR]], any;
     sender_reparked: Linked(1), [S(1, 1), S(2, 2)], [[Repark(2), Repark(2)], [TR]], any;
     senders_recycled: Linked(1), [Recycle, S(1, 1), S(2, 2)], [[D(2), S(2, 3), D(2), S(2, 4)], [TR, TR]], any;
-    senders_in_order: Linked(1), [S(1, 1), S(2, 2), S(3, 3)], [[TR, TR, TR], [S(4, 4)]], in_order;
+    senders_in_order - 1: Linked(1), [S(1, 1), S(2, 2), S(3, 3)], [[TR, TR, TR], [S(4, 4)]], in_order;
+    two_senders_in_order: Linked(1), [S(1, 1), S(2, 2)], [[TR, TR], [S(3, 3)]], in_order;
     close_against_a_place: Linked(1), [S(1, 1), S(2, 2)], [[Close], [TR]], any;
     close_against_dropped_sender: Linked(1), [S(1, 1), S(2, 2)], [[Close], [TR], [D(2)]], any;
     close_against_senders - 1: Linked(1), [S(1, 1), S(2, 2)], [[Close], [S(3, 3)], [Inner(2)]], any;

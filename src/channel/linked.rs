@@ -49,15 +49,17 @@
 //! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
 //! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!
-//! Locked instructions, unbounded: send 1, receive 1, of one value or of several in a block; a receive that waits 1,
-//! and who ends its stay 1 more.
+//! Locked instructions, of one value or of several in a block: send 1, or 2 if it is bounded; receive 1; a receive that waits 1, and who
+//! ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
+use std::ptr;
 
 use super::blocks::{Blocks, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
+use super::ring::aside;
 use super::room::{Room, Taken, uncollected};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU64, Ordering, fence};
@@ -188,7 +190,7 @@ impl<T> Linked<T> {
 }
 
 impl<T> Shared<T> {
-    /// As `quick_send`, of an unbounded channel, but for the last slot of a block.
+    /// As `quick_send`, of a channel of blocks, but for the last slot of a block.
     #[inline(always)]
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
@@ -197,8 +199,13 @@ impl<T> Shared<T> {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
-        if !self.cas(word, word.plus(1)) {
+        let has_room = !self.is_unbounded();
+        if has_room && !matches!(linked.room().take(), Taken::Yes) {
             return false;
+        }
+        if !self.cas(word, word.plus(1)) {
+            // SAFETY: the caller gives the value up, unless this is false.
+            return has_room && unsafe { aside(value, |value| self.put_late(linked, value)) };
         }
         // SAFETY: claimed, and not the last one, but in models; the caller gives the value up.
         unsafe {
@@ -209,6 +216,15 @@ impl<T> Shared<T> {
             }
         }
         true
+    }
+
+    /// A send has its place, and no position yet. False: the channel is closed, and the value where it was.
+    #[cold]
+    #[inline(never)]
+    fn put_late(&self, linked: &Linked<T>, value: &MaybeUninit<T>) -> bool {
+        // SAFETY: it is given up, or comes back unchanged.
+        let mut value = unsafe { ptr::from_ref(value).read() };
+        self.in_passing(|by| self.put_in_place(linked, &mut value, by)) != Sent::Closed
     }
 
     /// As `quick_recv`, of a channel of blocks, but for the last slot of a block.

@@ -132,7 +132,7 @@
 //! the value is about.
 //!
 //! *Why is a capacity of 1000 slower than one of 200?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones
-//! are blocks that come and go, with a count of the places left: one more exchange on either side.
+//! are blocks that come and go, with a count of the places left: a send takes a place, then a position, by an exchange each.
 //!
 //! *Does a send wake a receiver at once?* The value is in its hands at once. When it runs is a matter of its executor, or of
 //! the system if it is a thread.

@@ -234,7 +234,7 @@ impl<T> Shared<T> {
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         // (A ring that holds values has a capacity.)
         if self.bound.capacity == 0 {
-            return self.is_unbounded() && self.quick_put(value);
+            return self.quick_put(value);
         }
         let word = self.guess();
         let rest = word.rest() >> LEN_SHIFT;
@@ -519,7 +519,7 @@ pub(super) fn taken(word: Word, count: u32) -> Word {
 /// # Safety
 /// `call` takes the value out of its place, which is the caller's.
 #[inline(always)]
-unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
+pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
     if size_of::<T>() > size_of::<[usize; 4]>() {
         return call(value);
     }

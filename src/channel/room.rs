@@ -225,6 +225,7 @@ impl Room {
         is_calm(self.queue.load())
     }
 
+    #[inline(always)]
     pub(super) fn take(&self) -> Taken {
         let word = self.queue.load();
         if word.has(CLOSED) {
