@@ -49,8 +49,8 @@
 //! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
 //! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!
-//! Locked instructions, of one value or of several in a block: send 1, or 2 if it is bounded; receive 1; a receive that waits 1, and who
-//! ends its stay 1 more.
+//! Locked instructions, of one value or of several in a block: send 1, or 2 if it is bounded, and 2 more where it collects; receive 1; a
+//! receive that waits 1, and who ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -59,7 +59,7 @@ use std::ptr;
 use super::blocks::{Blocks, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
-use super::ring::aside;
+use super::ring::{aside, is_small};
 use super::room::{Room, Taken, uncollected};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU64, Ordering, fence};
@@ -200,7 +200,7 @@ impl<T> Shared<T> {
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
         let has_room = !self.is_unbounded();
-        if has_room && !matches!(linked.room().take(), Taken::Yes) {
+        if has_room && (!is_small::<T>() || !matches!(linked.room().take(), Taken::Yes)) {
             return false;
         }
         if !self.cas(word, word.plus(1)) {
@@ -218,7 +218,9 @@ impl<T> Shared<T> {
         true
     }
 
-    /// A send has its place, and no position yet. False: the channel is closed, and the value where it was.
+    /// A quick send has its place, and has lost the position: it goes on until it has one, or has handed its value over. (In the
+    /// middle of a poll, which a waker that panics must not end: it does so for itself.) False: the channel is closed, and the value
+    /// where it was.
     #[cold]
     #[inline(never)]
     fn put_late(&self, linked: &Linked<T>, value: &MaybeUninit<T>) -> bool {

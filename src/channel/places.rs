@@ -25,7 +25,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Collects the places that receives have left, for those who wait for them, or come. False: there were none.
+    /// Collects the places that receives have left, for those who wait for them, or come. False: there were none when it looked.
     #[cold]
     #[inline(never)]
     pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By<'_>) -> bool {

@@ -229,7 +229,7 @@ impl<T> Shared<T> {
         Word(self.hint.load(Ordering::Acquire))
     }
 
-    /// Sends if there is room, and nobody is in the way.
+    /// Sends if there is room, and nobody is in the way, unless that is only when it has taken its place.
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         // (A ring that holds values has a capacity.)
@@ -514,13 +514,18 @@ pub(super) fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
 }
 
+/// Whether a value is a few words.
+pub(super) const fn is_small<T>() -> bool {
+    size_of::<T>() <= size_of::<[usize; 4]>()
+}
+
 /// Calls what is not compiled in with a value, which is not in memory until then if it is a few words.
 ///
 /// # Safety
 /// `call` takes the value out of its place, which is the caller's.
 #[inline(always)]
 pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
-    if size_of::<T>() > size_of::<[usize; 4]>() {
+    if !is_small::<T>() {
         return call(value);
     }
     // SAFETY: the caller's promise: it is one value still.

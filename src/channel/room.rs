@@ -81,7 +81,8 @@
 //!
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
-//! they are not let in, whoever makes room, and who has to say "full" or "empty" just then waits for it. A receive that has left its
+//! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something just
+//! then: the server, who collects, forced sends, and sends that have a place and no position yet. A receive that has left its
 //! place to another one returns before the sender is let in: until then that can be given up still. A server serves each that waits
 //! once, and wakes them afterwards: so it comes to an end, unless those that it has served are polled without being woken, and come
 //! again.
