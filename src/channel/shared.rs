@@ -566,7 +566,10 @@ impl<T> Shared<T> {
                 Step::Lost => {
                     match self.linked() {
                         None => thread::back_off(lost),
-                        Some(_) => thread::give_way(lost, || self.progress()),
+                        Some(linked) => {
+                            let moves = || (linked.head() + self.line.load().rest()) as u32;
+                            thread::give_way(lost, moves);
+                        }
                     }
                     lost += 1;
                 }
@@ -838,7 +841,7 @@ impl<T> Shared<T> {
     pub(super) fn progress(&self) -> u32 {
         match self.linked() {
             None => self.head(self.line.load()),
-            Some(linked) => (linked.head() + self.line.load().rest()) as u32,
+            Some(linked) => linked.head() as u32,
         }
     }
 
