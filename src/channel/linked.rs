@@ -42,7 +42,7 @@
 //!
 //! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them, one
 //! at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for each sender,
-//! and two more after the last one. A receive that meets another one which does so leaves its place to that, by one.
+//! and two more and a fence after the last one. A receive that meets another one which does so leaves its place to that, by one.
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
@@ -93,7 +93,13 @@ impl<T> Linked<T> {
 
     /// The position of the first value.
     pub(super) fn head(&self) -> u64 {
-        self.blocks.front.head.load(Ordering::Acquire) >> REST_SHIFT
+        self.load_head() >> REST_SHIFT
+    }
+
+    /// The same, with what the head says beside it.
+    #[inline(always)]
+    fn load_head(&self) -> u64 {
+        self.blocks.front.head.load(Ordering::Acquire)
     }
 
     /// Claims the slot at `head`, or so many from there on.
@@ -119,7 +125,7 @@ impl<T> Linked<T> {
 
     /// Whether somebody wants a place who may wait for it.
     pub(super) fn is_wanted(&self) -> bool {
-        self.blocks.front.head.load(Ordering::Acquire) & WANTED != 0
+        self.load_head() & WANTED != 0
     }
 
     /// Says in the head that somebody wants a place.
@@ -148,12 +154,12 @@ impl<T> Linked<T> {
 
     /// How many places are uncollected beside so many that are.
     pub(super) fn uncollected(&self, collected: u64) -> u64 {
-        uncollected(collected, self.blocks.front.head.load(Ordering::Acquire))
+        uncollected(collected, self.load_head())
     }
 
     /// Collects them; how many.
     pub(super) fn collect(&self) -> u64 {
-        self.room().collect(|| self.blocks.front.head.load(Ordering::Acquire))
+        self.room().collect(|| self.load_head())
     }
 
     /// The version with which a stay begins.
@@ -184,7 +190,7 @@ impl<T> Linked<T> {
         if !word.is_free() {
             return 0;
         }
-        let head = self.blocks.front.head.load(Ordering::Acquire);
+        let head = self.load_head();
         usize::try_from(distance(head, word.0) >> REST_SHIFT).unwrap_or(0)
     }
 }
@@ -233,7 +239,7 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
-        let head = linked.blocks.front.head.load(Ordering::Acquire);
+        let head = linked.load_head();
         if head & (GIVEN | WANTED) != 0 || Blocks::<T>::is_aside(head) {
             return false;
         }
@@ -298,7 +304,7 @@ impl<T> Shared<T> {
         max: usize,
         by: &mut By<'_>,
     ) -> usize {
-        let head = linked.blocks.front.head.load(Ordering::Acquire);
+        let head = linked.load_head();
         if head & GIVEN != 0 && !bug!("batch_overtakes") {
             return 0;
         }
@@ -414,8 +420,7 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         taken: impl FnOnce(bool),
     ) -> Step<()> {
-        let heads = &linked.blocks.front.head;
-        let head = heads.load(Ordering::Acquire);
+        let head = linked.load_head();
         if let Some(block) = linked.blocks.value(head) {
             // (Who has seen RETURNED and comes nevertheless wants a value from here.)
             let has_seen = word.has(RETURNED) && !bug!("forced_waits_for_given");

@@ -30,12 +30,15 @@ impl<T> Shared<T> {
     #[inline(never)]
     pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By<'_>) -> bool {
         let places = linked.collect();
-        if places > 0 && !linked.room().put_back(places) {
+        if places == 0 {
+            return false;
+        }
+        if !linked.room().put_back(places) {
             self.share_out(linked, places, by);
-        } else if places > 0 && !self.want_no_more(linked) {
+        } else if !self.want_no_more(linked) {
             self.share_out(linked, linked.collect(), by);
         }
-        places > 0
+        true
     }
 
     /// Nobody waited for places just now. False: somebody does.
