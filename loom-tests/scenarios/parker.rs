@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-use leno::model::task::thread::{Wait, block_on, recycle};
+use leno::model::task::thread::{Host, Wait, block_on, recycle};
 
 use super::scenarios::harness::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use super::scenarios::harness::{Arc, Mutex, thread};
@@ -145,4 +145,35 @@ pub(crate) fn two_wait_for_each_other() {
     here.happen();
     block_on(there.wait());
     peer.join().unwrap();
+}
+
+/// What was written before something is brought is seen by who takes it, which may be before the bell rings; the gate is gone then.
+/// `gate_entry_relaxed`, `gate_looks_late`.
+pub(crate) fn entry_against_wait() {
+    let host = Host::new();
+    let guest = host.guest();
+    let peer = thread::spawn(move || {
+        let value = AtomicUsize::new(0);
+        value.store(1, Relaxed);
+        guest.bring(Box::new(value));
+    });
+    let value = host.wait();
+    drop(host);
+    assert_eq!(value.load(Relaxed), 1);
+    peer.join().unwrap();
+}
+
+/// The second one comes when the first was taken, whose bell may ring late.
+pub(crate) fn second_entry_against_late_bell() {
+    let host = Host::new();
+    let bring = |number| {
+        let guest = host.guest();
+        thread::spawn(move || guest.bring(Box::new(number)))
+    };
+    let peers = [1, 2].map(|number| {
+        let peer = bring(number);
+        assert_eq!(*host.wait(), number);
+        peer
+    });
+    peers.into_iter().for_each(|peer| peer.join().unwrap());
 }

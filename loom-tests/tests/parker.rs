@@ -13,4 +13,6 @@ models! { parker:
     wake_against_poll
     wake_during_a_nested_wait
     two_wait_for_each_other
+    entry_against_wait
+    second_entry_against_late_bell
 }

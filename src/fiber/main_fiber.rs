@@ -25,7 +25,7 @@ use std::task::{Context, Poll};
 
 use crate::fiber::core::Core;
 use crate::fiber::spawn::{admit, next_id};
-use crate::prim::{AtomicBool, Condvar, Mutex, Ordering};
+use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
 use crate::task::extras::Extras;
 use crate::task::header::{Header, Task, Vtable};
@@ -33,39 +33,34 @@ use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::run;
 use crate::task::state::{Finish, Start, State};
+use crate::task::thread::{Gate, Keeper};
 use crate::task::watch::Watch;
 use crate::task::{budget, context, trace, waker, watch};
 
 #[repr(C)]
 struct MainCell {
     header: Header,
-    gate: Gate,
-}
-
-struct Gate {
-    ready: Mutex<Option<Task>>,
-    came: Condvar,
+    /// Of a runtime.
+    gate: Option<Gate<Header>>,
     /// It was woken to say that nobody else will wake it.
     stuck: AtomicBool,
 }
 
 /// Where wake-ups of a main fiber go.
-pub(super) enum Place {
-    /// To the thread that waits in [`Main::wait`].
-    Gate,
+pub(super) enum Place<'a> {
+    /// To the thread that waits in [`Main::wait`], this one.
+    Gate(&'a Keeper),
     /// To the run queue of its home.
     Queue,
 }
 
 static GATED: Vtable = Vtable {
     schedule: |task| {
-        // The waiting thread may end and free the fiber as soon as the gate opens.
-        let keep = task.clone();
-        keep.home().seam.busy();
-        // SAFETY: a fiber of this vtable, kept.
-        let gate = unsafe { gate(&keep) };
-        *gate.ready.lock() = Some(task);
-        gate.came.notify_one();
+        task.home().seam.busy();
+        // SAFETY: a main fiber.
+        let gate = NonNull::from(unsafe { cell(&task) }.gate());
+        // SAFETY: only its thread ends it, after it has taken the entry; the gate is empty until this one (invariant 2).
+        unsafe { Gate::bring(gate, task.into_raw()) };
         Ok(())
     },
     ..QUEUED
@@ -91,9 +86,15 @@ static IN_QUEUE: Vtable = QUEUED;
 /// # Safety
 ///
 /// `task` is a main fiber.
-unsafe fn gate(task: &Task) -> &Gate {
+unsafe fn cell(task: &Task) -> &MainCell {
     // SAFETY: the header is the first field, its pointer derived from the whole cell; alive by the count.
-    unsafe { &(*task.as_raw().cast::<MainCell>().as_ptr()).gate }
+    unsafe { &*task.as_raw().cast::<MainCell>().as_ptr() }
+}
+
+impl MainCell {
+    fn gate(&self) -> &Gate<Header> {
+        self.gate.as_ref().expect("only wake-ups of fibers of a runtime go to a gate")
+    }
 }
 
 /// A main fiber, for as long as its `block_on` runs.
@@ -105,18 +106,17 @@ pub(super) struct Main {
 
 impl Main {
     /// Makes, lists and schedules it. For a cord this is its thread.
-    pub(super) fn start(home: &HomeRef, place: &Place, at: &'static Location<'static>) -> Main {
-        let vtable = match place {
-            Place::Gate => &GATED,
-            Place::Queue => &IN_QUEUE,
+    pub(super) fn start(home: &HomeRef, place: &Place<'_>, at: &'static Location<'static>) -> Main {
+        let (vtable, gate) = match place {
+            Place::Gate(keeper) => (&GATED, Some(keeper.gate())),
+            Place::Queue => (&IN_QUEUE, None),
         };
         let watch = Watch::new(home.watching, None);
         let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
         let id = next_id();
         let extras = trace::born(extras, id, at, "block_on");
         let header = Birth { home, id, at, extras }.header(State::main(), vtable);
-        let gate = Gate { ready: Mutex::new(None), came: Condvar::new(), stuck: AtomicBool::new(false) };
-        let cell = Box::new(MainCell { header, gate });
+        let cell = Box::new(MainCell { header, gate, stuck: AtomicBool::new(false) });
         // SAFETY: not null.
         let header = unsafe { NonNull::new_unchecked(Box::into_raw(cell).cast::<Header>()) };
         // SAFETY: the three counts that `State::main` made.
@@ -131,16 +131,11 @@ impl Main {
     }
 
     /// Waits at the gate.
-    pub(super) fn wait(&self) -> Task {
+    pub(super) fn wait(&self, keeper: &Keeper) -> Task {
         // SAFETY: a main fiber.
-        let gate = unsafe { gate(&self.task) };
-        let mut ready = gate.ready.lock();
-        loop {
-            if let Some(task) = ready.take() {
-                return task;
-            }
-            ready = gate.came.wait_until(&gate.ready, ready, None);
-        }
+        let gate = unsafe { cell(&self.task) }.gate();
+        // SAFETY: the count came with the entry.
+        unsafe { Task::from_raw(keeper.wait(gate)) }
     }
 
     pub(super) fn is(&self, task: &Task) -> bool {
@@ -186,7 +181,7 @@ impl Main {
     fn is_stuck(&self) -> bool {
         // SAFETY: a main fiber.
         // ORDERING: Relaxed: it was set before the entry was made that this thread has taken.
-        unsafe { gate(&self.task) }.stuck.load(Ordering::Relaxed)
+        unsafe { cell(&self.task) }.stuck.load(Ordering::Relaxed)
     }
 
     #[cold]
@@ -200,9 +195,9 @@ impl Main {
 pub(super) fn tell_first(mains: &[Task]) {
     if let Some(main) = mains.first() {
         // SAFETY: only main fibers are listed.
-        let gate = unsafe { gate(main) };
+        let cell = unsafe { cell(main) };
         // ORDERING: Relaxed: the entry is made after this, and released.
-        main.wake_marked(|| gate.stuck.store(true, Ordering::Relaxed));
+        main.wake_marked(|| cell.stuck.store(true, Ordering::Relaxed));
     }
 }
 

@@ -18,6 +18,7 @@ use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
 use crate::prim::{OnceLock, thread};
 use crate::task::home::{Busy, HomeRef};
+use crate::task::thread::Keeper;
 use crate::task::{context, run};
 use crate::time::Clock;
 
@@ -259,11 +260,12 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _aside = context::stand_aside();
     // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
     let mut busy = None;
-    let main = Main::start(home, &Place::Gate, Location::caller());
+    let keeper = Keeper::new();
+    let main = Main::start(home, &Place::Gate(&keeper), Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {
         drop(busy.take());
-        let task = main.wait();
+        let task = main.wait(&keeper);
         // The wake-up has counted it.
         busy = Some(Busy::counted(&**home));
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {

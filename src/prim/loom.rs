@@ -55,7 +55,7 @@ pub(crate) const RING_SLOTS: usize = 3;
 pub(crate) const RING_BYTES: usize = 1024;
 pub(crate) const FEW_CELLS: usize = 1;
 pub(crate) const RUN_SLOTS: usize = 4;
-pub(crate) const SEARCH_PAUSES: usize = 1;
+pub(crate) const SEARCH_PAUSES: u32 = 1;
 
 /// loom's mutex.
 #[derive(Debug, Default)]

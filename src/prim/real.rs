@@ -92,7 +92,7 @@ pub(crate) const RING_SLOTS: usize = 255;
 pub(crate) const RING_BYTES: usize = 256 << 10;
 pub(crate) const FEW_CELLS: usize = 8;
 pub(crate) const RUN_SLOTS: usize = 256;
-pub(crate) const SEARCH_PAUSES: usize = 32;
+pub(crate) const SEARCH_PAUSES: u32 = 32;
 
 /// `std::sync::Mutex` that ignores poisoning.
 #[derive(Debug, Default)]

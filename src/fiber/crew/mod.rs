@@ -69,9 +69,8 @@ use self::park::{Sleepers, needs_searcher};
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own, STREAK};
 use crate::fiber::ring::Entry;
-use crate::prim::{
-    AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence, spin_loop,
-};
+use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
+use crate::task::thread;
 use crate::time::timers::Timers;
 
 /// One in `idle`'s lower half.
@@ -89,6 +88,8 @@ const ONE: usize = 2;
 const LOOK_EVERY: u64 = 61;
 /// So long a worker that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
+/// After so long it lets others run, which may be who makes fibers ready.
+const A_WHILE: Duration = Duration::from_micros(1);
 
 /// See the module.
 pub(crate) struct Crew<T> {
@@ -417,7 +418,6 @@ impl<T: Entry> Crew<T> {
                 self.idle.fetch_add(SEARCHING, Ordering::SeqCst);
                 searching = true;
             }
-            // A lone one has nobody to take from, and sleeps at once: a wake-up finds it sooner on the core that it knows.
             if searching && found.is_none() && !self.is_alone() && !self.timers.clock.is_virtual() {
                 // SAFETY: by contract.
                 found = unsafe { self.look_around(worker) };
@@ -430,13 +430,27 @@ impl<T: Entry> Crew<T> {
                 return found;
             }
             // SAFETY: by contract.
-            found = unsafe { self.park(worker, searching) };
-            searching = true;
+            found = unsafe { self.rest(worker, &mut searching) };
             if found.is_some() {
                 self.end_search();
                 return found;
             }
         }
+    }
+
+    /// Parks. A lone one, which has nobody to take from, looks at `inject` alone before that, for as long as that has paid.
+    ///
+    /// # Safety
+    ///
+    /// As for `next`.
+    unsafe fn rest(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
+        // SAFETY: by contract.
+        let mut park = || unsafe { self.park(worker, std::mem::replace(searching, true)) };
+        if !self.is_alone() || self.timers.clock.is_virtual() {
+            return park();
+        }
+        let came = || (self.injected.load(Ordering::Relaxed) != 0).then_some(None);
+        thread::rest(self.timers.next(), came, || Some(park())).flatten()
     }
 
     /// 2.
@@ -460,9 +474,12 @@ impl<T: Entry> Crew<T> {
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.ring.tail())) };
         let start = Instant::now();
         loop {
-            if self.injected.load(Ordering::Relaxed) != 0 {
-                // SAFETY: by contract.
-                return unsafe { self.take_injected(worker) };
+            for _ in 0..SEARCH_PAUSES {
+                if self.injected.load(Ordering::Relaxed) != 0 {
+                    // SAFETY: by contract.
+                    return unsafe { self.take_injected(worker) };
+                }
+                thread::pauses(1);
             }
             let spent = if MODEL { LATE } else { start.elapsed() };
             let mut waits = false;
@@ -483,7 +500,9 @@ impl<T: Entry> Crew<T> {
             if spent >= if waits { LATE } else { SPIN } {
                 return None;
             }
-            (0..SEARCH_PAUSES).for_each(|_| spin_loop());
+            if spent >= A_WHILE {
+                thread::let_others_run();
+            }
         }
     }
 

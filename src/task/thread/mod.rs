@@ -1,7 +1,9 @@
 //! Plain threads as waiters: the loop that drives one future on its thread, which sleeps in between.
 //!
-//! Where it sleeps, and who wakes it, says [`parker`]; what it does before it sleeps, [`patience`].
+//! Where it sleeps, and who wakes it, says [`parker`]; what it does before it sleeps, [`patience`]. A thread that waits for
+//! what others bring it, and not for a future, does so at a [`Gate`].
 
+mod gate;
 mod parker;
 mod patience;
 
@@ -17,6 +19,7 @@ use crate::prim::{self, thread};
 use crate::task::error::Elapsed;
 use crate::task::{budget, context};
 
+pub(crate) use gate::{Gate, Keeper};
 pub(crate) use patience::{Awaited, glance, linger};
 
 use parker::is_late;
@@ -187,6 +190,22 @@ pub(crate) fn give_way(lost: u32, progress: impl Fn() -> u32) {
     if !prim::MODEL {
         patience::give_way(progress);
     }
+}
+
+/// Lets others run, unless yields have been lost to third parties lately.
+pub(crate) fn let_others_run() {
+    if !prim::MODEL {
+        patience::give_way(|| 0);
+    }
+}
+
+/// Waits by `sleep`, which ends at `deadline` or before. First it looks around for a while.
+pub(crate) fn rest<R>(
+    deadline: Option<Instant>,
+    look: impl Fn() -> Option<R>,
+    sleep: impl FnOnce() -> Option<R>,
+) -> Option<R> {
+    patience::wait(deadline, look, || 0, sleep)
 }
 
 /// The instant `d` from now; `None`, never, where that is beyond what the clock can say.

@@ -75,7 +75,7 @@ impl Parker {
     }
 
     /// EMPTY → WOKEN, and if it sleeps, wakes it up.
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         // ORDERING: Release pairs with the Acquire loads in `seen`, `sleep`: who takes note of the wake sees what was
         // done before it. Acquire pairs with the Release in `sleep`: who sees ASLEEP sees that owner's `thread`, or
         // a later one's.
@@ -223,7 +223,7 @@ impl Drop for Return {
 /// The parker of a wait that is under way on this thread.
 #[derive(Debug)]
 pub(super) struct Current {
-    parker: &'static Parker,
+    pub(super) parker: &'static Parker,
     /// `thread` is this one.
     _here: PhantomData<*mut ()>,
 }

@@ -10,6 +10,9 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
+//! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So who has
+//! done so for a while sleeps once: who is woken starts on a core that is free.
+//!
 //! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few microseconds.
 //!
 //! Source: "spin, then park" as everybody does it; the learning is ours, and so are the figures, found by
@@ -20,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::parker::is_late;
 use super::pauses;
-use crate::prim::{self, thread};
+use crate::prim::{self, OnceLock, thread};
 
 /// Pauses of a spin at most.
 const SPINS: u32 = 64;
@@ -49,10 +52,17 @@ const LONG_YIELD: Duration = Duration::from_micros(100);
 const A_STEP: Duration = Duration::from_micros(20);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
+/// A yield that takes longer was somebody's turn, and if what is waited for is there then, the peer's: they share this core. After
+/// so many turns a thread sleeps once, as to be woken is what moves it to another core, if there is one.
+const SWITCH: Duration = Duration::from_micros(1);
+const SHARES: u32 = 32;
 /// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
 const BAN: u32 = 64;
 /// No yields closer to the deadline: one may take as long as a few turns of others.
 const MARGIN: Duration = Duration::from_millis(10);
+
+/// How many cores this process may use.
+static CORES: OnceLock<usize> = OnceLock::new();
 
 /// What a thread has learnt.
 struct Patience {
@@ -64,6 +74,8 @@ struct Patience {
     streams: Cell<bool>,
     spins: Cell<u32>,
     yields: Cell<u32>,
+    /// So many yields in a row were the peer's turn.
+    shared: Cell<u32>,
     /// No yields until then.
     banned: Cell<Option<Instant>>,
 }
@@ -76,6 +88,7 @@ prim::thread_local! {
         streams: Cell::new(false),
         spins: Cell::new(SPINS / 2),
         yields: Cell::new(32),
+        shared: Cell::new(0),
         banned: Cell::new(None),
     };
 }
@@ -207,12 +220,24 @@ impl Patience {
             return None;
         }
         self.spin(1, 1, &look).or_else(|| {
+            if self.would_rather_move() {
+                return None;
+            }
             let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
             }
             found
         })
+    }
+
+    /// Whether it has shared its core with its peer for long, and there are others.
+    fn would_rather_move(&self) -> bool {
+        if self.shared.get() < SHARES {
+            return false;
+        }
+        self.shared.set(0);
+        *CORES.get_or_init(thread::parallelism) > 1
     }
 
     /// The first look comes after `burst` pauses, and each burst is `growth` times as long as the one before.
@@ -260,6 +285,9 @@ impl Patience {
             let was = so_far;
             (found, so_far) = look();
             let long = now - before;
+            if found.is_some() {
+                self.shared.set(if long >= SWITCH { self.shared.get() + 1 } else { 0 });
+            }
             if long > LONG_YIELD && A_STEP.saturating_mul(so_far.wrapping_sub(was)) < long {
                 self.ban(now, long);
                 break;
