@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 
-use crate::exec::{self, Exec, Timed};
+use crate::exec::{self, Exec, Main, Timed};
 use crate::measure::{GRAIN, Sample, sample};
 use crate::peers::{self, Channel, Lock, Once, UNBOUNDED, VisitChannels, VisitLocks, VisitOnces};
 use crate::watchdog;
@@ -40,13 +40,18 @@ pub enum Group {
     Executors(usize),
     /// Channels between plain threads.
     Threads,
+    /// Channels of a large capacity, between tasks or, with no workers, plain threads.
+    Large(usize),
 }
 
 impl Group {
     /// Threads that run tasks; 0 where there are none.
     pub fn workers(self) -> usize {
         match self {
-            Group::Channels(workers) | Group::Locks(workers) | Group::Executors(workers) => workers,
+            Group::Channels(workers)
+            | Group::Locks(workers)
+            | Group::Executors(workers)
+            | Group::Large(workers) => workers,
             Group::Threads => 0,
         }
     }
@@ -67,6 +72,7 @@ impl fmt::Display for Group {
             Group::Channels(_) | Group::Threads => "channels",
             Group::Locks(_) => "locks",
             Group::Executors(_) => "executors",
+            Group::Large(_) => "large channels",
         };
         write!(f, "{what}, {}", self.place())
     }
@@ -115,25 +121,36 @@ pub fn all() -> Vec<Cell> {
         cells.extend(tasks_alone(workers));
     }
     cells.extend(between_threads());
+    cells.extend([1, 2, 0].into_iter().flat_map(large));
     cells
+}
+
+/// Buffers of 1000.
+fn large(workers: usize) -> impl Iterator<Item = Cell> {
+    let group = Group::Large(workers);
+    transfers(&[1000]).map(move |(name, transfer)| match workers {
+        0 => on_threads(&name, group, transfer),
+        _ => on_tasks(&name, group, transfer),
+    })
 }
 
 /// Channels that tasks share.
 fn between_tasks(workers: usize) -> Vec<Cell> {
+    let group = Group::Channels(workers);
     let mut cells: Vec<Cell> =
-        transfers().map(|(name, transfer)| on_tasks(&name, workers, transfer)).collect();
+        transfers(CAPACITIES).map(|(name, transfer)| on_tasks(&name, group, transfer)).collect();
     for capacity in [0, 64] {
         let name = format!("100 senders, 100 receivers, {}", size(capacity));
-        cells.push(on_tasks(&name, workers, Transfer { capacity, producers: 100, consumers: 100 }));
+        cells.push(on_tasks(&name, group, Transfer { capacity, producers: 100, consumers: 100 }));
     }
-    cells.push(on_tasks("rendezvous round trip", workers, PingPong { capacity: 0 }));
-    cells.push(on_tasks("ring of 1000", workers, Ring));
+    cells.push(on_tasks("rendezvous round trip", group, PingPong { capacity: 0 }));
+    cells.push(on_tasks("ring of 1000", group, Ring));
     for capacity in [0, 64] {
-        cells.push(on_tasks(&format!("sieve, {}", size(capacity)), workers, Sieve { capacity }));
+        cells.push(on_tasks(&format!("sieve, {}", size(capacity)), group, Sieve { capacity }));
     }
     for channels in [2, 8] {
         let name = format!("select of {channels} receives, waiting");
-        cells.push(on_tasks(&name, workers, SelectWaits { channels }));
+        cells.push(on_tasks(&name, group, SelectWaits { channels }));
     }
     cells
 }
@@ -159,20 +176,23 @@ fn tasks_alone(workers: usize) -> Vec<Cell> {
         on_executors("skynet", workers, Skynet),
         on_timers("timers, 100 k", workers, 100_000),
         on_timers("timers, 1 M", workers, 1_000_000),
+        on_main("round trip, the future of block_on and a task", workers),
     ]
 }
 
 /// Channels that one task has for itself: more workers change nothing.
 fn one_task() -> Vec<Cell> {
+    let group = Group::Channels(1);
     let mut cells: Vec<Cell> =
-        uncontended("futures").map(|(name, uncontended)| on_tasks(&name, 1, uncontended)).collect();
+        uncontended("futures").map(|(name, uncontended)| on_tasks(&name, group, uncontended)).collect();
     for channels in [2, 8] {
-        cells.push(on_tasks(&format!("select of {channels} receives, one ready"), 1, Select { channels }));
+        let name = format!("select of {channels} receives, one ready");
+        cells.push(on_tasks(&name, group, Select { channels }));
     }
-    cells.push(on_tasks(CREATE, 1, Create));
+    cells.push(on_tasks(CREATE, group, Create));
     for capacity in [0, 1] {
         let name = format!("receive polled once and dropped, capacity {capacity}");
-        cells.push(on_tasks(&name, 1, Abandon { capacity }));
+        cells.push(on_tasks(&name, group, Abandon { capacity }));
     }
     cells.push(on_once("oneshot: create, send, receive, drop", false));
     cells.push(on_once("oneshot: create, wait, send, receive, drop", true));
@@ -180,23 +200,27 @@ fn one_task() -> Vec<Cell> {
 }
 
 fn between_threads() -> Vec<Cell> {
-    let mut cells: Vec<Cell> = transfers().map(|(name, transfer)| on_threads(&name, transfer)).collect();
-    cells.push(on_threads("rendezvous round trip", PingPong { capacity: 0 }));
-    cells.extend(uncontended("blocking").map(|(name, uncontended)| on_threads(&name, uncontended)));
-    cells.push(on_threads(CREATE, Create));
+    let group = Group::Threads;
+    let mut cells: Vec<Cell> =
+        transfers(CAPACITIES).map(|(name, transfer)| on_threads(&name, group, transfer)).collect();
+    cells.push(on_threads("rendezvous round trip", group, PingPong { capacity: 0 }));
+    cells.extend(uncontended("blocking").map(|(name, uncontended)| on_threads(&name, group, uncontended)));
+    cells.push(on_threads(CREATE, group, Create));
     for channels in [2, 8, 64] {
         let name = format!("select of a set of {channels} receives, one ready");
-        cells.push(on_threads(&name, SelectSet { channels }));
+        cells.push(on_threads(&name, group, SelectSet { channels }));
     }
     cells
 }
 
 const CREATE: &str = "create, pass one value, drop";
 
-fn transfers() -> impl Iterator<Item = (String, Transfer)> {
+const CAPACITIES: &[usize] = &[0, 1, 64, UNBOUNDED];
+
+fn transfers(capacities: &[usize]) -> impl Iterator<Item = (String, Transfer)> {
     [("SPSC", 1, 1), ("MPSC 4:1", 4, 1), ("MPMC 4:4", 4, 4)].into_iter().flat_map(
-        |(shape, producers, consumers)| {
-            [0, 1, 64, UNBOUNDED].map(|capacity| {
+        move |(shape, producers, consumers)| {
+            capacities.iter().map(move |&capacity| {
                 (format!("{shape}, {}", size(capacity)), Transfer { capacity, producers, consumers })
             })
         },
@@ -218,7 +242,7 @@ fn size(capacity: usize) -> String {
 }
 
 /// Every library's channel on leno's executor and on tokio's, and smol's on smol's.
-fn on_tasks<W: ChannelWork>(name: &str, workers: usize, work: W) -> Cell {
+fn on_tasks<W: ChannelWork>(name: &str, group: Group, work: W) -> Cell {
     struct Visitor<W>(Cell, W);
     impl<W: ChannelWork> Visitor<W> {
         fn add<E: Exec, C: Channel>(&mut self) {
@@ -237,13 +261,13 @@ fn on_tasks<W: ChannelWork>(name: &str, workers: usize, work: W) -> Cell {
             }
         }
     }
-    let mut visitor = Visitor(Cell::new(name, Group::Channels(workers)), work);
+    let mut visitor = Visitor(Cell::new(name, group), work);
     peers::channels_for_tasks(&mut visitor);
     visitor.0
 }
 
 /// Every library's channel between plain threads.
-fn on_threads<W: ChannelWork>(name: &str, work: W) -> Cell {
+fn on_threads<W: ChannelWork>(name: &str, group: Group, work: W) -> Cell {
     struct Visitor<W>(Cell, W);
     impl<W: ChannelWork> VisitChannels for Visitor<W> {
         fn channel<C: Channel>(&mut self) {
@@ -254,7 +278,7 @@ fn on_threads<W: ChannelWork>(name: &str, work: W) -> Cell {
             }
         }
     }
-    let mut visitor = Visitor(Cell::new(name, Group::Threads), work);
+    let mut visitor = Visitor(Cell::new(name, group), work);
     peers::channels_for_threads(&mut visitor);
     visitor.0
 }
@@ -308,6 +332,18 @@ fn on_executors<W: ExecutorWork>(name: &str, workers: usize, work: W) -> Cell {
     add::<exec::Leno, W>(&mut cell, work);
     add::<exec::Tokio, W>(&mut cell, work);
     add::<exec::Smol, W>(&mut cell, work);
+    cell
+}
+
+/// Every executor, with one side of the work in the future that its `block_on` runs.
+fn on_main(name: &str, workers: usize) -> Cell {
+    fn add<E: Main>(cell: &mut Cell) {
+        cell.add::<exec::OnMain<E>, _, _>(E::NAME, GRAIN, work::round_trips::<E>);
+    }
+    let mut cell = Cell::new(name, Group::Executors(workers));
+    add::<exec::Leno>(&mut cell);
+    add::<exec::Tokio>(&mut cell);
+    add::<exec::Smol>(&mut cell);
     cell
 }
 

@@ -31,6 +31,43 @@ pub trait Exec: Sized + 'static {
     fn yield_now() -> impl Future<Output = ()> + Send;
 }
 
+/// An executor with a `block_on`.
+pub trait Main: Exec {
+    /// Runs the future on the calling thread, from where it can spawn tasks.
+    fn block_on<F: Future>(&self, future: F) -> F::Output;
+}
+
+/// The executor whose work runs in the future of a `block_on`.
+pub struct OnMain<E>(E);
+
+impl<E: Main> Exec for OnMain<E> {
+    const NAME: &'static str = E::NAME;
+
+    fn start(workers: usize) -> Self {
+        OnMain(E::start(workers))
+    }
+
+    fn run<F>(&self, task: F) -> F::Output
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.0.block_on(task)
+    }
+
+    fn spawn<F>(task: F) -> impl Future<Output = F::Output> + Send + 'static
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        E::spawn(task)
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        E::yield_now()
+    }
+}
+
 /// An executor with timers.
 pub trait Timed: Exec {
     /// Waits for that long, at least.
@@ -67,6 +104,12 @@ impl Exec for Leno {
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         leno::yield_now()
+    }
+}
+
+impl Main for Leno {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
     }
 }
 
@@ -111,6 +154,12 @@ impl<const TIMERS: bool> Exec for Tokio<TIMERS> {
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         tokio::task::yield_now()
+    }
+}
+
+impl Main for Tokio {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
     }
 }
 
@@ -163,6 +212,13 @@ impl Exec for Smol {
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         futures_lite::future::yield_now()
+    }
+}
+
+impl Main for Smol {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        SMOL.set(Some(self.0));
+        futures_lite::future::block_on(future)
     }
 }
 

@@ -336,6 +336,7 @@ impl<T> Shared<T> {
         }
         match room.take() {
             Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
+            Taken::Full if bug!("full_uncollected") => Step::Wait,
             Taken::Full if self.in_passing(|by| self.collect(linked, by)) => Step::Moved,
             Taken::Full => Step::Wait,
             Taken::Lost => Step::Lost,

@@ -213,6 +213,9 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn is_unsure_room(&self, linked: &Linked<T>, end: End, count: u64) -> bool {
         let Some(room) = &linked.room else { return false };
+        if end == End::Sender && bug!("full_unasked") {
+            return false;
+        }
         let permits = || self.turns().map_or(0, |turns| turns.permits.load(Ordering::Acquire));
         let word = room.queue.load();
         // In this order: what passes from one to the next meanwhile counts for less, not for more.

@@ -94,6 +94,25 @@ fn skynet<E: Exec>(first: u64, leaves: u64) -> Pin<Box<dyn Future<Output = u64> 
     })
 }
 
+/// Sends a value to a task that it spawns, and back, over leno's channels; an operation is one round trip.
+pub async fn round_trips<E: Exec>(ops: u64) {
+    let (ping, pinged) = leno::rendezvous();
+    let (pong, ponged) = leno::rendezvous();
+    let server = E::spawn(async move {
+        for _ in 0..ops {
+            let value: u64 = pinged.recv().await.expect("the client stays");
+            pong.send(value + 1).await.expect("the client stays");
+        }
+    });
+    let mut value = 0;
+    for _ in 0..ops {
+        ping.send(value).await.expect("the server stays");
+        value = ponged.recv().await.expect("the server stays");
+    }
+    server.await;
+    assert_eq!(value, ops, "each round adds one");
+}
+
 /// Spawns `ops` tasks that sleep for up to 10 ms, each for another time, then joins them; an operation is one task.
 pub async fn timers<E: Timed>(ops: u64) {
     let tasks: Vec<_> = (0..ops)

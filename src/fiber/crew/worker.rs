@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::fiber::ring::{Entry, Ring};
-use crate::prim::{AtomicBool, AtomicU64, Condvar, RUN_SLOTS, UnsafeCell};
+use crate::prim::{AtomicBool, AtomicU64, Condvar, MODEL, RUN_SLOTS, UnsafeCell};
 
 /// So many fibers in a row may run from the slot: two that wake each other starve nobody.
 pub(super) const STREAK: u32 = 64;
@@ -95,7 +95,7 @@ impl<T> Own<T> {
 }
 
 /// How long what stands in a worker's ring has stood there: one entry at a time is timed, and the clock is read rarely
-/// where it does not stand for long.
+/// where it does not stand for long. (In models it is always long, as they must not depend on the clock.)
 pub(super) struct Mark {
     /// The end of the ring at the time; all before it has been taken once `head` gets there.
     at: u64,
@@ -122,7 +122,7 @@ impl Mark {
             *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
             return Some(false);
         }
-        let late = (self.looks <= 4 || self.looks % 8 == 0) && since.elapsed() >= LATE;
+        let late = (self.looks <= 4 || self.looks % 8 == 0) && (MODEL || since.elapsed() >= LATE);
         if late {
             *self = Mark::NONE;
         }

@@ -25,10 +25,10 @@ use super::parker::is_late;
 use super::pauses;
 use crate::prim::{self, OnceLock, thread};
 
-/// Pauses of a spin at most.
+/// Pauses of a spin at least, if there are any, and at most.
+const LEAST_SPINS: u32 = 16;
 const SPINS: u32 = 64;
-/// Pauses of a spin that tries whether spinning pays again, and how many waits lie between two of them.
-const PROBE_SPINS: u32 = 16;
+/// How many waits lie between two that try whether spinning pays again.
 const PROBE: u32 = 64;
 /// Yields at least and at most.
 const MIN_YIELDS: u32 = 2;
@@ -245,7 +245,7 @@ impl Patience {
         self.waits.set(self.waits.get().wrapping_add(1));
         let mut spins = self.spins.get();
         if spins == 0 && self.waits.get() % PROBE == 0 {
-            spins = PROBE_SPINS;
+            spins = SPINS;
         }
         let mut spent = 0;
         while spent < spins {
@@ -254,7 +254,7 @@ impl Patience {
             spent += now;
             let found = look();
             if found.is_some() {
-                self.spins.set((spins * 2).clamp(PROBE_SPINS, SPINS));
+                self.spins.set((spins * 2).clamp(LEAST_SPINS, SPINS));
                 return found;
             }
             burst *= growth;
