@@ -47,9 +47,9 @@ struct MainCell {
 }
 
 /// Where wake-ups of a main fiber go.
-pub(super) enum Place<'a> {
-    /// To the thread that waits in [`Main::wait`], this one.
-    Gate(&'a Keeper),
+pub(super) enum Place {
+    /// To the thread that waits in [`Main::wait`].
+    Gate,
     /// To the run queue of its home.
     Queue,
 }
@@ -59,7 +59,7 @@ static GATED: Vtable = Vtable {
         task.home().seam.busy();
         // SAFETY: a main fiber.
         let gate = NonNull::from(unsafe { cell(&task) }.gate());
-        // SAFETY: only its thread ends it, after it has taken the entry; the gate is empty until this one (invariant 2).
+        // SAFETY: the entry has a count, so the fiber lives; the gate was emptied before the wake-up that this is of (invariant 2).
         unsafe { Gate::bring(gate, task.into_raw()) };
         Ok(())
     },
@@ -100,15 +100,17 @@ impl MainCell {
 /// A main fiber, for as long as its `block_on` runs.
 pub(super) struct Main {
     task: Task,
+    /// Of a runtime.
+    keeper: Option<Keeper>,
     /// Stays on its thread.
     _not_send: PhantomData<*mut ()>,
 }
 
 impl Main {
     /// Makes, lists and schedules it. For a cord this is its thread.
-    pub(super) fn start(home: &HomeRef, place: &Place<'_>, at: &'static Location<'static>) -> Main {
-        let (vtable, gate) = match place {
-            Place::Gate(keeper) => (&GATED, Some(keeper.gate())),
+    pub(super) fn start(home: &HomeRef, place: &Place, at: &'static Location<'static>) -> Main {
+        let (vtable, keeper) = match place {
+            Place::Gate => (&GATED, Some(Keeper::new())),
             Place::Queue => (&IN_QUEUE, None),
         };
         let watch = Watch::new(home.watching, None);
@@ -116,13 +118,14 @@ impl Main {
         let id = next_id();
         let extras = trace::born(extras, id, at, "block_on");
         let header = Birth { home, id, at, extras }.header(State::main(), vtable);
+        let gate = keeper.as_ref().map(Keeper::gate);
         let cell = Box::new(MainCell { header, gate, stuck: AtomicBool::new(false) });
         // SAFETY: not null.
         let header = unsafe { NonNull::new_unchecked(Box::into_raw(cell).cast::<Header>()) };
         // SAFETY: the three counts that `State::main` made.
         let (listing, queued) = unsafe { (Task::from_raw(header), Task::from_raw(header)) };
         // SAFETY: the third.
-        let main = Main { task: unsafe { Task::from_raw(header) }, _not_send: PhantomData };
+        let main = Main { task: unsafe { Task::from_raw(header) }, keeper, _not_send: PhantomData };
         let admission = admit(listing, true);
         debug_assert!(admission == Admission::Listed, "an executor that is borrowed has not ended");
         queued.schedule();
@@ -131,7 +134,8 @@ impl Main {
     }
 
     /// Waits at the gate.
-    pub(super) fn wait(&self, keeper: &Keeper) -> Task {
+    pub(super) fn wait(&self) -> Task {
+        let keeper = self.keeper.as_ref().expect("only main fibers of a runtime wait at a gate");
         // SAFETY: a main fiber.
         let gate = unsafe { cell(&self.task) }.gate();
         // SAFETY: the count came with the entry.

@@ -86,10 +86,11 @@ const ONE: usize = 2;
 
 /// A worker looks at the timers after so many fibers.
 const LOOK_EVERY: u64 = 61;
-/// So long a worker that has nothing to do looks around before it sleeps.
+/// So long a worker of several that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
-/// After so long it lets others run, which may be who makes fibers ready.
-const A_WHILE: Duration = Duration::from_micros(1);
+/// After so long it lets others run meanwhile: one of them may be who makes fibers ready. (Who injects something just then wakes
+/// nobody, and if the core is a third party's it waits for a turn of that; then there are no such yields for 64 times as long.)
+const UNDISTURBED: Duration = Duration::from_micros(1);
 
 /// See the module.
 pub(crate) struct Crew<T> {
@@ -430,7 +431,8 @@ impl<T: Entry> Crew<T> {
                 return found;
             }
             // SAFETY: by contract.
-            found = unsafe { self.rest(worker, &mut searching) };
+            found = unsafe { self.rest(worker, searching) };
+            searching = true;
             if found.is_some() {
                 self.end_search();
                 return found;
@@ -438,19 +440,22 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// Parks. A lone one, which has nobody to take from, looks at `inject` alone before that, for as long as that has paid.
+    /// Parks. A lone one, which has nobody to take from, and so has not looked around yet, does that first, if it has paid: for
+    /// what is injected, or a timer that is set from outside. (It is a searcher by then.)
     ///
     /// # Safety
     ///
     /// As for `next`.
-    unsafe fn rest(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
+    unsafe fn rest(&self, worker: &Worker<T>, searching: bool) -> Option<T> {
         // SAFETY: by contract.
-        let mut park = || unsafe { self.park(worker, std::mem::replace(searching, true)) };
+        let park = || unsafe { self.park(worker, searching) };
         if !self.is_alone() || self.timers.clock.is_virtual() {
             return park();
         }
-        let came = || (self.injected.load(Ordering::Relaxed) != 0).then_some(None);
-        thread::rest(self.timers.next(), came, || Some(park())).flatten()
+        let next = self.timers.next();
+        // ORDERING: Relaxed: a hint, who finds something looks again.
+        let came = || self.injected.load(Ordering::Relaxed) != 0 || self.timers.next() != next;
+        thread::rest(next, || came().then_some(None), || Some(park())).flatten()
     }
 
     /// 2.
@@ -475,6 +480,7 @@ impl<T: Entry> Crew<T> {
         let start = Instant::now();
         loop {
             for _ in 0..SEARCH_PAUSES {
+                // ORDERING: Relaxed: a hint, the lock is taken to look.
                 if self.injected.load(Ordering::Relaxed) != 0 {
                     // SAFETY: by contract.
                     return unsafe { self.take_injected(worker) };
@@ -500,7 +506,7 @@ impl<T: Entry> Crew<T> {
             if spent >= if waits { LATE } else { SPIN } {
                 return None;
             }
-            if spent >= A_WHILE {
+            if spent >= UNDISTURBED {
                 thread::let_others_run();
             }
         }

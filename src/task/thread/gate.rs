@@ -10,8 +10,8 @@
 //! | what was brought | null | [`Keeper::wait`], which has it then |
 //!
 //! **Invariants.**
-//! 1. There is one entry at most. Nobody brings a second one before the first was taken; what orders the two is the
-//!    bringers' (for a fiber its state: invariant 1 there). So both changes are plain stores.
+//! 1. There is one entry at most. Who brings one comes after the one before was taken, and knows that by what orders the two
+//!    elsewhere (for a fiber its state: invariants 1 and 2 there). So both changes are plain stores.
 //! 2. Who brings touches nothing of the gate once the entry is there, as its taker may free the gate. The bell is a
 //!    parker, and stays for ever; to ring it late is a spurious wake for whoever has it then.
 //! 3. An entry is there before the bell rings, and a keeper looks for it after it has noted how often the bell has
@@ -25,7 +25,7 @@ use super::parker::{self, Current, Parker};
 use super::patience;
 use crate::prim::{AtomicPtr, Ordering};
 
-/// An entry without an owner is lost: whoever drops a gate takes it first.
+/// An entry that is still there when it is dropped is lost.
 #[derive(Debug)]
 pub(crate) struct Gate<T> {
     entry: AtomicPtr<T>,
@@ -41,7 +41,8 @@ impl<T> Gate<T> {
     ///
     /// # Safety
     ///
-    /// The gate lives until the entry is taken. It was empty, and nobody else brings anything before that (invariant 1).
+    /// The gate lives until the entry is taken. That it was emptied before happens before this, and nobody else brings anything
+    /// until it is taken (invariant 1).
     pub(crate) unsafe fn bring(gate: NonNull<Self>, entry: NonNull<T>) {
         // SAFETY: by contract it is there; no reference to it outlives the store (invariant 2).
         let (bell, slot) = unsafe { ((*gate.as_ptr()).bell, &raw const (*gate.as_ptr()).entry) };

@@ -87,7 +87,7 @@ prim::thread_local! {
         in_vain: Cell::new(0),
         streams: Cell::new(false),
         spins: Cell::new(SPINS / 2),
-        yields: Cell::new(32),
+        yields: Cell::new(MIN_YIELDS),
         shared: Cell::new(0),
         banned: Cell::new(None),
     };
@@ -162,13 +162,37 @@ pub(super) fn wait<R>(
     let Ok(found) = PATIENCE.try_with(|patience| patience.look_around(deadline, look, progress)) else {
         return sleep();
     };
-    if found.is_some() {
-        return found;
+    found.or_else(|| learn(deadline, sleep))
+}
+
+/// The same, but it sleeps at once unless it has paid not to.
+pub(super) fn rest<R>(
+    deadline: Option<Instant>,
+    look: impl Fn() -> Option<R>,
+    sleep: impl FnOnce() -> Option<R>,
+) -> Option<R> {
+    let has_paid = PATIENCE.try_with(|patience| patience.yields.get() > MIN_YIELDS);
+    match has_paid {
+        Ok(true) => wait(deadline, look, || 0, sleep),
+        Ok(false) if !prim::MODEL => learn(deadline, sleep),
+        _ => sleep(),
     }
+}
+
+/// Sleeps, and learns from how long that was.
+fn learn<R>(deadline: Option<Instant>, sleep: impl FnOnce() -> Option<R>) -> Option<R> {
     let asleep = Instant::now();
     let result = sleep();
-    let _ = PATIENCE.try_with(|patience| patience.slept(asleep.elapsed()));
+    // (With a deadline so close nothing was tried.)
+    if !is_close(deadline, asleep) {
+        let _ = PATIENCE.try_with(|patience| patience.slept(asleep.elapsed()));
+    }
     result
+}
+
+/// Whether there is no time left for yields.
+fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
+    deadline.is_some_and(|at| now + MARGIN > at)
 }
 
 /// Pauses while there is ever more of it, and there can be more still.
@@ -220,9 +244,6 @@ impl Patience {
             return None;
         }
         self.spin(1, 1, &look).or_else(|| {
-            if self.would_rather_move() {
-                return None;
-            }
             let found = self.let_others_run(deadline, self.yields.get(), || (look(), progress()));
             if found.is_some() {
                 self.yields.set((self.yields.get() + 2).min(YIELDS));
@@ -233,11 +254,7 @@ impl Patience {
 
     /// Whether it has shared its core with its peer for long, and there are others.
     fn would_rather_move(&self) -> bool {
-        if self.shared.get() < SHARES {
-            return false;
-        }
-        self.shared.set(0);
-        *CORES.get_or_init(thread::parallelism) > 1
+        self.shared.get() >= SHARES && *CORES.get_or_init(thread::parallelism) > 1
     }
 
     /// The first look comes after `burst` pauses, and each burst is `growth` times as long as the one before.
@@ -255,6 +272,7 @@ impl Patience {
             let found = look();
             if found.is_some() {
                 self.spins.set((spins * 2).clamp(LEAST_SPINS, SPINS));
+                self.shared.set(0);
                 return found;
             }
             burst *= growth;
@@ -275,9 +293,12 @@ impl Patience {
             return None;
         }
         self.banned.set(None);
+        if self.would_rather_move() {
+            return None;
+        }
         let (mut found, mut so_far) = look();
         for _ in 0..yields {
-            if found.is_some() || deadline.is_some_and(|at| now + MARGIN > at) {
+            if found.is_some() || is_close(deadline, now) {
                 break;
             }
             thread::yield_now();
@@ -286,7 +307,7 @@ impl Patience {
             (found, so_far) = look();
             let long = now - before;
             if found.is_some() {
-                self.shared.set(if long >= SWITCH { self.shared.get() + 1 } else { 0 });
+                self.shared.set(if long >= SWITCH { self.shared.get().saturating_add(1) } else { 0 });
             }
             if long > LONG_YIELD && A_STEP.saturating_mul(so_far.wrapping_sub(was)) < long {
                 self.ban(now, long);
@@ -303,6 +324,7 @@ impl Patience {
     }
 
     fn slept(&self, long: Duration) {
+        self.shared.set(0);
         let yields = self.yields.get();
         if long >= SHORT_SLEEP {
             self.yields.set((yields / 2).max(MIN_YIELDS));
