@@ -44,6 +44,45 @@ fn no_wake_is_lost_as_the_last_worker_parks() {
     }
 }
 
+/// Futures of `block_on` and fibers answer each other, several at once on one runtime, so that threads and workers look around
+/// for each other, yield and sleep. Some calls wait as the thread does, beside the wait of its `block_on`.
+#[test]
+fn futures_of_block_on_and_fibers_answer_each_other() {
+    // F9, F11
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let talk = |capacity: usize, last: usize| {
+            let (ask, asked) = leno::bounded(capacity);
+            let (answer, answered) = leno::bounded(capacity);
+            runtime.block_on(async move {
+                let fiber = leno::spawn(async move {
+                    while let Ok(number) = asked.recv().await {
+                        answer.send(number + 1).await.expect("it is waited for");
+                    }
+                });
+                for number in 0..last {
+                    match number % 3 {
+                        0 => ask.send_blocking(number).expect("the fiber is there"),
+                        _ => ask.send(number).await.expect("the fiber is there"),
+                    }
+                    let came = match number % 4 {
+                        0 => answered.recv_blocking(),
+                        _ => answered.recv().await,
+                    };
+                    assert_eq!(came, Ok(number + 1));
+                }
+                drop(ask);
+                fiber.await.expect("no panic");
+            });
+        };
+        std::thread::scope(|scope| {
+            for capacity in [0, 1, 8] {
+                scope.spawn(move || (0..rounds(200)).for_each(|round| talk(capacity, round % 32)));
+            }
+        });
+    }
+}
+
 #[test]
 fn each_wake_makes_a_run_and_no_fiber_runs_twice_at_once() {
     // F1, F9
