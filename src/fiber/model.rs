@@ -108,7 +108,7 @@ impl Crew {
 
     /// Worker `i`, or somebody outside, sets a timer that is due at once.
     pub fn set_timer(&self, i: Option<usize>, waker: Waker) {
-        let at = Instant::now();
+        let at = self.0.timers.clock.now();
         let (_, first) = self.0.timers.set(i, at, waker).expect("no scenario sets one after the end");
         if first {
             self.0.timer_set(at, i.is_some());

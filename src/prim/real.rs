@@ -111,9 +111,14 @@ impl<T> Mutex<T> {
     }
 }
 
+/// The time of the machine.
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// Whether a deadline has come.
 pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
-    deadline.is_some_and(|at| std::time::Instant::now() >= at)
+    deadline.is_some_and(|at| now() >= at)
 }
 
 /// `std::sync::Condvar` with deadlines.

@@ -60,6 +60,12 @@ impl<T> Mutex<T> {
     }
 }
 
+/// It stands still: deadlines compare alike in every execution.
+pub(crate) fn now() -> std::time::Instant {
+    static NOW: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    *NOW.get_or_init(std::time::Instant::now)
+}
+
 /// Whether a deadline has come: whoever has waited for one finds that it has.
 pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
     deadline.is_some()

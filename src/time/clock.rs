@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use crate::prim::{Arc, Counter, Mutex};
+use crate::prim::{self, Arc, Counter, Mutex};
 use crate::task::context;
 
 /// Where an executor's time comes from; see [`RuntimeBuilder::clock`](crate::fiber::RuntimeBuilder::clock) and
@@ -46,7 +46,7 @@ impl Clock {
     /// The time by this clock.
     pub fn now(&self) -> Instant {
         match &self.0 {
-            Kind::Real => Instant::now(),
+            Kind::Real => prim::now(),
             Kind::Virtual(clock) => *clock.now.lock(),
         }
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::worker::Own;
 use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
-use crate::prim::{AtomicBool, Ordering, fence, is_late};
+use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
 
 /// The watcher's first look comes after the one, and further ones ever later, up to the other.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
@@ -211,7 +211,7 @@ impl<T: Entry> Crew<T> {
     /// time to go on.
     fn sleep_until(&self, all: bool, patience: Duration) -> Result<Option<Instant>, Jump> {
         let next = self.timers.next();
-        let watch = (!all).then(|| Instant::now() + patience);
+        let watch = (!all).then(|| now() + patience);
         if self.timers.clock.is_virtual() {
             let still = self.busy.load(Ordering::SeqCst) == 0 && self.injected.load(Ordering::SeqCst) == 0;
             return if all && still && next.is_some() { Err(Jump) } else { Ok(watch) };
