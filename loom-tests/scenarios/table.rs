@@ -10,6 +10,7 @@ use std::sync::Arc as StdArc;
 use std::sync::Mutex as StdMutex;
 use std::task::Poll;
 
+use leno::channel::Overflow::{DropNewest, DropOldest, Suspend};
 use leno::channel::{
     Builder, Overflow, Permit, Permits, RecvError, RecvFuture, ReserveMany, SendFuture, TryRecvError,
     TryReserveError, TrySendError, mpsc,
@@ -47,6 +48,8 @@ pub(crate) enum Do {
     TRif(usize),
     /// Begins to reserve so many places, as this operation.
     Reserve(usize, usize),
+    /// Reserves a place, and gives it back: from now on places are counted.
+    Count,
     /// Tries to reserve a place, as this operation.
     TReserve(usize),
     /// The same, and is not told that the channel is full.
@@ -314,6 +317,7 @@ impl<T: Item> World<T> {
                     unsafe { std::mem::transmute::<ReserveMany<'_, T>, ReserveMany<'static, T>>(future) };
                 self.begin(at, Op::Reserve(count, future));
             }
+            Do::Count => drop(tx!(self, tx => tx.try_reserve())),
             Do::TReserve(at) => _ = self.try_reserve(at),
             Do::TReserveOk(at) => assert!(self.try_reserve(at), "Full, and it never was"),
             Do::Use(at, number) => {
@@ -457,13 +461,25 @@ impl<T: Item> World<T> {
         held.sum()
     }
 
-    fn end(&self, capacity: Option<usize>, check: fn(&Log)) {
+    /// As many values fit as the capacity says: no place was lost, and none gained.
+    fn fill(&self, capacity: usize) {
+        (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
+        let fits = |at: &usize| self.act(Do::S(*at, 950 + at)) && self.is_idle(*at);
+        assert_eq!((0..=capacity).filter(fits).count(), capacity, "values that fit");
+        while self.try_recv().is_some() {
+            self.look();
+        }
+    }
+
+    fn end(&self, capacity: Option<usize>, fills: bool, check: fn(&Log)) {
         let (mut receive, mut send) = self.look();
         tx!(self, tx => tx.assert_valid());
         if self.held() > 0 {
             let len = tx!(self, tx => tx.len());
             let is_full = capacity.is_some_and(|capacity| len + self.held() >= capacity);
-            assert!(capacity.is_none_or(|capacity| len + self.held() <= capacity), "more than it holds");
+            // (What was given back takes no place.)
+            let fits = capacity.is_none_or(|capacity| len + self.held() <= capacity);
+            assert!(fits || self.log(|log| log.dropped), "more than it holds");
             assert_eq!(tx!(self, tx => tx.is_full()), is_full, "permits count");
             // (Some may want more than one.)
             assert!(send.is_empty() || is_full || self.is_mean(), "a sender sleeps beside room and permits");
@@ -505,6 +521,7 @@ impl<T: Item> World<T> {
             assert!(there == log.offered || are_dropped, "lost: {:?}", log.offered.difference(&there));
             check(log);
         });
+        capacity.filter(|_| fills && !closed).into_iter().for_each(|capacity| self.fill(capacity));
         assert_eq!(self.values.alive(), 0, "a value was leaked");
     }
 }
@@ -517,44 +534,41 @@ pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static 
                 let (tx, rx) = mpsc::bounded(capacity);
                 Ends::Alone(tx, Alone(UnsafeCell::new(rx)))
             });
-            run_world(world, setup, threads, check);
+            run_world(world, setup, threads, true, check);
         }
-        Kind::Ring(capacity) => run_in::<Value>(Builder::new().capacity(capacity), setup, threads, check),
-        Kind::Linked(capacity) => run_in::<Fat>(Builder::new().capacity(capacity), setup, threads, check),
-        Kind::Unbounded => run_in::<Value>(Builder::new().unbounded(), setup, threads, check),
-        Kind::Oldest(capacity) => {
-            run_in::<Value>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
-        }
-        Kind::Newest(capacity) => {
-            run_in::<Value>(overflowing(capacity, Overflow::DropNewest), setup, threads, check)
-        }
-        Kind::LinkedOldest(capacity) => {
-            run_in::<Fat>(overflowing(capacity, Overflow::DropOldest), setup, threads, check)
-        }
+        Kind::Ring(capacity) => run_in::<Value>(Some(capacity), Suspend, setup, threads, check),
+        Kind::Linked(capacity) => run_in::<Fat>(Some(capacity), Suspend, setup, threads, check),
+        Kind::Unbounded => run_in::<Value>(None, Suspend, setup, threads, check),
+        Kind::Oldest(capacity) => run_in::<Value>(Some(capacity), DropOldest, setup, threads, check),
+        Kind::Newest(capacity) => run_in::<Value>(Some(capacity), DropNewest, setup, threads, check),
+        Kind::LinkedOldest(capacity) => run_in::<Fat>(Some(capacity), DropOldest, setup, threads, check),
     }
 }
 
-fn overflowing<T>(capacity: usize, overflow: Overflow) -> Builder<T> {
-    Builder::new().capacity(capacity).overflow(overflow)
-}
-
 fn run_in<T: Item>(
-    builder: Builder<T>,
+    capacity: Option<usize>,
+    overflow: Overflow,
     setup: &'static [Do],
     threads: &'static [&'static [Do]],
     check: fn(&Log),
 ) {
+    let builder = Builder::<T>::new().overflow(overflow);
+    let builder = match capacity {
+        Some(capacity) => builder.capacity(capacity),
+        None => builder.unbounded(),
+    };
     let world = World::new(|hook| {
         let (tx, rx) = builder.on_undelivered(hook).build();
         Ends::Many(tx, rx)
     });
-    run_world(world, setup, threads, check);
+    run_world(world, setup, threads, overflow == Suspend, check);
 }
 
 fn run_world<T: Item>(
     world: World<T>,
     setup: &'static [Do],
     threads: &'static [&'static [Do]],
+    fills: bool,
     check: fn(&Log),
 ) {
     let world = Arc::new(world);
@@ -569,7 +583,7 @@ fn run_world<T: Item>(
     for other in others {
         other.join().unwrap();
     }
-    world.end(capacity, check);
+    world.end(capacity, fills, check);
 }
 
 /// Anything goes.

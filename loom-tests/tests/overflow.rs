@@ -26,17 +26,18 @@ table! {
     force_where_nothing_is_kept: Ring(0), [], [[R(1), D(1)], [F(1)]], any;
 
     force_a_room_against_recv: Linked(1), [S(1, 1)], [[TR, TR], [F(2)]], in_order;
-    force_a_room_against_register: Linked(1), [S(1, 1)], [[TR, R(1)], [F(2)]], any;
-    force_a_room_against_close: Linked(1), [S(1, 1)], [[Close, TR, TR], [F(2)]], any;
-    force_a_room_against_a_waiting_sender: Linked(1), [S(1, 1), S(2, 2)], [[TR], [F(3)]], any;
-    force_a_room_against_a_sender_that_leaves: Linked(1), [S(1, 1), S(2, 2)], [[D(2)], [F(3)]], any;
-    force_a_room_against_force: Linked(1), [S(1, 1)], [[F(2)], [F(3)]], any;
+    force_a_room_against_register: Linked(1), [Count, S(1, 1)], [[TR, R(1)], [F(2)]], any;
+    force_a_room_against_close: Linked(1), [Count, S(1, 1)], [[Close, TR, TR], [F(2)]], any;
+    force_a_room_against_a_waiting_sender: Linked(1), [Count, S(1, 1), S(2, 2)], [[TR], [F(3)]], any;
+    force_a_room_against_a_sender_that_leaves: Linked(1), [Count, S(1, 1), S(2, 2)], [[D(2)], [F(3)]], any;
+    force_a_room_against_force: Linked(1), [Count, S(1, 1)], [[F(2)], [F(3)]], any;
 
     oldest_goes_against_recv: Oldest(1), [S(1, 1)], [[TR, TR], [S(2, 2), TSok(3)]], in_order;
     oldest_goes_against_another: Oldest(1), [S(1, 1)], [[TSok(2), TR], [S(2, 3)]], any;
     oldest_goes_against_close: Oldest(1), [S(1, 1)], [[Close, TR], [S(2, 2)]], any;
     oldest_of_a_room_goes_against_recv: LinkedOldest(1), [S(1, 1)], [[TR], [TSok(2)]], any;
-    oldest_of_a_room_goes_against_another: LinkedOldest(1), [S(1, 1)], [[TSok(2)], [TSok(3)]], any;
+    oldest_of_a_room_goes_against_another: LinkedOldest(1), [Count, S(1, 1)], [[TSok(2)], [TSok(3)]], any;
+    oldest_of_a_room_goes_first - 1: LinkedOldest(1), [S(1, 1)], [[TSok(2)], [TSok(3)]], any;
     oldest_of_a_room_goes_against_close: LinkedOldest(1), [S(1, 1)], [[Close, TR], [S(2, 2)]], any;
     newest_goes_against_recv: Newest(1), [S(1, 1)], [[TR, TR], [S(2, 2), TSok(3)]], in_order;
     newest_goes_where_nothing_is_kept: Newest(0), [], [[R(2), D(2)], [S(1, 1)]], any;

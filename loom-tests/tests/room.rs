@@ -42,7 +42,7 @@ table! {
     not_handed_over_before_one_who_has_waited - 1: Linked(1), [TS(1), S(2, 2)], [[R(5)], [R(6), TS(9)]], first_come;
     one_leaves_while_another_is_served - 1: Linked(1), [TS(1), S(2, 2), S(3, 3)], [[R(5)], [R(6), D(3)]], any;
     close_while_two_are_served - 2: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), Close]], in_order;
-    forced_while_two_are_served - 2: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), F(9)]], any;
+    forced_while_two_are_served - 2: Linked(2), [Count, TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), F(9)]], any;
     a_reservation_between_two_senders - 1: Linked(2), [TS(1), TS(2), S(3, 3), Reserve(7, 1), S(4, 4)], [[R(5)], [R(6), TS(9)]], refused;
     a_permit_goes_while_one_is_served: Linked(2), [TReserve(1), TS(2), S(3, 3), S(4, 4)], [[Free(1)], [R(5)]], in_order;
     the_next_leaves_while_one_is_served - 1: Linked(2), [TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [D(4), R(6), TS(9)]], in_order;
@@ -57,11 +57,38 @@ table! {
     never_full_beside_who_collects: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [TSok(4)]], any;
     never_empty_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TRok]], any;
     never_more_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TS(9)]], refused;
-    forced_beside_a_receive - 1: Linked(2), [TS(1), TS(2)], [[TR], [S(4, 4)], [F(3)]], any;
+    forced_beside_a_receive - 1: Linked(2), [Count, TS(1), TS(2)], [[TR], [S(4, 4)], [F(3)]], any;
     forced_beside_a_large_one: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), Free(1)], [TR]], any;
     forced_beside_a_large_one_that_goes: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), D(3), S(4, 4)], [TR]], any;
     forced_beside_a_large_one_and_a_look: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[TR, TR], [F(9)]], any;
-    forced_where_nothing_is_there - 1: Linked(1), [TS(1)], [[TR], [S(3, 3)], [F(2)]], any;
+    forced_where_nothing_is_there - 1: Linked(1), [Count, TS(1)], [[TR], [S(3, 3)], [F(2)]], any;
+
+    // Places begin to be counted, by the first reservation or the first forced send.
+    counting_against_sends: Linked(2), [], [[TReserve(1)], [TS(2), TS(3)]], any;
+    counting_against_the_last_send: Linked(2), [TS(1)], [[TReserve(1)], [TS(2)]], any;
+    never_full_while_counting_begins: Linked(3), [TS(1)], [[TReserveOk(2), Free(2)], [TSok(3)]], any;
+    never_empty_while_counting_begins: Linked(2), [TS(1)], [[TReserveOk(2), Free(2)], [TRok, TSok(3)]], any;
+    two_begin_to_count - 1: Linked(3), [], [[TReserveOk(1)], [TReserveOk(2)], [TSok(3)]], any;
+    counting_while_a_receiver_leaves: Linked(1), [R(1)], [[TReserve(2)], [D(1), TS(3)]], any;
+    counting_beside_a_receiver: Linked(1), [R(1)], [[TReserve(2)], [TS(3), TS(4)]], any;
+    counting_while_a_sender_comes - 1: Linked(1), [TS(1)], [[TReserve(5), Free(5)], [S(2, 2), TR]], any;
+    counting_while_a_sender_leaves - 1: Linked(1), [TS(1), S(2, 2)], [[F(5)], [D(2), TR]], any;
+    counting_while_one_is_let_in: Linked(2), [TS(1), TS(2), S(3, 3)], [[TReserve(5), Free(5)], [TR]], any;
+    counting_against_collected - 1: Linked(2), [TS(1), TS(2)], [[TReserve(5), Free(5)], [TR, S(3, 3), TR]], any;
+    counting_against_close: Linked(1), [TS(1), S(2, 2)], [[TReserve(5)], [Close, TR]], any;
+    forced_against_the_first_place - 1: Linked(1), [TS(1)], [[F(2)], [TR, TS(3)]], any;
+
+    // Where they are counted.
+    counted_meet: Linked(1), [Count], [[S(1, 1)], [R(2)]], any;
+    counted_sends - 1: Linked(1), [Count], [[TS(1), S(2, 2)], [TS(3), TR]], any;
+    counted_place_against_a_sender: Linked(1), [Count, S(1, 1)], [[TR], [S(2, 2)]], any;
+    counted_senders_in_order: Linked(1), [Count, S(1, 1), S(2, 2)], [[TR, TR], [S(3, 3)]], in_order;
+    counted_sender_dropped: Linked(1), [Count, S(1, 1), S(2, 2)], [[D(2), S(2, 3)], [TR, TR]], any;
+    counted_and_one_that_tries - 1: Linked(2), [Count, TS(1), TS(2), S(3, 3), S(4, 4)], [[R(5)], [R(6), TS(9)]], refused;
+    counted_and_collected: Linked(2), [Count, TS(1), TS(2), TR], [[S(3, 3), S(4, 4)], [TR]], any;
+    counted_never_empty_nor_full - 1: Linked(2), [Count], [[TSok(1), TRok], [TSok(2), TRok]], any;
+    counted_never_empty_while_a_sender_waits: Linked(1), [Count, S(1, 1), S(2, 2)], [[TRok], [TRok]], any;
+    counted_close_against_a_place: Linked(1), [Count, S(1, 1), S(2, 2)], [[Close], [TR]], any;
 
     a_large_one_keeps_places - 1: Linked(2), [TS(1), TS(2), Reserve(3, 2), S(4, 4)], [[R(5)], [R(6), D(3)]], any;
 }

@@ -47,8 +47,8 @@
 //!
 //! # Wrapping
 //!
-//! Positions have 36 bits, and wrap. A channel holds less than 2^35 values, so that what is before and what is behind can
-//! be told apart. An operation that is suspended for 2^36 others exactly, between a look and its compare-exchange, would
+//! Positions have 35 bits, and wrap. A channel holds less than 2^34 values, so that what is before and what is behind can
+//! be told apart. An operation that is suspended for 2^35 others exactly, between a look and its compare-exchange, would
 //! take the one position for the other.
 //!
 //! # Orderings
@@ -76,8 +76,8 @@ use crate::wait::{REST_SHIFT, Tray};
 /// The bits of a word that are not its position.
 pub(super) const FLAGS: u64 = ONE - 1;
 
-/// One position further.
-pub(super) const ONE: u64 = 1 << REST_SHIFT;
+/// One position further. (The bit below is HELD in the word of a channel.)
+pub(super) const ONE: u64 = 1 << (REST_SHIFT + 1);
 
 /// How far ahead a receiver notes what is ready.
 const SPAN: u64 = 1024 * ONE;
@@ -110,6 +110,12 @@ pub(super) struct Back<T> {
 #[inline]
 pub(super) fn distance(from: u64, to: u64) -> i64 {
     (to & !FLAGS).wrapping_sub(from & !FLAGS) as i64
+}
+
+/// How many positions `to` is behind `from`; 0 if it is before.
+#[inline(always)]
+pub(super) fn ahead(from: u64, to: u64) -> u64 {
+    distance(from, to).max(0).unsigned_abs() / ONE
 }
 
 impl<T> Blocks<T> {

@@ -52,7 +52,7 @@
 //!
 //! # Other channels
 //!
-//! There a permit is a place that was taken from the [room](super::room), and reservations wait in that as senders do: see
+//! There a permit is a place that was taken from the [room](super::room), where places are counted from the first reservation on, and reservations wait in that as senders do: see
 //! [`places`](super::places).
 //!
 //! # After a close
@@ -226,9 +226,19 @@ impl<T> Shared<T> {
         self.queue().expect("somebody has entered it")
     }
 
+    /// Takes a send or a reservation out of that line. False: a peer has it.
+    pub(super) fn leave_queue(&self, node: &Waiter) -> bool {
+        self.own_queue().leave(node, &|| self.rest_of_queue())
+    }
+
+    /// What the word of that line says beside its flags when the last one leaves.
+    fn rest_of_queue(&self) -> u64 {
+        self.linked().map_or(0, |linked| self.rest_of_room(linked))
+    }
+
     /// Takes a reservation out of its line. False: a peer has it.
     pub(super) fn leave_reservation(&self, node: &Waiter, count: u32) -> bool {
-        let has_left = self.own_queue().leave(node, SENDERS);
+        let has_left = self.leave_queue(node);
         if has_left && count > 1 && !bug!("many_leave_silently") {
             // It may have been the first, and have kept those behind from what there was.
             self.in_passing(|by| match self.linked() {
@@ -478,7 +488,7 @@ impl<T> Turn<'_, T> {
             if word.has(CLOSED) {
                 return false;
             }
-            if queue.wait(word, node, count) {
+            if queue.wait(word, node, count, &|| 0) {
                 return true;
             }
         }

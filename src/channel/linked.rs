@@ -2,8 +2,8 @@
 //! and the receivers that wait in the same word as the position behind the last value.
 //!
 //! ```text
-//!   nobody waits:        [ tail, a position ][ – ][ flags ]
-//!   a receiver waits:    [     version      ][ A ][ flags ]       it is empty: tail is where head is
+//!   nobody waits:        [ tail, a position ][ HELD ][ – ][ flags ]
+//!   a receiver waits:    [         version         ][ A ][ flags ]       it is empty: tail is where head is
 //! ```
 //!
 //! | word | operation | exchange | then |
@@ -36,9 +36,10 @@
 //!
 //! # Large, and bounded
 //!
-//! Such a channel has a [room](super::room) as well: a word that counts the places left, in which senders wait. A send takes a
-//! place, one locked instruction more, then puts its value. A receive is as of an unbounded channel: it leaves a place by moving the
-//! head, and senders collect what was left when they find no place any more.
+//! Such a channel has a [room](super::room) as well: a word that says up to which position there are places, in which senders wait. A
+//! send looks there, and has its place with its position. A receive is as of an unbounded channel: it leaves a place by moving the
+//! head, and senders collect what was left when they find no place any more. Once there were permits, or forced sends, places are counted
+//! there (HELD): then a send takes one, one locked instruction more, before it puts its value.
 //!
 //! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them, one
 //! at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for each sender,
@@ -49,22 +50,21 @@
 //! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
 //! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!
-//! Locked instructions, of one value or of several in a block: send 1, or 2 if it is bounded, and 2 more where it collects; receive 1; a
-//! receive that waits 1, and who ends its stay 1 more.
+//! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects; receive
+//! 1; a receive that waits 1, and who ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::ptr;
 
-use super::blocks::{Blocks, distance};
+use super::blocks::{Blocks, FLAGS, ONE, ahead, distance};
 use super::many::Front;
 use super::queue::STEP_BITS;
-use super::ring::{aside, is_small};
-use super::room::{Room, Taken, uncollected};
+use super::ring::HELD;
+use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU64, Ordering, fence};
 use crate::task::thread;
-use crate::wait::{By, Primitive, REST_BITS, REST_SHIFT, Tray, Word};
+use crate::wait::{By, Primitive, REST_BITS, Tray, Word};
 
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
@@ -91,9 +91,15 @@ impl<T> Linked<T> {
         self.room.as_ref().expect("only sends of bounded channels wait")
     }
 
-    /// The position of the first value.
+    /// The position of the first value, as a number.
     pub(super) fn head(&self) -> u64 {
-        self.load_head() >> REST_SHIFT
+        self.load_head() / ONE
+    }
+
+    /// What the word says beside its flags where nobody waits, and no value is there.
+    pub(super) fn rest(&self) -> u64 {
+        let counts = self.room.as_ref().is_some_and(Room::counts);
+        Word(self.load_head() & !FLAGS).with(if counts { HELD } else { 0 }).rest()
     }
 
     /// The same, with what the head says beside it.
@@ -105,7 +111,7 @@ impl<T> Linked<T> {
     /// Claims the slot at `head`, or so many from there on.
     #[inline(always)]
     fn move_head(&self, head: u64, count: u64) -> bool {
-        let next = head.wrapping_add(count << REST_SHIFT);
+        let next = head.wrapping_add(count * ONE);
         // ORDERING: AcqRel orders receivers with each other.
         self.blocks.front.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -154,7 +160,7 @@ impl<T> Linked<T> {
 
     /// How many places are uncollected beside so many that are.
     pub(super) fn uncollected(&self, collected: u64) -> u64 {
-        uncollected(collected, self.load_head())
+        ahead(collected, self.load_head())
     }
 
     /// Collects them; how many.
@@ -170,6 +176,11 @@ impl<T> Linked<T> {
     /// How many stays there were since this version. (A stay of very many steps runs ahead.)
     fn age(&self, version: u64) -> u64 {
         self.stays.load(Ordering::Relaxed).wrapping_sub(version >> STEP_BITS) & STAYS
+    }
+
+    /// Grows with each value that is put there, or taken, and wraps.
+    pub(super) fn moves(&self, word: Word) -> u32 {
+        (self.head() + word.0 / ONE) as u32
     }
 
     /// Whether a stay has ended since it began with this version.
@@ -191,7 +202,7 @@ impl<T> Linked<T> {
             return 0;
         }
         let head = self.load_head();
-        usize::try_from(distance(head, word.0) >> REST_SHIFT).unwrap_or(0)
+        usize::try_from(ahead(head, word.0)).expect("values are in memory")
     }
 }
 
@@ -201,17 +212,12 @@ impl<T> Shared<T> {
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED) || Blocks::<T>::is_aside(word.0) {
+        if !word.is_free() || word.has(CLOSED | HELD) || Blocks::<T>::is_aside(word.0) {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
-        let has_room = !self.is_unbounded();
-        if has_room && (!is_small::<T>() || !matches!(linked.room().take(), Taken::Yes)) {
+        if self.open_at(linked, word) == 0 || !self.cas(word, plus(word, 1)) {
             return false;
-        }
-        if !self.cas(word, word.plus(1)) {
-            // SAFETY: the caller gives the value up, unless this is false.
-            return has_room && unsafe { aside(value, |value| self.put_late(linked, value)) };
         }
         // SAFETY: claimed, and not the last one, but in models; the caller gives the value up.
         unsafe {
@@ -224,15 +230,25 @@ impl<T> Shared<T> {
         true
     }
 
-    /// A quick send has its place, and has lost the position: it goes on until it has one, or has handed its value over. (In the
-    /// middle of a poll, which a waker that panics must not end: it does so for itself.) False: the channel is closed, and the value
-    /// where it was.
-    #[cold]
-    #[inline(never)]
-    fn put_late(&self, linked: &Linked<T>, value: &MaybeUninit<T>) -> bool {
-        // SAFETY: it is given up, or comes back unchanged.
-        let mut value = unsafe { ptr::from_ref(value).read() };
-        self.in_passing(|by| self.put_in_place(linked, &mut value, by)) != Sent::Closed
+    /// How many places are there from the tail on, which is that of this word, for who moves it.
+    #[inline(always)]
+    fn open_at(&self, linked: &Linked<T>, word: Word) -> u64 {
+        if self.is_unbounded() { u64::MAX } else { linked.room().open_at(word) }
+    }
+
+    /// The position behind the last value.
+    pub(super) fn tail(&self, linked: &Linked<T>) -> u64 {
+        loop {
+            let word = self.line.load();
+            if word.is_free() {
+                return word.0 & !FLAGS;
+            }
+            // While a receiver waits it is where the head is, and stays there.
+            let head = linked.load_head() & !FLAGS;
+            if self.line.load() == word {
+                return head;
+            }
+        }
     }
 
     /// As `quick_recv`, of a channel of blocks, but for the last slot of a block.
@@ -258,15 +274,27 @@ impl<T> Shared<T> {
         true
     }
 
+    /// Puts values into one block after the other, as far as there are places that lie open, and nobody is in the way; how many.
+    pub(super) fn put_into_blocks(&self, linked: &Linked<T>, values: &mut VecDeque<T>) -> usize {
+        let before = values.len();
+        while !values.is_empty() {
+            let word = self.line.load();
+            let most = usize::try_from(self.open_at(linked, word)).unwrap_or(usize::MAX);
+            if word.has(HELD) || self.put_into_block(linked, word, values, most) == 0 {
+                break;
+            }
+        }
+        before - values.len()
+    }
+
     /// Puts values into one block by one exchange, `most` of them at most, if nobody is in the way; how many.
-    pub(super) fn put_into_block(&self, linked: &Linked<T>, values: &mut VecDeque<T>, most: usize) -> usize {
-        let word = self.line.load();
+    fn put_into_block(&self, linked: &Linked<T>, word: Word, values: &mut VecDeque<T>, most: usize) -> usize {
         if !word.is_free() || word.has(CLOSED) {
             return 0;
         }
         let Some(block) = linked.blocks.room(word.0) else { return 0 };
-        let count = Blocks::<T>::slots_left(word.0).min(most);
-        if count == 0 || !self.cas(word, word.plus(count as u64)) {
+        let count = Blocks::<T>::slots_left(word.0).min(most).min(values.len());
+        if count == 0 || !self.cas(word, plus(word, count as u64)) {
             return 0;
         }
         // SAFETY: claimed.
@@ -274,7 +302,7 @@ impl<T> Shared<T> {
         count
     }
 
-    /// The same where there is a room: takes as many places as there are, then puts the values there, or hands them over.
+    /// The same where places are counted: takes as many as there are, then puts the values there, or hands them over.
     pub(super) fn put_with_places(&self, linked: &Linked<T>, values: &mut VecDeque<T>, by: &mut By<'_>) {
         // (Where a receiver waits a value needs no place.)
         if !self.line.load().is_free() {
@@ -282,7 +310,7 @@ impl<T> Shared<T> {
         }
         let mut places = linked.room().take_several(values.len());
         while places > 0 {
-            let sent = self.put_into_block(linked, values, places);
+            let sent = self.put_into_block(linked, self.line.load(), values, places);
             places -= sent;
             if sent > 0 {
                 continue;
@@ -334,8 +362,13 @@ impl<T> Shared<T> {
         if word.serves(0) && !word.has(CLOSED) && room.is_calm() {
             return self.hand_over(word, value, by);
         }
-        match room.take() {
+        match room.take(word) {
             Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
+            Taken::Open => self.put(linked, word, value, by),
+            Taken::Uncounted => {
+                self.count_places(linked);
+                Step::Moved
+            }
             Taken::Full if bug!("full_uncollected") => Step::Wait,
             Taken::Full if self.in_passing(|by| self.collect(linked, by)) => Step::Moved,
             Taken::Full => Step::Wait,
@@ -390,7 +423,7 @@ impl<T> Shared<T> {
             linked.blocks.bring_room(word.0, self.line.word());
             return Step::Moved;
         };
-        if !self.cas(word, word.plus(1)) {
+        if !self.cas(word, plus(word, 1)) {
             return Step::Lost;
         }
         // SAFETY: claimed; a send has a value until it is done.
@@ -459,6 +492,12 @@ impl<T> Shared<T> {
             Some(linked) => self.is_unsure_room(linked, end, 1),
         }
     }
+}
+
+/// The word when so many values have been put there.
+#[inline(always)]
+fn plus(word: Word, count: u64) -> Word {
+    Word(word.0.wrapping_add(count * ONE))
 }
 
 /// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody who has got on.

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | [ring](super::ring) | len + k; head + k and len − k, as far as flags say that the slots are empty, or full | k slots, one after the other |
 //! | [blocks](super::linked) | tail + k; head + k, within a block | k values, one publication |
-//! | large and bounded | k places, then as above; as above | those who wait for a place get theirs one at a time |
+//! | large and bounded | as above, up to the limit, or k counted places before; as above | those who wait for a place get theirs one at a time |
 //! | [spsc](super::spsc) | tail + k; head + k, within a block | – (k values before) |
 //!
 //! # Where values are
@@ -122,22 +122,19 @@ impl<T> Gives<T> for Send<T> {
         let shared = self.shared();
         match shared.linked() {
             None => shared.put_into_ring(values),
-            Some(linked) if linked.room.is_none() => {
-                let most = values.len();
-                shared.put_into_block(linked, values, most)
-            }
-            Some(_) => 0,
+            Some(linked) => shared.put_into_blocks(linked, values),
         }
     }
 
     fn several_by(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+        let sent = self.several(values);
         match self.shared().linked() {
-            Some(linked) if linked.room.is_some() && by.is_plain() => {
+            Some(linked) if sent == 0 && linked.room.is_some() && by.is_plain() => {
                 let before = values.len();
                 self.shared().put_with_places(linked, values, by);
                 before - values.len()
             }
-            _ => self.several(values),
+            _ => sent,
         }
     }
 }

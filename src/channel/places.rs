@@ -11,9 +11,10 @@ use std::mem::MaybeUninit;
 use super::limit::{CHANGES, Left, Reserved, Turns, free_left, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
+use super::ring::HELD;
 use super::shared::{CLOSED, End, Sent, Shared};
 use crate::prim::{Ordering, fence};
-use crate::wait::{By, Claim, Primitive, Waiter};
+use crate::wait::{By, Claim, Primitive, Waiter, Word};
 
 impl<T> Shared<T> {
     /// Gives so many places, which no receive has left, to those who wait for them, in order, or back.
@@ -73,7 +74,7 @@ impl<T> Shared<T> {
         loop {
             let word = room.queue.load();
             if word.is_free() {
-                if !room.rest(word, places) {
+                if !room.rest(word, places, || self.tail(linked)) {
                     continue;
                 }
                 if self.want_no_more(linked) {
@@ -86,12 +87,12 @@ impl<T> Shared<T> {
             let said = room.queue.said(word);
             let wanted = wanted(said);
             if places < wanted {
-                if room.rest(word, 0) {
+                if room.rest(word, 0, || 0) {
                     return places;
                 }
                 continue;
             }
-            let Some(claim) = room.let_in(word, by) else { continue };
+            let Some(claim) = room.let_in(word, &|| self.rest_of_room(linked), by) else { continue };
             let is_taken = match said {
                 SEND => self.put_for(linked, claim, by) == Sent::Kept,
                 _ => self.grant_places(claim, wanted, by, gone),
@@ -119,6 +120,38 @@ impl<T> Shared<T> {
         is_granted
     }
 
+    /// From here on places are counted: see [`room`](super::room). (Who finds somebody in the middle of this goes through it, too.)
+    #[cold]
+    #[inline(never)]
+    pub(super) fn count_places(&self, linked: &Linked<T>) {
+        let room = linked.room();
+        room.begin_to_count();
+        loop {
+            let word = self.line.load();
+            // (While a receiver waits it is in no version, but in the word that is written when it has gone.)
+            let to = match word.is_free() {
+                true if bug!("counts_beside_open_places") => word,
+                true => word.with(HELD),
+                false if bug!("counts_as_a_receiver_leaves") => word,
+                false => self.bump(word),
+            };
+            if to == word || self.cas(word, to) {
+                break;
+            }
+        }
+        room.count(|| self.tail(linked));
+    }
+
+    /// What the word of the room says beside its flags when the last one leaves who waits there. (The tail stays where it is until
+    /// that is said: nobody has a place.)
+    pub(super) fn rest_of_room(&self, linked: &Linked<T>) -> u64 {
+        let counts = linked.room().counts();
+        if bug!("last_sender_leaves_no_tail") {
+            return 0;
+        }
+        (if counts { Word(HELD) } else { Word(self.tail(linked)) }).rest()
+    }
+
     pub(super) fn try_reserve_linked(&self, linked: &Linked<T>, turns: &Turns, count: u32) -> Reserved {
         loop {
             let Some(room) = &linked.room else {
@@ -132,17 +165,20 @@ impl<T> Shared<T> {
                 }
                 continue;
             };
+            if !room.is_counted() {
+                self.count_places(linked);
+            }
             let word = room.queue.load();
             if word.has(CLOSED) {
                 return Reserved::Closed;
             }
-            if !word.is_free() || word.rest() < u64::from(count) {
+            if room.left(word, || 0) < u64::from(count) {
                 if word.is_free() && self.in_passing(|by| self.collect(linked, by)) {
                     continue;
                 }
                 return Reserved::Full;
             }
-            if room.queue.cas(word, word.with_rest(word.rest() - u64::from(count))) {
+            if room.take_from(word, count.into()) {
                 turns.add(count.into());
                 return Reserved::Yes;
             }
@@ -153,18 +189,22 @@ impl<T> Shared<T> {
     pub(super) fn wait_for_places(&self, linked: &Linked<T>, node: &Waiter, said: u32) -> bool {
         let Some(room) = &linked.room else { return false };
         let wanted = wanted(said);
+        if said != SEND && !room.is_counted() {
+            self.count_places(linked);
+        }
         loop {
             let word = room.queue.load();
-            if word.has(CLOSED) || word.is_free() && word.rest() >= wanted {
+            let left = room.left(word, || self.tail(linked));
+            if word.has(CLOSED) || left >= wanted {
                 return false;
             }
             linked.want();
             if !bug!("waits_beside_a_place") && self.in_passing(|by| self.collect(linked, by)) {
                 return false;
             }
-            let waits = room.queue.wait(word, node, said);
+            let waits = room.queue.wait(word, node, said, &|| self.rest_of_room(linked));
             // Too few were left, but a later wish may be smaller, and this one gone by then.
-            let left = if waits && word.is_free() { word.rest() } else { 0 };
+            let left = if waits { left } else { 0 };
             // Who joins in vain may have been the first for a moment.
             if left > 0 || wanted > 1 && !waits && !word.is_free() {
                 self.in_passing(|by| self.share_out(linked, left, by));
@@ -232,7 +272,10 @@ impl<T> Shared<T> {
                 let line = self.line.load();
                 linked.len(line) as u64 + permitted + first <= capacity || self.line.load() != line
             }
-            End::Receiver if word.is_free() => !room.is_all(word.rest() + out),
+            // (Where places lie open it is empty unless a value is there.)
+            End::Receiver if room.is_open(word) && bug!("open_is_empty_unasked") => false,
+            End::Receiver if room.is_open(word) => linked.len(self.line.load()) > 0,
+            End::Receiver if word.is_free() => !room.is_all(room.left(word, || 0) + out),
             End::Receiver => out < capacity,
         };
         // (The word first: so it, the permits, and what was collected were as they were read at one time.)

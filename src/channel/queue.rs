@@ -13,7 +13,7 @@
 
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{Line, Primitive, REST_BITS, SENDERS, Waiter, Word};
+use crate::wait::{Line, Popped, Primitive, REST_BITS, SENDERS, Waiter, Word};
 
 /// What a send says that waits. Any other number is how many places a reservation wants. (The stamps of those that wait in a
 /// ring's word are even.)
@@ -43,10 +43,26 @@ impl Queue {
         self.line.load()
     }
 
-    /// Enters, or joins, for one that is to say this. False: the word has changed, or there is no reason to wait any more.
-    pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32) -> bool {
-        let asking = Asking(self, said);
+    /// Enters, or joins, for one that is to say this. `rest`: what the word says beside its flags when it is the last to leave.
+    /// False: the word has changed, or there is no reason to wait any more.
+    pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32, rest: &dyn Fn() -> u64) -> bool {
+        let asking = Asking(self, said, rest);
         if word.is_free() { asking.enter(word, node, SENDERS) } else { asking.join(word, node, SENDERS) }
+    }
+
+    /// Takes one out who has entered it. False: a peer has it.
+    pub(super) fn leave(&self, node: &Waiter, rest: &dyn Fn() -> u64) -> bool {
+        Primitive::leave(&Asking(self, SEND, rest), node, SENDERS)
+    }
+
+    /// Takes the first one out, and changes the rest; `rest` as above. `None`: look again.
+    pub(super) fn pop_to(
+        &self,
+        word: Word,
+        rest: &dyn Fn() -> u64,
+        change: impl FnOnce(Word) -> Word,
+    ) -> Option<Popped> {
+        Asking(self, SEND, rest).pop(word, change)
     }
 }
 
@@ -67,6 +83,7 @@ impl Primitive for Queue {
         word.with_rest(stay & ((1 << REST_BITS) - 1))
     }
 
+    /// (Of a ring, and of a channel that closes: nobody asks what is left there.)
     fn empty(&self, word: Word) -> Word {
         word.with_rest(0)
     }
@@ -76,8 +93,8 @@ impl Primitive for Queue {
     }
 }
 
-/// The line, for one that enters it and says this.
-struct Asking<'a>(&'a Queue, u32);
+/// The line, for one that enters it and says this, leaves it, or takes the first one out.
+struct Asking<'a>(&'a Queue, u32, &'a dyn Fn() -> u64);
 
 impl Primitive for Asking<'_> {
     const SAYS: bool = true;
@@ -99,7 +116,7 @@ impl Primitive for Asking<'_> {
     }
 
     fn empty(&self, word: Word) -> Word {
-        self.0.empty(word)
+        word.with_rest((self.2)())
     }
 
     fn is_to_wait(&self, word: Word) -> bool {

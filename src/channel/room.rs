@@ -1,17 +1,45 @@
 //! The places of a channel that is bounded, and too large for a ring: how many are left, who waits for one, and who gives them.
 //!
 //! ```text
-//!   nobody waits:            [ places left ][ – ][ flags ]
-//!   somebody waits:          [   version   ][ A ][ flags ]      no place is left
-//!   one was let in:          [ as above, or 0 ]  [ BUSY  ]      its value is on its way
+//!   nobody waits, open:      [ limit, a position ][ 0    ][ – ][ flags ]
+//!   nobody waits, counted:   [    places left    ][ HELD ][ – ][ flags ]
+//!   somebody waits:          [          version          ][ A ][ flags ]      no place is left
+//!   one was let in:          [      as above, or not known    ][ BUSY  ]      its value is on its way
 //!
+//!   the channel's word:      [ tail, a position  ][ HELD ][ – ][ flags ]      HELD: places are counted
+//!   head, of the blocks:     [ head, a position  ][      WANTED, …     ]
+//!   collected:               [     a position    ]                            the places of the values before it have come here
 //!   due:                     [ AGAIN ][ SERVING ][ places for those who wait ]
-//!
-//!   head, of the blocks:     [ position ][ WANTED, … ]
-//!   collected:               [ position ]                       the places of the values before it have come here
 //! ```
 //!
 //! Sends wait here, and reservations, of which some want several places at once.
+//!
+//! # Open places
+//!
+//! Up to the *limit* places lie open: who moves the tail on, from a position before the limit, has one. That is the one exchange of a
+//! send, and here it only looks. It may look at a limit that is old by then, as the limit never goes back while places are open, nor
+//! does the tail; and while somebody waits the tail is at the limit, or beyond: so an exchange from before it fails.
+//!
+//! While somebody waits, or it is BUSY, nobody but the server moves the tail, with places that it has in hand. Who ends that writes
+//! the limit anew: the tail and what the server has left, or, who leaves as the last one, the tail.
+//!
+//! # Counted places
+//!
+//! A permit holds a place without a position, and a forced send takes one that another value had: these need a count. So with the
+//! first of them places are counted, and stay so. Then a send takes one out of the word of the room, by an exchange more, before it
+//! moves the tail; that can be moved by others meanwhile, or a receiver can have come, to whom the value is handed over.
+//!
+//! | step of who *begins to count* | | from then on |
+//! |---|---|---|
+//! | 1 | `counts`: BEGUN | who is the last to leave a word says that in it |
+//! | 2 | the channel's word, nobody waits: HELD; a receiver waits: another version | no exchange of a send by an open place succeeds |
+//! | 3 | the word, nobody waits: limit − tail, and HELD; BUSY: 0; somebody waits: another version | |
+//! | 4 | `counts`: COUNTED | |
+//!
+//! Anybody may go through these at the same time: each of them changes what is not changed yet. In 2 and 3 another version lets those fail
+//! who leave, and have looked at `counts` before 1. Between 2 and 4 the tail stays where it is, but for the server's: who sends finds
+//! HELD beside places that lie open, and goes through the steps as well; and nobody has a place that is counted. What is decided by an
+//! open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
 //!
 //! # Collecting
 //!
@@ -40,13 +68,13 @@
 //!
 //! | word | due | who has n places | then |
 //! |---|---|---|---|
-//! | nobody waits, not BUSY | any | word: n more are left | |
+//! | nobody waits, not BUSY | any | word: n more, or n further | |
 //! | otherwise | no server | due: SERVING, takes what is kept there | serves with all of them |
 //! | | SERVING | due: n more, AGAIN | the server comes round again |
 //!
 //! | word | the server, with s places | then |
 //! |---|---|---|
-//! | nobody waits | word: s are left, not BUSY; head: not WANTED | as above; ends, with none, or goes on |
+//! | nobody waits | word: s are left, or lie open from the tail on, not BUSY; head: not WANTED | as above; ends, with none, or goes on |
 //! | the first wants more than s | word: not BUSY | ends, with s |
 //! | the first sends | takes it out; BUSY | its value goes into the channel: s − 1; to a receiver, or it is closed: s |
 //! | the first wants n ≤ s | the same | grants them: s − n |
@@ -60,11 +88,11 @@
 //!
 //! ## Invariants
 //! 1. Only the server lets anybody in, so the values of those who waited come into the channel in the order of the line.
-//! 2. Places are left in the word only while nobody waits, and not while it is BUSY. So a send that takes one, and one that hands its
-//!    value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is BUSY from the
+//! 2. Places are left in the word, or lie open, only while nobody waits, and not while it is BUSY. So a send that takes one, and one that
+//!    hands its value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is BUSY from the
 //!    first one on that is let in, as those behind may leave before its value has come.)
-//! 3. Places left, values, permits, what is kept, what is uncollected, and what is in the hands of those who are in the middle of
-//!    something are as many as the capacity: so there are never more values.
+//! 3. Places left or open, values, permits, what is kept, what is uncollected, and what is in the hands of those who are in the middle
+//!    of something are as many as the capacity: so there are never more values.
 //! 4. Places are kept only while the first one wants more; or who has changed that is on the way.
 //! 5. No foreign code runs while SERVING: wakers are called, and what was left is freed, when the server is through.
 //! 6. While somebody waits the head is WANTED, and nothing is uncollected; or who has changed that is on the way.
@@ -82,7 +110,8 @@
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
 //! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something just
-//! then: the server, who collects, forced sends, and sends that have a place and no position yet. A receive that has left its
+//! then: the server, who collects, forced sends, and sends that have a counted place and no position yet. Who reserves or forces first
+//! waits for nobody: it counts. A receive that has left its
 //! place to another one returns before the sender is let in: until then that can be given up still. A server serves each that waits
 //! once, and wakes them afterwards: so it comes to an end, unless those that it has served are polled without being woken, and come
 //! again.
@@ -94,12 +123,13 @@
 //! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
-use super::blocks::{FLAGS, ONE, distance};
+use super::blocks::{FLAGS, ONE, ahead};
 use super::queue::Queue;
+use super::ring::HELD;
 use super::shared::CLOSED;
-use crate::prim::{AtomicU64, Ordering, fence};
+use crate::prim::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::task::thread;
-use crate::wait::{By, Claim, OWN, Primitive, REST_BITS, REST_SHIFT, SENDERS, Word};
+use crate::wait::{By, Claim, OWN, Primitive, REST_BITS, SENDERS, Word};
 
 #[derive(Debug)]
 pub(super) struct Room {
@@ -111,6 +141,8 @@ pub(super) struct Room {
     collected: AtomicU64,
     /// The forced sends that are under way.
     forced: AtomicU64,
+    /// Whether places are counted: 0, [`BEGUN`], [`COUNTED`].
+    counts: AtomicU32,
 }
 
 /// A forced send that is under way, until this is dropped.
@@ -125,18 +157,28 @@ impl Drop for Forced<'_> {
 
 /// What became of taking a place.
 pub(super) enum Taken {
+    /// One that was counted.
     Yes,
+    /// There is one for who moves the tail on.
+    Open,
+    /// They are about to be counted.
+    Uncounted,
     Full,
     Closed,
     Lost,
 }
 
 /// More than any channel ever holds.
-const MOST: u64 = (1 << (REST_BITS - 1)) - 1;
+const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 
 /// Of the word: set when one is let in, cleared when the server is through. It counts where nobody waits: the last one was let in, or
 /// those behind have left.
 const BUSY: u64 = OWN[1];
+
+/// Of `counts`: places are counted from here on, but the words may not say so yet.
+const BEGUN: u32 = 1;
+/// They do.
+const COUNTED: u32 = 2;
 
 /// Of `due`: there is a server.
 const SERVING: u64 = 1 << 62;
@@ -146,12 +188,71 @@ const AGAIN: u64 = 1 << 63;
 impl Room {
     pub(super) fn new(capacity: usize) -> Room {
         Room {
-            queue: Queue::new((capacity as u64).min(MOST) << REST_SHIFT),
+            queue: Queue::new((capacity as u64).min(MOST) * ONE),
             capacity,
             due: AtomicU64::new(0),
             collected: AtomicU64::new(0),
             forced: AtomicU64::new(0),
+            counts: AtomicU32::new(0),
         }
+    }
+
+    /// Whether places are counted, or about to be.
+    pub(super) fn counts(&self) -> bool {
+        // ORDERING: Relaxed: who changes a word from before has it fail, see the header.
+        self.counts.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether they are, and the words say so.
+    pub(super) fn is_counted(&self) -> bool {
+        // ORDERING: Acquire: the words are so, or later.
+        self.counts.load(Ordering::Acquire) == COUNTED
+    }
+
+    /// Places are to be counted.
+    pub(super) fn begin_to_count(&self) {
+        let _ = self.counts.compare_exchange(0, BEGUN, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// No send takes a place by its position any more: counts those that are left. `tail`: where that is, and stays.
+    pub(super) fn count(&self, tail: impl Fn() -> u64) {
+        loop {
+            let word = self.queue.load();
+            let to = match word.is_free() {
+                true if word.has(HELD) => break,
+                false if bug!("counts_as_a_sender_leaves") => break,
+                true => counted(word, self.left(word, &tail)),
+                // Whoever is about to write into the word what was so before does not.
+                false => self.queue.bump(word),
+            };
+            if self.queue.cas(word, to) {
+                break;
+            }
+        }
+        self.counts.store(COUNTED, Ordering::Release);
+    }
+
+    /// How many places are left with this word, and that tail.
+    pub(super) fn left(&self, word: Word, tail: impl Fn() -> u64) -> u64 {
+        if !word.is_free() || word.has(BUSY) {
+            0
+        } else if word.has(HELD) {
+            word.0 / ONE
+        } else {
+            ahead(tail(), word.0)
+        }
+    }
+
+    /// How many places lie open, for who moves the tail on that this word of the channel has.
+    #[inline(always)]
+    pub(super) fn open_at(&self, line: Word) -> u64 {
+        let word = self.queue.load();
+        if is_open(word) { ahead(line.0, word.0) } else { 0 }
+    }
+
+    /// Whether places lie open, or would if there were some.
+    pub(super) fn is_open(&self, word: Word) -> bool {
+        is_open(word)
     }
 
     /// A forced send is under way: nobody closes the channel until it is through. `None`: it is being closed.
@@ -187,7 +288,7 @@ impl Room {
         loop {
             let collected = self.collected();
             let head = head() & !FLAGS;
-            let count = uncollected(collected, head);
+            let count = ahead(collected, head);
             // ORDERING: Release: who counts from here on has this head, or a later one.
             if count == 0
                 || self
@@ -226,31 +327,41 @@ impl Room {
         is_calm(self.queue.load())
     }
 
+    /// Takes one, if they are counted; or says that there is one where this word of the channel has the tail.
     #[inline(always)]
-    pub(super) fn take(&self) -> Taken {
+    pub(super) fn take(&self, line: Word) -> Taken {
         let word = self.queue.load();
         if word.has(CLOSED) {
             Taken::Closed
-        } else if !word.is_free() || word.rest() == 0 {
+        } else if is_open(word) {
+            match line.is_free() {
+                false => Taken::Lost,
+                true if line.has(HELD) => Taken::Uncounted,
+                true if ahead(line.0, word.0) > 0 => Taken::Open,
+                true => Taken::Full,
+            }
+        } else if !has_counted(word) {
             Taken::Full
-        } else if self.queue.cas(word, word.with_rest(word.rest() - 1)) {
+        } else if self.queue.cas(word, less(word, 1)) {
             Taken::Yes
         } else {
             Taken::Lost
         }
     }
 
-    /// Takes as many places as there are, `most` at most, if nobody is in the way; how many.
+    /// Takes as many places as there are, `most` at most, if they are counted, and nobody is in the way; how many.
     pub(super) fn take_several(&self, most: usize) -> usize {
         let word = self.queue.load();
-        if word.has(CLOSED) || !word.is_free() {
+        if word.has(CLOSED) || !has_counted(word) {
             return 0;
         }
-        let count = word.rest().min(most as u64);
-        if count == 0 || !self.queue.cas(word, word.with_rest(word.rest() - count)) {
-            return 0;
-        }
-        count as usize
+        let count = (word.0 / ONE).min(most as u64);
+        if self.queue.cas(word, less(word, count)) { count as usize } else { 0 }
+    }
+
+    /// Takes so many, which this word has counted. False: it has changed.
+    pub(super) fn take_from(&self, word: Word, count: u64) -> bool {
+        self.queue.cas(word, less(word, count))
     }
 
     /// So many places are left again. False: somebody waits.
@@ -261,7 +372,7 @@ impl Room {
             if !is_calm(word) {
                 return false;
             }
-            if self.queue.cas(word, word.plus(places)) {
+            if self.queue.cas(word, more(word, places)) {
                 return true;
             }
         }
@@ -298,9 +409,9 @@ impl Room {
         }
     }
 
-    /// The server takes the first one out of the line. `None`: look again.
-    pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Option<Claim> {
-        let popped = self.queue.pop(word, |word| match word.is_free() {
+    /// The server takes the first one out of the line. `rest`: see [`Queue::wait`]. `None`: look again.
+    pub(super) fn let_in(&self, word: Word, rest: &dyn Fn() -> u64, by: &mut By<'_>) -> Option<Claim> {
+        let popped = self.queue.pop_to(word, rest, |word| match word.is_free() {
             true if bug!("a_room_is_free_early") => word,
             false if bug!("a_room_is_free_as_one_leaves") => self.queue.bump(word),
             // (Also where others wait: they may leave before its value has come.)
@@ -309,9 +420,13 @@ impl Room {
         popped?.claim(SENDERS, by)
     }
 
-    /// With this word the server has nobody to let in; so many places are left. False: the word has changed.
-    pub(super) fn rest(&self, word: Word, places: u64) -> bool {
-        let to = word.plus(places).without(BUSY);
+    /// With this word the server has nobody to let in; so many places are left, from that tail on. False: the word has changed.
+    pub(super) fn rest(&self, word: Word, places: u64, tail: impl FnOnce() -> u64) -> bool {
+        // (Where it was BUSY, and nobody waits, nobody but the server has moved the tail.)
+        let is_lost =
+            !bug!("served_places_stay_behind") && word.is_free() && word.has(BUSY) && !word.has(HELD);
+        let from = if is_lost { Word(word.0 & (ONE - 1) | tail()) } else { word };
+        let to = more(from, places).without(BUSY);
         if to == word { self.queue.load() == word } else { self.queue.cas(word, to) }
     }
 
@@ -322,19 +437,44 @@ impl Room {
         if due & SERVING != 0 { 0 } else { due }
     }
 
-    pub(super) fn assert_valid(&self) {
+    /// Beside this word of the channel.
+    pub(super) fn assert_valid(&self, line: Word) {
         self.queue.assert_valid();
         let (word, due) = (self.queue.load(), self.due.load(Ordering::Acquire));
         assert!(!word.has(BUSY) && due & (SERVING | AGAIN) == 0, "nobody serves");
+        if line.is_free() && word.is_free() {
+            let held = [line, word].map(|word| word.has(HELD));
+            assert_eq!(held, [self.is_counted(); 2], "both words say whether places are counted");
+            assert!(word.has(HELD) || ahead(word.0, line.0) == 0, "nobody is beyond the limit");
+        }
         assert!(due == 0 || !word.is_free() || word.has(CLOSED), "places are kept for nobody");
     }
 }
 
-/// How many places are uncollected. (Fewer than none where a forced send keeps one.)
-pub(super) fn uncollected(collected: u64, head: u64) -> u64 {
-    u64::try_from(distance(collected, head) >> REST_SHIFT).unwrap_or(0)
-}
-
 fn is_calm(word: Word) -> bool {
     word.is_free() && !word.has(BUSY)
+}
+
+/// Whether the word says up to which position places are open.
+#[inline(always)]
+fn is_open(word: Word) -> bool {
+    is_calm(word) && !word.has(HELD | CLOSED)
+}
+
+/// Whether the word has places that are counted.
+fn has_counted(word: Word) -> bool {
+    word.is_free() && word.has(HELD) && word.0 / ONE > 0
+}
+
+/// The word, nobody waits, with so many places counted.
+fn counted(word: Word, places: u64) -> Word {
+    Word(word.0 & (ONE - 1)).with(HELD | (places * ONE))
+}
+
+fn more(word: Word, places: u64) -> Word {
+    Word(word.0.wrapping_add(places * ONE))
+}
+
+fn less(word: Word, places: u64) -> Word {
+    Word(word.0 - places * ONE)
 }

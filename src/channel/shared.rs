@@ -249,7 +249,7 @@ impl<T> Primitive for Shared<T> {
             None => word,
             Some(linked) => {
                 linked.end_stay(word.rest());
-                word.with_rest(linked.head())
+                word.with_rest(linked.rest())
             }
         }
     }
@@ -567,7 +567,7 @@ impl<T> Shared<T> {
                     match self.linked() {
                         None => thread::back_off(lost),
                         Some(linked) => {
-                            let moves = || (linked.head() + self.line.load().rest()) as u32;
+                            let moves = || linked.moves(self.line.load());
                             thread::give_way(lost, moves);
                         }
                     }
@@ -706,7 +706,7 @@ impl<T> Shared<T> {
         match (self.linked(), end) {
             (None, End::Sender) => self.ring_len(word) >= self.limit(),
             (None, End::Receiver) => self.ring_len(word) == 0,
-            (Some(linked), _) => word.rest() == linked.head(),
+            (Some(linked), _) => linked.len(word) == 0,
         }
     }
 
@@ -714,7 +714,7 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match end {
-            End::Sender if self.is_linked() || self.has_turn(node) => self.own_queue().leave(node, SENDERS),
+            End::Sender if self.is_linked() || self.has_turn(node) => self.leave_queue(node),
             _ => Primitive::leave(self, node, end.side()),
         }
     }
@@ -868,7 +868,7 @@ impl<T> Shared<T> {
         Primitive::assert_valid(self);
         Primitive::assert_valid(&self.watchers);
         if let Some(room) = self.room() {
-            room.assert_valid();
+            room.assert_valid(word);
         } else if let Some(turns) = self.turns() {
             turns.queue.assert_valid();
             assert!(turns.queue.load().is_free() || word.has(HELD) || word.has(CLOSED));
