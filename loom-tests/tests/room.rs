@@ -63,6 +63,10 @@ table! {
     forced_beside_a_large_one_and_a_look: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[TR, TR], [F(9)]], any;
     forced_where_nothing_is_there - 1: Linked(1), [Count, TS(1)], [[TR], [S(3, 3)], [F(2)]], any;
 
+    // Neither is a limit a count, nor are two looks one.
+    never_empty_beside_who_closes: Linked(1), [TS(1), S(2, 2)], [[TR, Close], [TRok]], any;
+    never_empty_while_one_passes - 1: Linked(2), [TS(1), TS(2), S(3, 3)], [[TR, S(4, 4), TR], [TR, TRok]], any;
+
     // Places begin to be counted, by the first reservation or the first forced send.
     counting_against_sends: Linked(2), [], [[TReserve(1)], [TS(2), TS(3)]], any;
     counting_against_the_last_send: Linked(2), [TS(1)], [[TReserve(1)], [TS(2)]], any;

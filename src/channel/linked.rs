@@ -202,7 +202,7 @@ impl<T> Linked<T> {
             return 0;
         }
         let head = self.load_head();
-        usize::try_from(ahead(head, word.0)).expect("values are in memory")
+        usize::try_from(ahead(head, word.0)).unwrap_or(usize::MAX)
     }
 }
 

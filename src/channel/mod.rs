@@ -224,7 +224,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel that holds any number of values; sends never wait.
 ///
 /// Room is allocated in blocks as the channel fills, and freed as it empties, but for a block or two. Nothing slows a
-/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^35 values,
+/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values,
 /// more than any memory.)
 ///
 /// ```

@@ -12,6 +12,7 @@ use super::limit::{CHANGES, Left, Reserved, Turns, free_left, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
 use super::ring::HELD;
+use super::room::{in_count, is_uncounted};
 use super::shared::{CLOSED, End, Sent, Shared};
 use crate::prim::{Ordering, fence};
 use crate::wait::{By, Claim, Primitive, Waiter, Word};
@@ -87,7 +88,7 @@ impl<T> Shared<T> {
             let said = room.queue.said(word);
             let wanted = wanted(said);
             if places < wanted {
-                if room.rest(word, 0, || 0) {
+                if room.rest_beside(word) {
                     return places;
                 }
                 continue;
@@ -172,7 +173,7 @@ impl<T> Shared<T> {
             if word.has(CLOSED) {
                 return Reserved::Closed;
             }
-            if room.left(word, || 0) < u64::from(count) {
+            if in_count(word) < u64::from(count) {
                 if word.is_free() && self.in_passing(|by| self.collect(linked, by)) {
                     continue;
                 }
@@ -272,10 +273,13 @@ impl<T> Shared<T> {
                 let line = self.line.load();
                 linked.len(line) as u64 + permitted + first <= capacity || self.line.load() != line
             }
-            // (Where places lie open it is empty unless a value is there.)
-            End::Receiver if room.is_open(word) && bug!("open_is_empty_unasked") => false,
-            End::Receiver if room.is_open(word) => linked.len(self.line.load()) > 0,
-            End::Receiver if word.is_free() => !room.is_all(room.left(word, || 0) + out),
+            End::Receiver if is_uncounted(word) && bug!("open_is_empty_unasked") => false,
+            // Where places lie open it is empty unless a value is there.
+            End::Receiver if is_uncounted(word) => {
+                let line = self.line.load();
+                linked.len(line) > 0 || self.line.load() != line
+            }
+            End::Receiver if word.is_free() => !room.is_all(in_count(word) + out),
             End::Receiver => out < capacity,
         };
         // (The word first: so it, the permits, and what was collected were as they were read at one time.)

@@ -37,7 +37,7 @@
 //! | 4 | `counts`: COUNTED | |
 //!
 //! Anybody may go through these at the same time: each of them changes what is not changed yet. In 2 and 3 another version lets those fail
-//! who leave, and have looked at `counts` before 1. Between 2 and 4 the tail stays where it is, but for the server's: who sends finds
+//! who leave, and have looked at `counts` before 1. While it is open after 2 the tail stays where it is: who sends finds
 //! HELD beside places that lie open, and goes through the steps as well; and nobody has a place that is counted. What is decided by an
 //! open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
 //!
@@ -234,13 +234,7 @@ impl Room {
 
     /// How many places are left with this word, and that tail.
     pub(super) fn left(&self, word: Word, tail: impl Fn() -> u64) -> u64 {
-        if !word.is_free() || word.has(BUSY) {
-            0
-        } else if word.has(HELD) {
-            word.0 / ONE
-        } else {
-            ahead(tail(), word.0)
-        }
+        if is_uncounted(word) { ahead(tail(), word.0) } else { in_count(word) }
     }
 
     /// How many places lie open, for who moves the tail on that this word of the channel has.
@@ -248,11 +242,6 @@ impl Room {
     pub(super) fn open_at(&self, line: Word) -> u64 {
         let word = self.queue.load();
         if is_open(word) { ahead(line.0, word.0) } else { 0 }
-    }
-
-    /// Whether places lie open, or would if there were some.
-    pub(super) fn is_open(&self, word: Word) -> bool {
-        is_open(word)
     }
 
     /// A forced send is under way: nobody closes the channel until it is through. `None`: it is being closed.
@@ -340,7 +329,7 @@ impl Room {
                 true if ahead(line.0, word.0) > 0 => Taken::Open,
                 true => Taken::Full,
             }
-        } else if !has_counted(word) {
+        } else if in_count(word) == 0 {
             Taken::Full
         } else if self.queue.cas(word, less(word, 1)) {
             Taken::Yes
@@ -352,11 +341,8 @@ impl Room {
     /// Takes as many places as there are, `most` at most, if they are counted, and nobody is in the way; how many.
     pub(super) fn take_several(&self, most: usize) -> usize {
         let word = self.queue.load();
-        if word.has(CLOSED) || !has_counted(word) {
-            return 0;
-        }
-        let count = (word.0 / ONE).min(most as u64);
-        if self.queue.cas(word, less(word, count)) { count as usize } else { 0 }
+        let count = in_count(word).min(most as u64);
+        if count > 0 && !word.has(CLOSED) && self.take_from(word, count) { count as usize } else { 0 }
     }
 
     /// Takes so many, which this word has counted. False: it has changed.
@@ -426,7 +412,16 @@ impl Room {
         let is_lost =
             !bug!("served_places_stay_behind") && word.is_free() && word.has(BUSY) && !word.has(HELD);
         let from = if is_lost { Word(word.0 & (ONE - 1) | tail()) } else { word };
-        let to = more(from, places).without(BUSY);
+        self.end_busy(word, more(from, places))
+    }
+
+    /// The same where somebody waits who wants more than there is.
+    pub(super) fn rest_beside(&self, word: Word) -> bool {
+        self.end_busy(word, word)
+    }
+
+    fn end_busy(&self, word: Word, to: Word) -> bool {
+        let to = to.without(BUSY);
         if to == word { self.queue.load() == word } else { self.queue.cas(word, to) }
     }
 
@@ -442,7 +437,7 @@ impl Room {
         self.queue.assert_valid();
         let (word, due) = (self.queue.load(), self.due.load(Ordering::Acquire));
         assert!(!word.has(BUSY) && due & (SERVING | AGAIN) == 0, "nobody serves");
-        if line.is_free() && word.is_free() {
+        if line.is_free() && word.is_free() && !word.has(CLOSED) {
             let held = [line, word].map(|word| word.has(HELD));
             assert_eq!(held, [self.is_counted(); 2], "both words say whether places are counted");
             assert!(word.has(HELD) || ahead(word.0, line.0) == 0, "nobody is beyond the limit");
@@ -458,12 +453,18 @@ fn is_calm(word: Word) -> bool {
 /// Whether the word says up to which position places are open.
 #[inline(always)]
 fn is_open(word: Word) -> bool {
-    is_calm(word) && !word.has(HELD | CLOSED)
+    is_uncounted(word) && !word.has(CLOSED)
 }
 
-/// Whether the word has places that are counted.
-fn has_counted(word: Word) -> bool {
-    word.is_free() && word.has(HELD) && word.0 / ONE > 0
+/// The same, or it did when the channel closed.
+#[inline(always)]
+pub(super) fn is_uncounted(word: Word) -> bool {
+    is_calm(word) && !word.has(HELD)
+}
+
+/// How many places the word has counted.
+pub(super) fn in_count(word: Word) -> u64 {
+    if word.is_free() && word.has(HELD) { word.0 / ONE } else { 0 }
 }
 
 /// The word, nobody waits, with so many places counted.
