@@ -71,7 +71,7 @@ use super::block::{Block, block_of, index_of, parity_of, with_parity, without_pa
 use super::boundary::Visit;
 use super::many::push;
 use crate::prim::{self, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::wait::{REST_SHIFT, Tray};
+use crate::wait::{REST_SHIFT, Tray, Word};
 
 /// The bits of a word that are not its position.
 pub(super) const FLAGS: u64 = ONE - 1;
@@ -116,6 +116,12 @@ pub(super) fn distance(from: u64, to: u64) -> i64 {
 #[inline(always)]
 pub(super) fn ahead(from: u64, to: u64) -> u64 {
     distance(from, to).max(0).unsigned_abs() / ONE
+}
+
+/// So many positions further, whatever the word says below.
+#[inline(always)]
+pub(super) fn plus(word: Word, count: u64) -> Word {
+    Word(word.0.wrapping_add(count * ONE))
 }
 
 impl<T> Blocks<T> {

@@ -56,7 +56,7 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-use super::blocks::{Blocks, FLAGS, ONE, ahead, distance};
+use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
 use super::many::Front;
 use super::queue::STEP_BITS;
 use super::ring::HELD;
@@ -492,12 +492,6 @@ impl<T> Shared<T> {
             Some(linked) => self.is_unsure_room(linked, end, 1),
         }
     }
-}
-
-/// The word when so many values have been put there.
-#[inline(always)]
-fn plus(word: Word, count: u64) -> Word {
-    Word(word.0.wrapping_add(count * ONE))
 }
 
 /// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody who has got on.

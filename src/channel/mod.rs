@@ -131,8 +131,10 @@
 //! costs several times as much. What pays is to divide the work itself: two channels, and the sender chooses by what
 //! the value is about.
 //!
-//! *Why is a capacity of 1000 slower than one of 200?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones
-//! are blocks that come and go, with a count of the places left: a send takes a place, then a position, by an exchange each.
+//! *Does it matter how large a capacity is?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones are
+//! blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes a tenth to a third longer than
+//! through 64 between fibers of one worker, and half as long between threads. (From the first permit or forced send on a send into a large
+//! channel takes a place first, then a position, by an exchange each.)
 //!
 //! *Does a send wake a receiver at once?* The value is in its hands at once. When it runs is a matter of its executor, or of
 //! the system if it is a thread.

@@ -82,7 +82,7 @@ use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell}
 use crate::task::thread;
 use crate::wait::{By, Claim, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
 
-/// The sending side goes by turns.
+/// The sending side goes by turns. (Of a [linked](super::linked) channel: places are counted.)
 pub(super) const HELD: u64 = 1 << REST_SHIFT;
 const LEN_BITS: u32 = 8;
 /// In terms of the rest, the lowest bit of which is HELD.

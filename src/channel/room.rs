@@ -123,7 +123,7 @@
 //! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
-use super::blocks::{FLAGS, ONE, ahead};
+use super::blocks::{FLAGS, ONE, ahead, plus};
 use super::queue::Queue;
 use super::ring::HELD;
 use super::shared::CLOSED;
@@ -199,7 +199,7 @@ impl Room {
 
     /// Whether places are counted, or about to be.
     pub(super) fn counts(&self) -> bool {
-        // ORDERING: Relaxed: who changes a word from before has it fail, see the header.
+        // ORDERING: Relaxed: whoever has loaded a word that was changed since sees this, and an exchange of an older one fails.
         self.counts.load(Ordering::Relaxed) != 0
     }
 
@@ -358,7 +358,7 @@ impl Room {
             if !is_calm(word) {
                 return false;
             }
-            if self.queue.cas(word, more(word, places)) {
+            if self.queue.cas(word, plus(word, places)) {
                 return true;
             }
         }
@@ -412,7 +412,7 @@ impl Room {
         let is_lost =
             !bug!("served_places_stay_behind") && word.is_free() && word.has(BUSY) && !word.has(HELD);
         let from = if is_lost { Word(word.0 & (ONE - 1) | tail()) } else { word };
-        self.end_busy(word, more(from, places))
+        self.end_busy(word, plus(from, places))
     }
 
     /// The same where somebody waits who wants more than there is.
@@ -470,10 +470,6 @@ pub(super) fn in_count(word: Word) -> u64 {
 /// The word, nobody waits, with so many places counted.
 fn counted(word: Word, places: u64) -> Word {
     Word(word.0 & (ONE - 1)).with(HELD | (places * ONE))
-}
-
-fn more(word: Word, places: u64) -> Word {
-    Word(word.0.wrapping_add(places * ONE))
 }
 
 fn less(word: Word, places: u64) -> Word {
