@@ -29,7 +29,7 @@ table! {
     given_back_to_many - 1: Unbounded, [R(1), R(2), R(3)], [[D(1)], [D(2)], [TS(1)]], any;
     given_back_to_a_room: Linked(1), [R(1)], [[D(1)], [TS(1), TS(2)], [TR]], any;
     given_back_to_a_room_against_force - 1: Linked(1), [R(1), TS(1), TS(2)], [[F(3)], [D(1), TR, TR]], in_order;
-    given_back_to_a_room_against_force_and_recv - 1: Linked(1), [R(1), TS(1), TS(2)], [[F(3)], [D(1)], [TR]], any;
+    given_back_to_a_room_against_force_and_recv - 1: Linked(1), [Count, R(1), TS(1), TS(2)], [[F(3)], [D(1)], [TR]], any;
     given_back_to_a_room_where_the_oldest_goes - 1: LinkedOldest(1), [R(1), TS(1), TS(2)], [[TSok(3)], [D(1), TR, TR]], in_order;
     given_back_while_one_is_open - 1: Ring(0), [R(1), R(2)], [[TS(1)], [TS(2)], [D(1), D(2)]], any;
 }

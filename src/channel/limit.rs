@@ -228,12 +228,7 @@ impl<T> Shared<T> {
 
     /// Takes a send or a reservation out of that line. False: a peer has it.
     pub(super) fn leave_queue(&self, node: &Waiter) -> bool {
-        self.own_queue().leave(node, &|| self.rest_of_queue())
-    }
-
-    /// What the word of that line says beside its flags when the last one leaves.
-    fn rest_of_queue(&self) -> u64 {
-        self.linked().map_or(0, |linked| self.rest_of_room(linked))
+        self.own_queue().leave(node, &|| self.linked().map_or(0, |linked| self.rest_of_room(linked)))
     }
 
     /// Takes a reservation out of its line. False: a peer has it.
