@@ -143,6 +143,8 @@ pub(crate) struct Log {
     discarded: bool,
     /// Whether an operation was dropped.
     dropped: bool,
+    /// How many of these were receives.
+    dropped_receives: usize,
     closed: bool,
 }
 
@@ -349,8 +351,13 @@ impl<T: Item> World<T> {
             }
             Do::S(..) | Do::R(_) | Do::Reserve(..) => {}
             Do::D(at) => {
-                self.log(|log| log.dropped = true);
-                drop(self.take(at));
+                let waiting = self.take(at);
+                let receives = matches!(&waiting, Some(Waiting { op: Op::Recv(_) | Op::RecvAlone(_), .. }));
+                self.log(|log| {
+                    log.dropped = true;
+                    log.dropped_receives += usize::from(receives);
+                });
+                drop(waiting);
             }
             Do::Inner(at) => {
                 if let Some(Waiting { op: Op::Send(future), .. }) = self.take(at) {
@@ -477,9 +484,10 @@ impl<T: Item> World<T> {
         if self.held() > 0 {
             let len = tx!(self, tx => tx.len());
             let is_full = capacity.is_some_and(|capacity| len + self.held() >= capacity);
-            // (What was given back takes no place.)
-            let fits = capacity.is_none_or(|capacity| len + self.held() <= capacity);
-            assert!(fits || self.log(|log| log.dropped), "more than it holds");
+            // What was given back takes no place: one value for each receive that was dropped.
+            let beside = self.log(|log| log.dropped_receives);
+            let fits = capacity.is_none_or(|capacity| len + self.held() <= capacity + beside);
+            assert!(fits, "more than it holds");
             assert_eq!(tx!(self, tx => tx.is_full()), is_full, "permits count");
             // (Some may want more than one.)
             assert!(send.is_empty() || is_full || self.is_mean(), "a sender sleeps beside room and permits");

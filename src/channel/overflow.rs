@@ -208,10 +208,7 @@ impl<T> Shared<T> {
         }
         if goes == Goes::Oldest && linked.len(word) > 0 {
             let room = linked.room();
-            if !room.is_counted() {
-                self.count_places(linked);
-                return Step::Moved;
-            }
+            self.count_places(linked);
             let Some(forced) = room.force() else { return Step::Ready(Sent::Closed) };
             room.keep_one();
             let step = self.take_linked(linked, self.line.load(), gone, |_| {});

@@ -121,11 +121,15 @@ impl<T> Shared<T> {
         is_granted
     }
 
-    /// From here on places are counted: see [`room`](super::room). (Who finds somebody in the middle of this goes through it, too.)
+    /// From here on places are counted: see [`room`](super::room). (Who finds somebody in the middle of this goes through it,
+    /// too; who comes later finds it done.)
     #[cold]
     #[inline(never)]
     pub(super) fn count_places(&self, linked: &Linked<T>) {
         let room = linked.room();
+        if room.is_counted() {
+            return;
+        }
         room.begin_to_count();
         loop {
             let word = self.line.load();
@@ -166,9 +170,7 @@ impl<T> Shared<T> {
                 }
                 continue;
             };
-            if !room.is_counted() {
-                self.count_places(linked);
-            }
+            self.count_places(linked);
             let word = room.queue.load();
             if word.has(CLOSED) {
                 return Reserved::Closed;
@@ -190,7 +192,7 @@ impl<T> Shared<T> {
     pub(super) fn wait_for_places(&self, linked: &Linked<T>, node: &Waiter, said: u32) -> bool {
         let Some(room) = &linked.room else { return false };
         let wanted = wanted(said);
-        if said != SEND && !room.is_counted() {
+        if said != SEND {
             self.count_places(linked);
         }
         loop {

@@ -110,11 +110,10 @@
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
 //! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something just
-//! then: the server, who collects, forced sends, and sends that have a counted place and no position yet. Who reserves or forces first
-//! waits for nobody: it counts. A receive that has left its
-//! place to another one returns before the sender is let in: until then that can be given up still. A server serves each that waits
-//! once, and wakes them afterwards: so it comes to an end, unless those that it has served are polled without being woken, and come
-//! again.
+//! then: the server, who collects, forced sends, and sends that have a counted place and no position yet. (Who begins to count waits
+//! for nobody.) A receive that has left its place to another one returns before the sender is let in: until then that can be given up
+//! still. A server serves each that waits once, and wakes them afterwards: so it comes to an end, unless those that it has served are
+//! polled without being woken, and come again.
 //!
 //! # Forced sends, and closing
 //!
