@@ -110,6 +110,10 @@ macro_rules! common {
             self.shared().supply(End::$end)
         }
 
+        fn enough(&self) -> usize {
+            self.shared().enough()
+        }
+
         fn meets(&self) -> bool {
             self.shared().is_rendezvous()
         }

@@ -258,6 +258,10 @@ macro_rules! delegate {
             self.branch.supply()
         }
 
+        fn enough(&self) -> usize {
+            self.branch.enough()
+        }
+
         fn progress(&self) -> u32 {
             self.branch.progress()
         }

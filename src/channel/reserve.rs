@@ -76,6 +76,10 @@ impl<T> Branch for Reserving<T> {
         self.shared().supply(End::Sender)
     }
 
+    fn enough(&self) -> usize {
+        self.shared().enough()
+    }
+
     fn progress(&self) -> u32 {
         self.shared().progress()
     }

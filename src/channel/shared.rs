@@ -850,6 +850,11 @@ impl<T> Shared<T> {
         self.capacity().unwrap_or(usize::MAX)
     }
 
+    /// With so many a side had better begin: with half of it where the other one is at work in its own word meanwhile.
+    pub(super) fn enough(&self) -> usize {
+        if self.linked().is_some() { self.most() / 2 } else { self.most() }
+    }
+
     /// How many sends could happen now, or receives.
     pub(super) fn supply(&self, end: End) -> usize {
         end.supply(self.most(), self.len())

@@ -109,6 +109,11 @@ pub(crate) trait Branch {
         0
     }
 
+    /// With so many a thread had better begin: see [`glance`](thread::glance).
+    fn enough(&self) -> usize {
+        self.most()
+    }
+
     /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
     fn progress(&self) -> u32 {
         0
@@ -780,6 +785,10 @@ impl<B: Branch> thread::Awaited for Polled<'_, B> {
 
     fn supply(&self) -> usize {
         self.0.branch.supply()
+    }
+
+    fn enough(&self) -> usize {
+        self.0.branch.enough()
     }
 
     fn progress(&self) -> u32 {

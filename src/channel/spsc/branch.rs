@@ -198,6 +198,10 @@ impl<T> Branch for OwnSend<T> {
         self.shared().supply(End::Sender)
     }
 
+    fn enough(&self) -> usize {
+        self.shared().enough()
+    }
+
     fn progress(&self) -> u32 {
         self.shared().progress()
     }
@@ -267,6 +271,10 @@ impl<T> Branch for OwnRecv<T> {
 
     fn supply(&self) -> usize {
         self.shared().supply(End::Receiver)
+    }
+
+    fn enough(&self) -> usize {
+        self.shared().enough()
     }
 
     fn progress(&self) -> u32 {
@@ -361,6 +369,7 @@ macro_rules! either {
                 fn is_unsure(&self) -> bool;
                 fn most(&self) -> usize;
                 fn supply(&self) -> usize;
+                fn enough(&self) -> usize;
                 fn progress(&self) -> u32;
                 fn meets(&self) -> bool;
                 fn opposite(&self) -> Option<usize>;

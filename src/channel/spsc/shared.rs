@@ -601,6 +601,11 @@ impl<T> Shared<T> {
         self.capacity().unwrap_or(usize::MAX)
     }
 
+    /// With so many a side had better begin, while the other one is at work in its own word.
+    pub(super) fn enough(&self) -> usize {
+        self.most() / 2
+    }
+
     /// How many sends could happen now, or receives.
     pub(super) fn supply(&self, end: End) -> usize {
         end.supply(self.most(), self.len())

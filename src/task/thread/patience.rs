@@ -111,6 +111,9 @@ pub(crate) trait Awaited {
     /// How many of these there are.
     fn supply(&self) -> usize;
 
+    /// With so many it does not wait for more: see [`glance`].
+    fn enough(&self) -> usize;
+
     /// Grows with what has happened there, and wraps.
     fn progress(&self) -> u32;
 }
@@ -122,7 +125,8 @@ pub(crate) trait Awaited {
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
 /// take turns: who waits goes on doing so while its supply grows, until that is all that there can be, and the peer has
-/// stopped. (Two who are at work on one word at the same time take three times as long.)
+/// stopped. (Two who are at work on one word at the same time take three times as long.) Where each has a word of its own that is
+/// until there is half of it, and both are at work.
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
     let most = awaited.most();
     if prim::MODEL || most == 0 || is_late(deadline) {
@@ -195,12 +199,12 @@ fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
     deadline.is_some_and(|at| now + MARGIN > at)
 }
 
-/// Pauses while there is ever more of it, and there can be more still.
+/// Pauses while there is ever more of it, and not enough yet.
 fn let_grow(awaited: &impl Awaited) {
     let mut before = 0;
     for _ in 0..TURNS {
         let now = awaited.supply();
-        if now <= before || now == awaited.most() {
+        if now <= before || now >= awaited.enough() {
             return;
         }
         before = now;
