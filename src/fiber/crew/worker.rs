@@ -94,8 +94,9 @@ impl<T> Own<T> {
     }
 }
 
-/// How long what stands in a worker's ring has stood there: one entry at a time is timed, and the clock is read rarely
-/// where it does not stand for long. (In models it is always long, as they must not depend on the clock.)
+/// How long what stands in a worker's ring has stood there: one entry at a time is timed, by the clock at the first look, the
+/// fourth, the 16th and so on, and ever more rarely where none stands for long. So what has stood there for long is known to
+/// after four times as long at most, once it is timed. (In models it is always long, as they must not depend on the clock.)
 pub(super) struct Mark {
     /// The end of the ring at the time; all before it has been taken once `head` gets there.
     at: u64,
@@ -119,10 +120,12 @@ impl Mark {
             return None;
         };
         if ring.head() >= self.at {
-            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(16), ..*self };
+            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(32), ..*self };
             return Some(false);
         }
-        let late = (self.looks <= 4 || self.looks % 8 == 0) && (MODEL || since.elapsed() >= LATE);
+        // A look at the clock costs as much as half a poll that is short.
+        let is_time = self.looks.is_power_of_two() && self.looks.ilog2() % 2 == 0;
+        let late = is_time && (MODEL || since.elapsed() >= LATE);
         if late {
             *self = Mark::NONE;
         }
