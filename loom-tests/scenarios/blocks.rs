@@ -4,9 +4,9 @@
 use leno::channel::{RecvError, TrySendError};
 use leno::{Receiver, Sender, bounded, unbounded};
 
-use super::scenarios::buffered;
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, poll, settle};
+use super::buffered;
+use super::harness::thread;
+use super::support::{Value, Values, poll, settle};
 
 /// Slots of a block.
 const SLOTS: usize = 2;

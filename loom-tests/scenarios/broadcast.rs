@@ -3,8 +3,8 @@
 
 use leno::channel::broadcast::{Lag, Receiver, RecvError, Sender, TryRecvError, channel, with_lag};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, poll, settle};
+use super::harness::thread;
+use super::support::{Value, Values, poll, settle};
 
 /// A value that is cloned and counted.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Runs a scenario under loom, and says how many executions that took.
 
+use std::env;
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -14,7 +16,10 @@ pub(crate) use loom::thread;
 /// loom ends quietly at a time limit; here it fails, so that a model that is too large does not pass for explored.
 /// The limit is `LENO_MODEL_SECONDS`.
 pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let seconds = std::env::var("LENO_MODEL_SECONDS").ok().and_then(|n| n.parse().ok());
+    if was_checked_apart() {
+        return;
+    }
+    let seconds = env::var("LENO_MODEL_SECONDS").ok().and_then(|n| n.parse().ok());
     let limit = Duration::from_secs(seconds.unwrap_or(900));
     let executions = std::sync::Arc::new(AtomicU64::new(0));
     let counted = std::sync::Arc::clone(&executions);
@@ -31,4 +36,24 @@ pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync 
     });
     let executions = executions.load(Relaxed);
     println!("{name}: {executions} executions in {:?}, preemptions: {bound}", started.elapsed());
+}
+
+/// Says of a process that it is there for one test.
+const APART: &str = "LENO_MODEL_APART";
+
+/// Runs this test, that of the calling thread, in a process of its own, unless this is that one. (loom maps the stack of each
+/// thread anew in each execution, and the system lets a process do so once at a time: in one process two models take half as
+/// long again.)
+fn was_checked_apart() -> bool {
+    let thread = std::thread::current();
+    let test = thread.name().expect("tests run on threads with their names");
+    if env::var_os(APART).is_some() {
+        return false;
+    }
+    let mut command = Command::new(env::current_exe().expect("a program knows its path"));
+    command.args([test, "--exact", "--nocapture"]).env(APART, "");
+    let output = command.output().expect("a program can run itself");
+    print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "it failed in a process of its own: {}", output.status);
+    true
 }

@@ -1,10 +1,12 @@
 //! Runs a scenario under shuttle's random and PCT schedulers.
 
 use leno::model::{end_nodes, lives};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::Mutex;
 pub(crate) use shuttle::sync::atomic;
 pub(crate) use shuttle::thread;
+use shuttle::{Config, Runner};
 
 /// Runs `scenario` under `SHUTTLE_SCHEDULES` (2000 by default) random schedules, and as many by PCT. Each has to
 /// leave as many nodes and fibers as it has found: none leaks.
@@ -18,7 +20,10 @@ pub(crate) fn check(name: &str, _fewer: usize, scenario: impl Fn() + Send + Sync
     };
     let checked = std::sync::Arc::new(checked);
     let again = std::sync::Arc::clone(&checked);
-    shuttle::check_random(move || checked(), schedules);
-    shuttle::check_pct(move || again(), schedules, 3);
+    // (What is not optimized takes more of a stack than shuttle gives.)
+    let mut config = Config::new();
+    config.stack_size = 1 << 18;
+    Runner::new(RandomScheduler::new(schedules), config.clone()).run(move || checked());
+    Runner::new(PctScheduler::new(3, schedules), config).run(move || again());
     println!("{name}: {schedules} random and {schedules} PCT schedules");
 }

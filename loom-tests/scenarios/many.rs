@@ -8,8 +8,8 @@ use leno::channel::spsc;
 use leno::channel::{RecvError, TryRecvError};
 use leno::{Receiver, Sender, bounded, unbounded};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Value, Values, Woken, poll, poll_with, settle};
 
 fn values(values: &Values, numbers: std::ops::Range<usize>) -> VecDeque<Value> {
     numbers.map(|number| values.make(number)).collect()

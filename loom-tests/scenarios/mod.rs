@@ -11,19 +11,39 @@ pub(crate) mod harness;
 #[path = "harness_shuttle.rs"]
 pub(crate) mod harness;
 
+pub(crate) mod blocks;
+pub(crate) mod broadcast;
 pub(crate) mod buffered;
+pub(crate) mod many;
+pub(crate) mod mpsc;
+pub(crate) mod mutex;
+pub(crate) mod oneshot;
+pub(crate) mod parker;
+pub(crate) mod ready;
+pub(crate) mod rendezvous;
+pub(crate) mod ring;
+pub(crate) mod rwlock;
+pub(crate) mod select;
+pub(crate) mod select_anchor;
+pub(crate) mod select_forms;
+pub(crate) mod semaphore;
+pub(crate) mod signal;
+pub(crate) mod spsc;
 pub(crate) mod support;
+#[macro_use]
 pub(crate) mod table;
+pub(crate) mod ticker;
+pub(crate) mod watch;
+pub(crate) mod weak;
 
 /// A test for each scenario of a module. `scenario - 1`: a large one, which loom explores with one preemption fewer
 /// than it is asked for.
-#[macro_export]
 macro_rules! models {
     ($module:ident: $($scenario:ident $(- $fewer:literal)?)+) => {$(
         #[test]
         fn $scenario() {
             let fewer = 0 $(+ $fewer)?;
-            $crate::scenarios::harness::check(stringify!($scenario), fewer, $crate::$module::$scenario);
+            $crate::scenarios::harness::check(stringify!($scenario), fewer, $module::$scenario);
         }
     )+};
 }

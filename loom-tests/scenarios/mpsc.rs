@@ -7,8 +7,8 @@ use leno::channel::TryRecvError;
 use leno::channel::mpsc::{Receiver, Sender, bounded};
 use leno::select::{Selected2, select_biased as select};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, poll, settle};
+use super::harness::thread;
+use super::support::{Value, Values, poll, settle};
 
 /// A full channel of so many values, from 1 on.
 fn full(values: &Values, capacity: usize) -> (Sender<Value>, Receiver<Value>) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leno::sync::{LockArc, Mutex, MutexGuard, OwnedMutexGuard};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Woken, poll, poll_with, settle};
 
 fn both(run: impl Fn(Arc<Mutex<usize>>)) {
     run(Arc::new(Mutex::new(0)));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use leno::channel::oneshot::{self, Receiver, Sender};
 use leno::channel::{RecvError, TryRecvError};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Value, Values, Woken, poll, poll_with, settle};
 
 /// Runs `sending` on a thread of its own beside `receiving`; in the end no value is left.
 fn pairing(

@@ -5,8 +5,8 @@ use std::task::{Poll, Waker};
 
 use leno::model::task::thread::{Host, Wait, block_on, recycle};
 
-use super::scenarios::harness::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use super::scenarios::harness::{Arc, Mutex, thread};
+use super::harness::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use super::harness::{Arc, Mutex, thread};
 
 /// Something to wait for. It is relaxed: only the wake orders what it says.
 #[derive(Debug, Default)]

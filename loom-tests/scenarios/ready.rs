@@ -8,8 +8,8 @@ use leno::select::Select;
 use leno::sync::{Mutex, Semaphore};
 use leno::{bounded, rendezvous};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Value, Values, Woken, poll, poll_with, settle};
 
 /// Asks until it has received.
 fn ask_and_try(rx: &leno::Receiver<usize>) -> usize {

@@ -5,8 +5,8 @@ use std::task::Poll;
 use leno::channel::{RecvError, TryRecvError};
 use leno::rendezvous;
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Values, Woken, poll, poll_with, settle};
 
 /// A sender and a receiver arrive together: neither waits for ever.
 pub(crate) fn arriving_together() {

@@ -5,9 +5,9 @@ use std::task::Poll;
 use leno::bounded;
 use leno::channel::RecvError;
 
-use super::scenarios::buffered;
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
+use super::buffered;
+use super::harness::thread;
+use super::support::{Values, Woken, poll, poll_with, settle};
 
 /// A receiver registers and looks again while a value is published.
 pub(crate) fn publish_against_register() {

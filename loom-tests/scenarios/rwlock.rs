@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leno::sync::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Woken, poll, poll_with, settle};
 
 fn lock() -> Arc<RwLock<usize>> {
     Arc::new(RwLock::new(0))

@@ -10,9 +10,9 @@ use futures_core::future::FusedFuture as _;
 use leno::select::{Selected2, foreign, select_biased as select};
 use leno::{Receiver, Sender, bounded, rendezvous};
 
-use super::scenarios::harness::atomic::{AtomicBool, AtomicUsize, Ordering};
-use super::scenarios::harness::{Arc, Mutex, thread};
-use super::scenarios::support::{Values, poll, settle};
+use super::harness::atomic::{AtomicBool, AtomicUsize, Ordering};
+use super::harness::{Arc, Mutex, thread};
+use super::support::{Values, poll, settle};
 
 /// Sends or receives, whichever happens: 0 if it has sent.
 fn exchange(tx: &Sender<usize>, value: usize, rx: &Receiver<usize>, sends_first: bool) -> usize {

@@ -9,8 +9,8 @@ use futures_core::future::FusedFuture as _;
 use leno::select::{Selected2, Selected3, foreign, select_biased as select};
 use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Values, Woken, poll, poll_with, settle};
 
 /// Runs a scenario with the younger select as the senior.
 fn by_youth(scenario: impl FnOnce()) {

@@ -8,8 +8,8 @@ use leno::channel::SendError;
 use leno::select::{RecvToken, Select, Selected2, SendToken, select_biased as select};
 use leno::{bounded, rendezvous, select_blocking};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, poll, settle};
+use super::harness::thread;
+use super::support::{Values, poll, settle};
 
 /// A set that receives and sends meets a peer on each side, one after the other.
 pub(crate) fn set_against_send_and_recv() {

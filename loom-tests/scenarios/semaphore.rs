@@ -2,8 +2,8 @@
 
 use leno::sync::Semaphore;
 
-use super::scenarios::harness::{Arc, thread};
-use super::scenarios::support::{Woken, poll, poll_with, settle};
+use super::harness::{Arc, thread};
+use super::support::{Woken, poll, poll_with, settle};
 
 /// std's, which add no switch points; the semaphore is what orders the two.
 type Shared = std::sync::Arc<Semaphore>;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, WaitGroup};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Woken, poll, poll_with, settle};
 
 /// One that begins to wait meets the telling of one: it is told, or finds it kept.
 pub(crate) fn notify_against_wait() {

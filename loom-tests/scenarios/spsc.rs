@@ -7,8 +7,8 @@ use leno::channel::spsc::{Receiver, Sender, bounded, unbounded};
 use leno::channel::{RecvError, TryRecvError, TrySendError};
 use leno::select::{Selected2, select_biased as select};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Value, Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Value, Values, Woken, poll, poll_with, settle};
 
 type Ends<T> = (Sender<T>, Receiver<T>);
 

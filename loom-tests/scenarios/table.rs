@@ -628,7 +628,6 @@ pub(crate) fn in_order(log: &Log) {
 }
 
 /// A test for each row of a table. `name - 1`: see `models!`.
-#[macro_export]
 macro_rules! table {
     ($($(#[$doc:meta])* $name:ident $(- $fewer:literal)?: $kind:expr, [$($setup:expr),*], [$([$($todo:expr),*]),*], $check:expr;)+) => {$(
         $(#[$doc])*

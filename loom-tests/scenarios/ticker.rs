@@ -6,8 +6,8 @@ use std::time::Duration;
 use leno::channel::TryRecvError;
 use leno::model::ticker::Executor;
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{poll, settle};
+use super::harness::thread;
+use super::support::{poll, settle};
 
 const SECOND: Duration = Duration::from_secs(1);
 

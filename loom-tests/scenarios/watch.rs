@@ -2,8 +2,8 @@
 
 use leno::channel::watch::{self, Receiver};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, Woken, poll, poll_with, settle};
+use super::harness::thread;
+use super::support::{Values, Woken, poll, poll_with, settle};
 
 /// A receiver that waits, or comes, sees what is sent.
 pub(crate) fn send_against_changed() {

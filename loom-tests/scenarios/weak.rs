@@ -4,8 +4,8 @@ use std::task::Poll;
 
 use leno::{bounded, rendezvous, unbounded};
 
-use super::scenarios::harness::thread;
-use super::scenarios::support::{Values, poll, settle};
+use super::harness::thread;
+use super::support::{Values, poll, settle};
 
 /// The last sender goes while a weak one is upgraded: what comes of that is a sender of an open channel, or the channel is closed.
 /// Planted bugs: `weak_last_is_not_marked`, `weak_upgrades_the_gone`, `weak_is_refused_early`.

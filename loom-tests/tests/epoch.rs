@@ -9,6 +9,7 @@
 
 #![cfg(leno_epoch)]
 
+#[macro_use]
 #[path = "../scenarios/mod.rs"]
 mod scenarios;
 

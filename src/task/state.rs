@@ -73,7 +73,7 @@ pub(super) const MOST_OWED: isize = BIAS as isize;
 /// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
 const MAX: usize = usize::MAX / 2;
 
-// Weaker with a planted bug, which a model in `loom-tests/tests/task.rs` must catch.
+// Weaker with a planted bug, which a model in `loom-tests/tests/models/task.rs` must catch.
 #[inline(always)]
 fn bias() -> usize {
     if bug!("task_without_bias") { 0 } else { BIAS }

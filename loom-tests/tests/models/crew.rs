@@ -1,0 +1,428 @@
+//! Models of a runtime's workers: what they push, steal, and sleep for. F9: no ready fiber is left alone; a lost one is a
+//! deadlock here. The fibers are numbers, and each model says what its "poll" does.
+//!
+//! Planted bugs: see the constants in `src/fiber/crew`, `src/fiber/ring.rs` and `src/time/timers`.
+
+use crate::explore::long_model;
+use leno::model::crew::{Crew, Ring};
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+use std::task::{Wake, Waker};
+
+fn model(scenario: impl Fn() + Send + Sync + 'static) {
+    long_model(0, scenario);
+}
+
+/// Which numbers have run: each once.
+#[derive(Default)]
+struct Ran(Mutex<Vec<usize>>, Condvar);
+
+impl Ran {
+    fn add(&self, number: usize) {
+        let mut ran = self.0.lock().unwrap();
+        assert!(!ran.contains(&number), "{number} ran twice");
+        ran.push(number);
+        self.1.notify_all();
+    }
+
+    /// A poll that does not end before that.
+    fn wait_for(&self, number: usize) {
+        let mut ran = self.0.lock().unwrap();
+        while !ran.contains(&number) {
+            ran = self.1.wait(ran).unwrap();
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        let mut ran = self.0.lock().unwrap().clone();
+        ran.sort();
+        ran
+    }
+}
+
+/// A worker's life; `poll` says what a fiber does.
+fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
+    while let Some(number) = crew.next(i) {
+        poll(number);
+        ran.add(number);
+    }
+    for number in crew.left(i) {
+        ran.add(number);
+    }
+}
+
+/// A crew of so many, with a thread for each that lives `life`, while `outside` goes on.
+fn with_workers(
+    workers: usize,
+    life: impl Fn(&Arc<Crew>, usize, &Ran) + Copy + Send + Sync + 'static,
+    outside: impl FnOnce(&Arc<Crew>, &Ran),
+) -> Vec<usize> {
+    let (crew, ran) = (Arc::new(Crew::new(workers)), Arc::new(Ran::default()));
+    let threads: Vec<_> = (0..workers)
+        .map(|i| {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || life(&crew, i, &ran))
+        })
+        .collect();
+    outside(&crew, &ran);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    ran.all()
+}
+
+/// The worker may be on its way to sleep. `crew_injects_without_fence`, `crew_parks_unchecked`.
+#[test]
+fn inject_against_park() {
+    model(|| {
+        let crew = Arc::new(Crew::new(1));
+        let worker = crew.clone();
+        let worker = thread::spawn(move || [worker.next(0), worker.next(0)]);
+        assert!(crew.inject(1));
+        assert!(crew.inject(2));
+        assert_eq!(worker.join().unwrap(), [Some(1), Some(2)]);
+    });
+}
+
+/// The same with two that may sleep, each of which takes one and is not seen again, as in a poll that does not end.
+/// `crew_forgets_last_search`.
+#[test]
+fn two_injected_reach_two_workers() {
+    model(|| {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| ran.add(crew.next(i).unwrap()),
+            |crew, _| {
+                crew.inject(1);
+                crew.inject(2);
+            },
+        );
+        assert_eq!(ran, [1, 2]);
+    });
+}
+
+/// The first one makes the second one ready on its worker, and waits for it, in a way that leno does not see (`push`) or
+/// does: the watcher has to find it, or is needed no more. Each worker runs one.
+fn long_poll(push: fn(&Arc<Crew>, usize)) {
+    model(move || {
+        let ran = with_workers(
+            2,
+            move |crew, i, ran| {
+                if crew.next(i) == Some(1) {
+                    push(crew, i);
+                    ran.wait_for(2);
+                } else {
+                    ran.add(2);
+                }
+            },
+            |crew, _| assert!(crew.inject(1)),
+        );
+        assert_eq!(ran, [2]);
+    });
+}
+
+/// `crew_stays_dormant`.
+#[test]
+fn long_poll_before_the_slot() {
+    long_poll(|crew, i| crew.push_next(i, 2));
+}
+
+#[test]
+fn long_poll_before_the_ring() {
+    long_poll(|crew, i| crew.push_last(i, 2));
+}
+
+#[test]
+fn blocks_before_it_waits() {
+    long_poll(|crew, i| {
+        crew.push_next(i, 2);
+        crew.blocks(i);
+    });
+}
+
+/// What a timer wakes: it makes a fiber ready, from elsewhere.
+struct Injects(Arc<Crew>, usize);
+
+impl Wake for Injects {
+    fn wake(self: std::sync::Arc<Self>) {
+        assert!(self.0.inject(self.1));
+    }
+}
+
+fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
+    Waker::from(std::sync::Arc::new(Injects(crew.clone(), number)))
+}
+
+/// A timer that is set from outside while the worker goes to sleep. `crew_timer_set_unseen`.
+#[test]
+fn timer_from_outside_against_park() {
+    model(|| {
+        let crew = Arc::new(Crew::new(1));
+        let worker = crew.clone();
+        let worker = thread::spawn(move || worker.next(0));
+        crew.set_timer(None, injects(&crew, 1));
+        assert_eq!(worker.join().unwrap(), Some(1));
+    });
+}
+
+/// The same with two workers, one of which may sleep as the watcher.
+#[test]
+fn timer_from_outside_against_two_that_park() {
+    long_model(1, || {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| work(crew, i, ran, |_| {}),
+            |crew, ran| {
+                crew.set_timer(None, injects(crew, 1));
+                ran.wait_for(1);
+                assert_eq!(crew.close(), []);
+            },
+        );
+        assert_eq!(ran, [1]);
+    });
+}
+
+/// A fiber sets a timer on its worker, and keeps that from firing it: the poll does not end before. Somebody else does.
+/// `timers_of_others_are_theirs`.
+#[test]
+fn timer_of_a_stuck_worker() {
+    long_poll(|crew, i| crew.set_timer(Some(i), injects(crew, 2)));
+}
+
+/// A deadline wakes the watcher, who finds a fiber as well, whose poll waits for what the timer makes ready; or the fiber
+/// wakes the sleeper that was to look after the timer. `crew_takes_before_it_fires`, `crew_timer_names_no_watch`.
+#[test]
+fn timer_and_a_fiber_that_waits_for_it() {
+    model(|| {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| match crew.next(i) {
+                Some(1) => ran.wait_for(2),
+                _ => ran.add(2),
+            },
+            |crew, _| {
+                crew.set_timer(None, injects(crew, 2));
+                assert!(crew.inject(1));
+            },
+        );
+        assert_eq!(ran, [2]);
+    });
+}
+
+/// Three workers, two of which wait for the third: the first one has made both others ready. The watch has to go on after
+/// the one who had it has found something. `crew_hands_no_watch_on`.
+#[test]
+fn watch_is_handed_on() {
+    long_model(1, || {
+        let ran = with_workers(
+            3,
+            |crew, i, ran| {
+                let number = crew.next(i).unwrap();
+                if number == 1 {
+                    crew.push_next(i, 3);
+                    crew.push_next(i, 2);
+                }
+                if number < 3 {
+                    ran.wait_for(3);
+                } else {
+                    ran.add(3);
+                }
+            },
+            |crew, _| assert!(crew.inject(1)),
+        );
+        assert_eq!(ran, [3]);
+    });
+}
+
+/// A sleeper that was given the watch finds that all sleep again, and sleeps without an end: it has no watch then, and the next
+/// long poll needs one. `crew_keeps_the_watchs_name`.
+#[test]
+fn watch_ends_with_what_was_watched() {
+    long_model(1, || {
+        let life = |crew: &Arc<Crew>, i, ran: &Ran| {
+            work(crew, i, ran, |number| {
+                if number % 2 == 1 {
+                    crew.push_next(i, number + 1);
+                }
+                if number == 3 {
+                    ran.wait_for(4);
+                }
+            });
+        };
+        let ran = with_workers(2, life, |crew, ran| {
+            crew.inject(1);
+            ran.wait_for(2);
+            crew.inject(3);
+            ran.wait_for(3);
+            assert_eq!(crew.close(), []);
+        });
+        assert_eq!(ran, [1, 2, 3, 4]);
+    });
+}
+
+/// Everything that was accepted is run, or ended by the one who closes, or by a worker that leaves.
+/// `crew_accepts_after_close`.
+#[test]
+fn close_against_inject_and_park() {
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
+        let worker = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || {
+                work(&crew, 0, &ran, |number| {
+                    if number == 1 {
+                        crew.push_next(0, 2);
+                        crew.push_last(0, 3);
+                    }
+                });
+            })
+        };
+        let injector = {
+            let crew = crew.clone();
+            thread::spawn(move || crew.inject(1))
+        };
+        crew.close().into_iter().for_each(|number| ran.add(number));
+        let accepted = injector.join().unwrap();
+        worker.join().unwrap();
+        let ran = ran.all();
+        assert_eq!(ran.contains(&1), accepted);
+        assert_eq!(ran.contains(&2), ran.contains(&3));
+    });
+}
+
+/// A ring overflows while another worker searches.
+#[test]
+fn overflow_against_a_searcher() {
+    long_model(1, || {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        let other = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || crew.next(1).into_iter().for_each(|number| ran.add(number)))
+        };
+        (1..=5).for_each(|number| crew.push_last(0, number));
+        (0..4).for_each(|_| ran.add(crew.next(0).unwrap()));
+        other.join().unwrap();
+        assert_eq!(ran.all(), [1, 2, 3, 4, 5]);
+    });
+}
+
+/// First in, first out, whoever pushes.
+#[test]
+fn a_strict_crew_keeps_the_order() {
+    model(|| {
+        let crew = Arc::new(Crew::strict());
+        let other = {
+            let crew = crew.clone();
+            thread::spawn(move || {
+                crew.inject(1);
+                crew.inject(2);
+            })
+        };
+        crew.push_next(0, 11);
+        crew.push_last(0, 12);
+        let got: Vec<_> = (0..4).map(|_| crew.next(0).unwrap()).collect();
+        let of = |numbers: [usize; 2]| numbers.map(|number| got.iter().position(|n| *n == number));
+        assert!(of([1, 2]).is_sorted() && of([11, 12]).is_sorted(), "{got:?}");
+        other.join().unwrap();
+    });
+}
+
+/// What stands for fibers: cells that only the one who has taken the number may touch.
+struct Cells([UnsafeCell<usize>; 5]);
+
+// SAFETY: that is what the models check.
+unsafe impl Sync for Cells {}
+// SAFETY: as above.
+unsafe impl Send for Cells {}
+
+impl Cells {
+    fn new() -> Self {
+        Cells(std::array::from_fn(|_| UnsafeCell::new(0)))
+    }
+
+    fn write(&self, number: usize) {
+        // SAFETY: loom says if it is not exclusive.
+        self.0[number].with_mut(|cell| unsafe { *cell = 1 });
+    }
+
+    fn take(&self, number: usize) {
+        // SAFETY: loom says if it is not exclusive.
+        self.0[number].with_mut(|cell| unsafe {
+            assert_eq!(*cell, 1, "{number} was not there, or was taken twice");
+            *cell = 2;
+        });
+    }
+}
+
+/// A thread that steals into a ring of its own, and empties that; how many it got.
+fn thief(ring: &Arc<Ring>, cells: &Arc<Cells>) -> thread::JoinHandle<usize> {
+    let (ring, cells) = (ring.clone(), cells.clone());
+    thread::spawn(move || {
+        let mine = Ring::default();
+        let stolen = ring.steal_into(&mine).into_iter().chain(std::iter::from_fn(|| mine.pop()));
+        stolen.map(|number| cells.take(number)).count()
+    })
+}
+
+/// Takes what is left in the owner's ring; how many.
+fn empty(ring: &Ring, cells: &Cells) -> usize {
+    std::iter::from_fn(|| ring.pop()).map(|number| cells.take(number)).count()
+}
+
+/// The owner pushes and pops, a thief steals. `ring_push_relaxed`, `ring_pop_stores`.
+#[test]
+fn push_and_pop_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        let thief = thief(&ring, &cells);
+        for number in 1..=4 {
+            cells.write(number);
+            assert!(ring.push(number));
+        }
+        assert_eq!(empty(&ring, &cells) + thief.join().unwrap(), 4);
+    });
+}
+
+/// A full ring gives up its older half while a thief takes one.
+#[test]
+fn overflow_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        for number in 1..=4 {
+            cells.write(number);
+            assert!(ring.push(number));
+        }
+        let thief = thief(&ring, &cells);
+        let half = ring.take_half();
+        half.iter().for_each(|number| cells.take(*number));
+        assert_eq!(half.len() + empty(&ring, &cells) + thief.join().unwrap(), 4);
+    });
+}
+
+/// The slot: the owner puts and takes, a thief takes. `slot_put_relaxed`.
+#[test]
+fn slot_against_a_thief() {
+    model(|| {
+        let (ring, cells) = (Arc::new(Ring::default()), Arc::new(Cells::new()));
+        let thief = {
+            let (ring, cells) = (ring.clone(), cells.clone());
+            thread::spawn(move || {
+                let got = ring.steal_one();
+                got.into_iter().for_each(|number| cells.take(number));
+                got.is_some()
+            })
+        };
+        let mut count = 0;
+        for number in 1..=2 {
+            cells.write(number);
+            if let Some(displaced) = ring.put_next(number) {
+                cells.take(displaced);
+                count += 1;
+            }
+        }
+        if let Some(number) = ring.take_next() {
+            cells.take(number);
+            count += 1;
+        }
+        assert_eq!(count + usize::from(thief.join().unwrap()), 2);
+    });
+}

@@ -1,0 +1,18 @@
+//! The scenarios of `ring`, under loom here and under shuttle in the package in `shuttle/`.
+
+use crate::scenarios::ring;
+
+models! { ring:
+    publish_against_register
+    room_against_register
+    two_values_through_one_place
+    handed_and_dropped
+    cancelled_sender_against_room
+    two_refills
+    handed_to_two
+    handed_to_two_of_three
+    close_after_send
+    close_against_waiting_sender
+    close_against_refill
+    publish_against_discard
+}

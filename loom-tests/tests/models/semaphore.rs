@@ -1,0 +1,19 @@
+//! The scenarios of `semaphore`, under loom here and under shuttle in the package in `shuttle/`.
+
+use crate::scenarios::semaphore;
+
+models! { semaphore:
+    exclusion
+    grant_against_drop
+    release_against_wait
+    two_releases_for_a_large_one
+    large_leaves_against_release
+    a_small_release_against_a_large_one
+    large_waits_against_release
+    large_and_small
+    small_joins_against_large_leaving
+    close_against_acquire
+    close_against_release
+    select_against_two_releases
+    large_branch_loses_against_release
+}

@@ -1,0 +1,21 @@
+//! The scenarios of `signal`, under loom here and under shuttle in the package in `shuttle/`.
+
+use crate::scenarios::signal;
+
+models! { signal:
+    notify_against_wait
+    notify_all_against_wait
+    notify_all_against_joining
+    notify_all_against_the_next_round
+    notified_dropped
+    notified_dropped_alone
+    condvar_against_notify
+    condvar_wait_dropped
+    barrier_cancel
+    barrier_two_leave
+    barrier_of_two
+    group_against_wait
+    once_twice
+    once_against_cancel
+    once_filled_twice
+}

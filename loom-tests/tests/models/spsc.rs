@@ -1,0 +1,34 @@
+//! The scenarios of `spsc`, under loom here and under shuttle in the package in `shuttle/`.
+
+use crate::scenarios::spsc;
+
+models! { spsc:
+    publish_against_park_of_one
+    publish_against_park_of_two
+    publish_against_park_unbounded
+    room_against_park_of_one
+    room_against_park_of_two
+    three_values_through_one_place
+    dropped_receive_against_publish
+    dropped_send_against_room
+    dropped_send_against_two_receives
+    kept_send_against_room
+    forgotten_send_against_room
+    forgotten_receive_against_publish
+    receiver_goes_against_publish
+    receiver_goes_against_park
+    sender_goes_against_park
+    close_against_publish
+    both_go
+    discard_against_receives_of_a_ring
+    discard_against_receives_of_blocks
+    discard_against_letting_in
+    blocks_are_left
+    blocks_are_used_again
+    other_waker_against_publish
+    other_waker_against_room
+    select_against_publish
+    dropped_select_against_publish
+    select_against_room
+    dropped_select_against_room
+}
