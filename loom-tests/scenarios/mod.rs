@@ -1,7 +1,7 @@
 //! Scenarios of leno's protocols: plain functions over the public interface. Each runs under loom (this folder's
 //! package) and under shuttle (the package in `shuttle/`); the harness is what differs.
 
-#![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "shuttle, and the model with real epochs, use a part of it")]
 
 #[cfg(leno_loom)]
 #[path = "harness_loom.rs"]

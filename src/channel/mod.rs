@@ -132,7 +132,7 @@
 //! the value is about.
 //!
 //! *Does it matter how large a capacity is?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones are
-//! blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes a tenth to a third longer than
+//! blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes up to two fifths longer than
 //! through 64 between fibers of one worker, and half as long between threads. (From the first permit or forced send on a send into a large
 //! channel takes a place first, then a position, by an exchange each.)
 //!

@@ -1,5 +1,4 @@
 //! Runs a model of fibers under loom, and says how many executions that took.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
