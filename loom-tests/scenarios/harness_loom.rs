@@ -45,11 +45,11 @@ const APART: &str = "LENO_MODEL_APART";
 /// thread anew in each execution, and the system lets a process do so once at a time: in one process two models take half as
 /// long again.)
 fn was_checked_apart() -> bool {
-    let thread = std::thread::current();
-    let test = thread.name().expect("tests run on threads with their names");
     if env::var_os(APART).is_some() {
         return false;
     }
+    let thread = std::thread::current();
+    let test = thread.name().expect("tests run on threads with their names");
     let mut command = Command::new(env::current_exe().expect("a program knows its path"));
     command.args([test, "--exact", "--nocapture"]).env(APART, "");
     let output = command.output().expect("a program can run itself");

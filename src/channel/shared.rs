@@ -852,7 +852,7 @@ impl<T> Shared<T> {
 
     /// With so many a side had better begin: with half of it where the other one is at work in its own word meanwhile.
     pub(super) fn enough(&self) -> usize {
-        if self.linked().is_some() { self.most() / 2 } else { self.most() }
+        if self.is_linked() { self.most() / 2 } else { self.most() }
     }
 
     /// How many sends could happen now, or receives.

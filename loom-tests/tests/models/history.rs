@@ -110,6 +110,16 @@ impl From<Fat> for usize {
     }
 }
 
+/// A test for each of so many scenarios.
+macro_rules! tests {
+    ($($name:ident: $scenario:expr;)+) => {$(
+        #[test]
+        fn $name() {
+            $crate::scenarios::harness::check(stringify!($name), 0, || $scenario);
+        }
+    )+};
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,6 @@ use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
 use crate::history::{Clock, Fat, Operation, Sequential, assert_linearizable};
-use crate::scenarios::harness;
 use crate::scenarios::harness::thread;
 
 #[derive(Clone, Copy, Debug)]
@@ -88,15 +87,6 @@ fn random<T: From<usize> + Into<usize> + Send + 'static>(
     rx.assert_valid();
     let capacity = rx.capacity().unwrap_or(usize::MAX);
     assert_linearizable(Line { capacity, closed: false, values: VecDeque::new() }, history);
-}
-
-macro_rules! tests {
-    ($($name:ident: $scenario:expr;)+) => {$(
-        #[test]
-        fn $name() {
-            harness::check(stringify!($name), 0, || $scenario);
-        }
-    )+};
 }
 
 tests! {

@@ -54,6 +54,7 @@ mod timers;
 
 // Under shuttle alone.
 #[cfg(leno_shuttle)]
+#[macro_use]
 mod history;
 
 #[cfg(leno_shuttle)]

@@ -21,7 +21,6 @@ use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
 use crate::history::{Called, Clock, Fat, Operation, Sequential, assert_linearizable};
-use crate::scenarios::harness;
 use crate::scenarios::harness::thread;
 
 /// A value, and the number of the operation that sends it.
@@ -484,15 +483,6 @@ fn any(threads: usize, each: usize) -> Vec<Vec<Do>> {
 /// Two places, with two values, and so many senders that wait.
 fn full(waiting: usize) -> Vec<Do> {
     [vec![Do::TrySend; 2], vec![Do::Send; waiting]].concat()
-}
-
-macro_rules! tests {
-    ($($name:ident: $scenario:expr;)+) => {$(
-        #[test]
-        fn $name() {
-            harness::check(stringify!($name), 0, || $scenario);
-        }
-    )+};
 }
 
 // C2, C9, C18

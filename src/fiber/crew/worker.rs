@@ -95,8 +95,8 @@ impl<T> Own<T> {
 }
 
 /// How long what stands in a worker's ring has stood there: one entry at a time is timed, by the clock at the first look, the
-/// fourth, the 16th and so on, and ever more rarely where none stands for long. So what has stood there for long is known to
-/// after four times as long at most, once it is timed. (In models it is always long, as they must not depend on the clock.)
+/// fourth, the 16th and so on, and ever more rarely where none stands for long. So what has stood there for long is known to after
+/// some four times as long, once it is timed. (In models it is always long, as they must not depend on the clock.)
 pub(super) struct Mark {
     /// The end of the ring at the time; all before it has been taken once `head` gets there.
     at: u64,
