@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
+use crate::wait::{Attempt, Branch, By, First, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -122,6 +122,12 @@ macro_rules! common {
             self.shared().opposite(End::$end)
         }
 
+        #[inline(always)]
+        fn enter(&self, word: Word, node: &Waiter) -> bool {
+            let (shared, side) = (self.shared(), End::$end.side());
+            if word.is_free() { shared.enter(word, node, side) } else { shared.join(word, node, side) }
+        }
+
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
             self.shared().register(End::$end, node, pair)
         }
@@ -158,8 +164,17 @@ impl<T> Branch for Send<T> {
     }
 
     #[inline(always)]
-    fn is_idle(&self) -> bool {
-        self.shared().is_idle(End::Sender)
+    fn idle(&self) -> Option<Word> {
+        self.shared().idle(End::Sender)
+    }
+
+    #[inline(always)]
+    fn look_first(&mut self, tray: &mut Tray<()>) -> First {
+        let first = self.shared().meet_receiver(&self.value);
+        if matches!(first, First::Peer(_)) {
+            tray.put(());
+        }
+        first
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
@@ -219,8 +234,13 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
     }
 
     #[inline(always)]
-    fn is_idle(&self) -> bool {
-        self.shared().is_idle(End::Receiver)
+    fn idle(&self) -> Option<Word> {
+        self.shared().idle(End::Receiver)
+    }
+
+    #[inline(always)]
+    fn look_first(&mut self, tray: &mut Tray<T>) -> First {
+        self.shared().meet_sender(tray)
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {

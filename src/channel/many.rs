@@ -47,7 +47,7 @@ use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, future};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, Word, future};
 
 /// Moves a value to the end of `out`.
 ///
@@ -242,8 +242,8 @@ macro_rules! delegate {
         }
 
         #[inline]
-        fn is_idle(&self) -> bool {
-            self.branch.is_idle()
+        fn idle(&self) -> Option<Word> {
+            self.branch.idle()
         }
 
         fn is_unsure(&self) -> bool {

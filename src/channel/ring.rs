@@ -75,6 +75,7 @@
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::task::Waker;
 
 use super::many::push;
 use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
@@ -365,6 +366,12 @@ impl<T> Shared<T> {
 
     /// Hands a value to the first receiver. (A large one is packed before: from the exchange on somebody may wait for this.)
     pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+        if Parcel::<T>::FITS && !word.first_is_branch() {
+            return self.hand_to_plain(word, value).map(|waker| {
+                by.wakes(waker);
+                Sent::HandedOver
+            });
+        }
         // SAFETY: a send has a value until it is done.
         let boxed = (!Parcel::<T>::FITS).then(|| unsafe { Parcel::pack(value) });
         let popped = self.pop(word, |word| self.bump(word));
@@ -380,6 +387,16 @@ impl<T> Shared<T> {
         Step::Ready(Sent::HandedOver)
     }
 
+    /// Hands a value that fits a node to the plain receiver that stands in the word; gives its waker.
+    #[inline(always)]
+    pub(super) fn hand_to_plain(&self, word: Word, value: &MaybeUninit<T>) -> Step<Option<Waker>> {
+        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return Step::Lost };
+        let claim = popped.plain();
+        // SAFETY: a receive of this channel; a send has a value until it is done.
+        unsafe { claim.put(Parcel::pack(value)) };
+        Step::Ready(claim.done())
+    }
+
     pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
@@ -391,12 +408,25 @@ impl<T> Shared<T> {
         if !word.serves(SENDERS) {
             return Step::Wait;
         }
+        if !word.first_is_branch() {
+            return self.take_from_plain(word, tray).map(|waker| by.wakes(waker));
+        }
         let popped = self.pop(word, |word| self.bump(word));
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: a send of this channel.
         unsafe { claim.take() }.serve(tray);
         by.wakes(claim.done());
         Step::Ready(())
+    }
+
+    /// Takes the value of the plain sender that stands in the word of a ring that is empty; gives its waker.
+    #[inline(always)]
+    pub(super) fn take_from_plain(&self, word: Word, tray: &mut Tray<T>) -> Step<Option<Waker>> {
+        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return Step::Lost };
+        let claim = popped.plain();
+        // SAFETY: a send of this channel.
+        unsafe { claim.take() }.serve(tray);
+        Step::Ready(claim.done())
     }
 
     /// The same of one that is closed, for who discards what is in it.
@@ -421,28 +451,36 @@ impl<T> Shared<T> {
 
     #[inline]
     fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+        if word.is_plain(SENDERS, CLOSED) {
+            return self.refill_from_plain(word, len, tray).map(|waker| by.wakes(waker));
+        }
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
             return if bug!("empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
-        if word.is_free() || word.has(CLOSED) {
-            if !self.cas(word, taken(word, 1)) {
-                return Step::Lost;
-            }
-            // SAFETY: claimed, and full.
-            unsafe { slot.empty(tray) };
-            if word.has(HELD) {
-                self.serve_turns(by);
-            }
-            return Step::Ready(());
-        }
-        if word.first_is_branch() {
+        if !word.is_free() && !word.has(CLOSED) {
             let popped = self.pop(word, |word| self.bump(word));
             let claim = popped.and_then(|popped| popped.claim(SENDERS, by));
             return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
+        if !self.cas(word, taken(word, 1)) {
+            return Step::Lost;
+        }
+        // SAFETY: claimed, and full.
+        unsafe { slot.empty(tray) };
+        if word.has(HELD) {
+            self.serve_turns(by);
+        }
+        Step::Ready(())
+    }
+
+    /// Receives the first value of a ring that is full, and moves that of the plain sender who stands in the word behind the
+    /// last; gives his waker.
+    #[inline(always)]
+    pub(super) fn refill_from_plain(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Step<Option<Waker>> {
+        let slot = self.slot(self.head(word));
         let behind = self.slot(self.head(word).wrapping_add(len));
-        if behind.is_full() && !bug!("refill_unchecked") {
+        if !slot.is_full() || behind.is_full() && !bug!("refill_unchecked") {
             return Step::Busy;
         }
         let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
@@ -450,11 +488,10 @@ impl<T> Shared<T> {
         };
         // SAFETY: claimed, and full.
         unsafe { slot.empty(tray) };
-        let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
+        let claim = popped.plain();
         // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
         unsafe { behind.fill_from(claim.take()) };
-        by.wakes(claim.done());
-        Step::Ready(())
+        Step::Ready(claim.done())
     }
 
     /// Lets the plain sender in that stands in this word, where there is room for its value.
@@ -466,7 +503,7 @@ impl<T> Shared<T> {
         let Some(popped) = self.pop(word, |word| Word(self.bump(word).0 + ONE_LEN)) else {
             return Step::Lost;
         };
-        let claim = popped.claim(SENDERS, by).expect("a plain sender that was popped is claimed");
+        let claim = popped.plain();
         // SAFETY: a send of this channel; the slot was claimed with it, and is empty.
         unsafe { slot.fill_from(claim.take()) };
         by.wakes(claim.done());

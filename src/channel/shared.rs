@@ -21,6 +21,7 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::task::Waker;
 
 use super::limit::Turns;
 use super::linked::Linked;
@@ -34,8 +35,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO,
-    Tray, Waiter, Word, wake_all,
+    Attempt, By, Claim, First, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State,
+    TWO, Tray, Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -159,6 +160,19 @@ pub(super) enum Step<R> {
     Moved,
 }
 
+impl<R> Step<R> {
+    #[inline(always)]
+    pub(super) fn map<S>(self, f: impl FnOnce(R) -> S) -> Step<S> {
+        match self {
+            Step::Ready(output) => Step::Ready(f(output)),
+            Step::Wait => Step::Wait,
+            Step::Busy => Step::Busy,
+            Step::Lost => Step::Lost,
+            Step::Moved => Step::Moved,
+        }
+    }
+}
+
 /// What became of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
@@ -167,6 +181,12 @@ pub(super) enum Sent {
     HandedOver,
     /// It is where it was.
     Closed,
+}
+
+/// What a step was that meets a plain waiter.
+#[inline(always)]
+fn met(step: Step<Option<Waker>>) -> First {
+    if let Step::Ready(waker) = step { First::Peer(waker) } else { First::Unclear }
 }
 
 /// Those who wait for a channel to close.
@@ -221,6 +241,7 @@ impl<T> Primitive for Shared<T> {
         self.hint.store(to.0, Ordering::Release);
     }
 
+    #[inline(always)]
     fn bump(&self, word: Word) -> Word {
         match self.linked() {
             None => self.bump_ring(word),
@@ -229,6 +250,7 @@ impl<T> Primitive for Shared<T> {
         }
     }
 
+    #[inline(always)]
     fn stamp(&self, word: Word) -> u32 {
         match self.linked() {
             // (As many bits as a stamp has.)
@@ -237,6 +259,7 @@ impl<T> Primitive for Shared<T> {
         }
     }
 
+    #[inline(always)]
     fn arrive(&self, word: Word) -> Word {
         match self.linked() {
             None => word,
@@ -244,6 +267,7 @@ impl<T> Primitive for Shared<T> {
         }
     }
 
+    #[inline(always)]
     fn empty(&self, word: Word) -> Word {
         match self.linked() {
             None => word,
@@ -621,11 +645,15 @@ impl<T> Shared<T> {
         self.give_back(node, RETURNED, first);
     }
 
-    /// Whether one look says that there is nothing for this side, of a ring.
+    /// The word, if one look at it says that there is nothing for this side, of a ring.
     #[inline(always)]
-    pub(super) fn is_idle(&self, end: End) -> bool {
-        // (In models a look is one more to explore, and the attempt that follows is the same.)
-        !prim::MODEL && self.is_idle_at(end, self.line.load())
+    pub(super) fn idle(&self, end: End) -> Option<Word> {
+        if prim::MODEL {
+            // A look is one more to explore, and the attempt that follows is the same.
+            return None;
+        }
+        let word = self.line.load();
+        self.is_idle_at(end, word).then_some(word)
     }
 
     #[inline(always)]
@@ -638,6 +666,36 @@ impl<T> Shared<T> {
                 }
                 End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
             }
+    }
+
+    /// Hands a value to a receiver that waits, if that is all there is to do. (Not in models: what follows is the same.)
+    #[inline(always)]
+    pub(super) fn meet_receiver(&self, value: &MaybeUninit<T>) -> First {
+        if prim::MODEL || self.bound.mask >= OVERFLOWS {
+            return First::Unclear;
+        }
+        let word = self.line.load();
+        if Parcel::<T>::FITS && word.is_plain(0, CLOSED | HELD) {
+            return met(self.hand_to_plain(word, value));
+        }
+        if self.is_idle_at(End::Sender, word) { First::Nothing(word) } else { First::Unclear }
+    }
+
+    /// Takes the value of a sender that waits, or another one in the place of which that comes, if that is all there is to do.
+    #[inline(always)]
+    pub(super) fn meet_sender(&self, tray: &mut Tray<T>) -> First {
+        if prim::MODEL || self.bound.mask >= OVERFLOWS {
+            return First::Unclear;
+        }
+        let word = self.line.load();
+        if word.is_plain(SENDERS, CLOSED | RETURNED | HELD) {
+            let len = self.ring_len(word);
+            return met(match len {
+                0 => self.take_from_plain(word, tray),
+                _ => self.refill_from_plain(word, len, tray),
+            });
+        }
+        if self.is_idle_at(End::Receiver, word) { First::Nothing(word) } else { First::Unclear }
     }
 
     /// Enters the line of its side, if one has to wait.

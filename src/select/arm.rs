@@ -299,7 +299,7 @@ impl<O: Operated> Arm for Claimed<O> {
                 self.is_through = true;
                 return Attempt::Ready(());
             }
-            if operation.branch().is_idle() {
+            if operation.branch().idle().is_some() {
                 return Attempt::Wait;
             }
         }

@@ -163,6 +163,7 @@ pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
 pub(crate) use here::{behind, is_behind};
 
 /// Calls `f` with the fiber that runs here.
+#[inline]
 pub(crate) fn with_task<R>(f: impl FnOnce(&Task) -> R) -> Option<R> {
     let fiber = NonNull::new(here::frame().fiber.cast::<Header>().cast_mut())?;
     // SAFETY: the frame's guard borrows a `Task`, so the fiber is alive; the count stays with that task.

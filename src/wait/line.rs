@@ -291,7 +291,7 @@ pub(crate) trait Primitive {
     }
 
     /// Takes the first waiter out and the next one in, and changes the rest: one exchange. `None`: look again.
-    #[inline]
+    #[inline(always)]
     fn pop(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
         if self.is_stale(word) && !bug!("stale_is_popped") {
             self.renew(word);

@@ -441,6 +441,7 @@ impl Waiter {
     }
 
     /// Frees a node that is the owner's alone; the payload is empty.
+    #[inline]
     pub(crate) fn free(self) {
         // SAFETY: consumes the owner's right.
         unsafe { self.0.free() };
@@ -516,6 +517,13 @@ impl Popped {
             return Some(Claim(self.node));
         }
         self.claim_linked(side, by)
+    }
+
+    /// Claims a plain operation.
+    #[inline(always)]
+    pub(crate) fn plain(self) -> Claim {
+        debug_assert!(!self.word.first_is_branch());
+        Claim(self.node)
     }
 
     #[cold]

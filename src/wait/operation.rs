@@ -24,13 +24,14 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use super::anchor::{By, Kept};
 use super::cache;
 use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
+use super::word::Word;
 use crate::prim;
 use crate::task::place::Place;
 use crate::task::watch::{self, Thing};
@@ -45,6 +46,18 @@ pub(crate) enum Attempt<R> {
     Wait,
     /// What it needs is in the hands of somebody who is not through with it: look again soon.
     Again,
+}
+
+/// What the first look of a plain operation found.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum First {
+    /// One that waited: it is through, and that one is to be woken.
+    Peer(Option<Waker>),
+    /// Nothing, as this word says.
+    Nothing(Word),
+    /// It takes another look.
+    Unclear,
 }
 
 impl<R> Attempt<R> {
@@ -77,9 +90,21 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Whether one look is enough to say that there is nothing.
+    /// The word, if one look at it is enough to say that there is nothing.
     #[inline(always)]
-    fn is_idle(&self) -> bool {
+    fn idle(&self) -> Option<Word> {
+        None
+    }
+
+    /// Looks for what is commonest where somebody has to wait: nothing is there, or a plain waiter, whom it meets.
+    #[inline(always)]
+    fn look_first(&mut self, _tray: &mut Tray<Self::Goods>) -> First {
+        self.idle().map_or(First::Unclear, First::Nothing)
+    }
+
+    /// Enters the line, where this word said that there is nothing. False: the node stands nowhere; it has to look again.
+    #[inline(always)]
+    fn enter(&self, _word: Word, _node: &Waiter) -> bool {
         false
     }
 
@@ -377,7 +402,33 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn poll_fresh(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         debug_assert!(self.at == FRESH);
-        let mut waiter = None;
+        let word = match self.branch.look_first(tray) {
+            First::Peer(waker) => {
+                self.end_with(waker, tray);
+                return Poll::Ready(());
+            }
+            First::Unclear => return self.poll_at_length(None, tray, cx),
+            First::Nothing(word) => word,
+        };
+        let node = Waiter::plain(cx.waker().clone());
+        self.branch.stow(node.as_ref());
+        if !self.branch.enter(word, &node) {
+            self.branch.unstow(node.as_ref());
+            return self.poll_at_length(Some(node), tray, cx);
+        }
+        self.wait_as(node.as_ref(), false);
+        self.note();
+        Poll::Pending
+    }
+
+    /// The same, with a node if it has got one already.
+    #[inline(never)]
+    fn poll_at_length(
+        &mut self,
+        mut waiter: Option<Waiter>,
+        tray: &mut Tray<B::Goods>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
         // Those that watch, to be poked when this is through, or stands in the line.
         let mut kept = Kept::default();
         let polled = loop {
@@ -455,6 +506,7 @@ impl<B: Branch> Operation<B> {
         }
     }
 
+    #[inline(always)]
     fn take_outcome(&mut self, node: Waiter, tray: &mut Tray<B::Goods>) {
         self.at = OVER;
         // SAFETY: DONE, and over after this.
@@ -507,8 +559,13 @@ impl<B: Branch> Operation<B> {
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
     #[inline(always)]
     fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
-        if self.branch.is_idle() {
-            return Attempt::Wait;
+        match self.branch.look_first(tray) {
+            First::Nothing(_) => return Attempt::Wait,
+            First::Peer(waker) => {
+                self.end_with(waker, tray);
+                return Attempt::Ready(());
+            }
+            First::Unclear => {}
         }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
@@ -527,6 +584,17 @@ impl<B: Branch> Operation<B> {
         }
         by.end();
         attempt
+    }
+
+    /// It is through, and this one is to be woken.
+    #[inline(always)]
+    fn end_with(&mut self, waker: Option<Waker>, tray: &mut Tray<B::Goods>) {
+        self.at = OVER;
+        if let Some(waker) = waker {
+            let held = Held(&mut self.branch, tray);
+            waker.wake();
+            std::mem::forget(held);
+        }
     }
 
     /// Wakes others; should that panic, the outcome is not lost.

@@ -59,6 +59,12 @@ impl Word {
         self.0 & (1 << NUMBER_SHIFT) != 0
     }
 
+    /// Whether somebody stands in it on this side alone, and is no branch, and none of these flags is set.
+    #[inline(always)]
+    pub(crate) const fn is_plain(self, side: u64, flags: u64) -> bool {
+        !self.is_free() && self.0 & (1 << NUMBER_SHIFT | SENDERS | TWO | flags) == side
+    }
+
     /// Whether nobody waits.
     #[inline(always)]
     pub(crate) const fn is_free(self) -> bool {
