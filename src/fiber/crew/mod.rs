@@ -85,7 +85,7 @@ const CLOSED: usize = 1;
 const ONE: usize = 2;
 
 /// A worker looks at the timers after so many fibers.
-const LOOK_EVERY: u64 = 61;
+const LOOK_EVERY: u64 = 64;
 /// So long a worker of several that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
 /// After so long it lets others run meanwhile: one of them may be who makes fibers ready. (Who injects something just then wakes
@@ -312,7 +312,7 @@ impl<T: Entry> Crew<T> {
     /// # Safety
     ///
     /// As for `next`.
-    #[inline]
+    #[inline(always)]
     unsafe fn take(&self, worker: &Worker<T>) -> Option<T> {
         if self.is_alone() {
             // SAFETY: by contract; nothing foreign is called.
