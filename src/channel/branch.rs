@@ -5,7 +5,9 @@ use std::mem::MaybeUninit;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, First, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send};
+use crate::wait::{
+    Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send,
+};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -114,7 +116,7 @@ macro_rules! common {
             self.shared().enough()
         }
 
-        fn meets(&self) -> bool {
+        fn has_both_sides(&self) -> bool {
             self.shared().is_rendezvous()
         }
 
@@ -169,12 +171,12 @@ impl<T> Branch for Send<T> {
     }
 
     #[inline(always)]
-    fn look_first(&mut self, tray: &mut Tray<()>) -> First {
-        let first = self.shared().meet_receiver(&self.value);
-        if matches!(first, First::Peer(_)) {
+    fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
+        let meeting = self.shared().meet_receiver(&self.value);
+        if matches!(meeting, Meeting::Peer(_)) {
             tray.put(());
         }
-        first
+        meeting
     }
 
     fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
@@ -239,7 +241,7 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
     }
 
     #[inline(always)]
-    fn look_first(&mut self, tray: &mut Tray<T>) -> First {
+    fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
         self.shared().meet_sender(tray)
     }
 

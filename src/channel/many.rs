@@ -266,12 +266,17 @@ macro_rules! delegate {
             self.branch.progress()
         }
 
-        fn meets(&self) -> bool {
-            self.branch.meets()
+        fn has_both_sides(&self) -> bool {
+            self.branch.has_both_sides()
         }
 
         fn opposite(&self) -> Option<usize> {
             if self.may_wait() { self.branch.opposite() } else { Some(0) }
+        }
+
+        #[inline]
+        fn enter(&self, word: Word, node: &Waiter) -> bool {
+            self.may_wait() && self.branch.enter(word, node)
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {

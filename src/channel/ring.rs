@@ -60,8 +60,8 @@
 //! `head` has 27 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
 //! if the very same word has come back: after exactly 2^27 values, or 2^27 / ring steps V (2^19 at capacity 255), with the
 //! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
-//! look at again after the exchange, and for the limit, if permits have come meanwhile: a send that was suspended between its look
-//! at the limit and its exchange, for exactly as many steps, could use the place of a permit.
+//! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between its
+//! look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is free.
 //!
 //! # Cost
 //!
@@ -366,12 +366,6 @@ impl<T> Shared<T> {
 
     /// Hands a value to the first receiver. (A large one is packed before: from the exchange on somebody may wait for this.)
     pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
-        if Parcel::<T>::FITS && !word.first_is_branch() {
-            return self.hand_to_plain(word, value).map(|waker| {
-                by.wakes(waker);
-                Sent::HandedOver
-            });
-        }
         // SAFETY: a send has a value until it is done.
         let boxed = (!Parcel::<T>::FITS).then(|| unsafe { Parcel::pack(value) });
         let popped = self.pop(word, |word| self.bump(word));
@@ -387,16 +381,6 @@ impl<T> Shared<T> {
         Step::Ready(Sent::HandedOver)
     }
 
-    /// Hands a value that fits a node to the plain receiver that stands in the word; gives its waker.
-    #[inline(always)]
-    pub(super) fn hand_to_plain(&self, word: Word, value: &MaybeUninit<T>) -> Step<Option<Waker>> {
-        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return Step::Lost };
-        let claim = popped.plain();
-        // SAFETY: a receive of this channel; a send has a value until it is done.
-        unsafe { claim.put(Parcel::pack(value)) };
-        Step::Ready(claim.done())
-    }
-
     pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
@@ -408,25 +392,12 @@ impl<T> Shared<T> {
         if !word.serves(SENDERS) {
             return Step::Wait;
         }
-        if !word.first_is_branch() {
-            return self.take_from_plain(word, tray).map(|waker| by.wakes(waker));
-        }
         let popped = self.pop(word, |word| self.bump(word));
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: a send of this channel.
         unsafe { claim.take() }.serve(tray);
         by.wakes(claim.done());
         Step::Ready(())
-    }
-
-    /// Takes the value of the plain sender that stands in the word of a ring that is empty; gives its waker.
-    #[inline(always)]
-    pub(super) fn take_from_plain(&self, word: Word, tray: &mut Tray<T>) -> Step<Option<Waker>> {
-        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return Step::Lost };
-        let claim = popped.plain();
-        // SAFETY: a send of this channel.
-        unsafe { claim.take() }.serve(tray);
-        Step::Ready(claim.done())
     }
 
     /// The same of one that is closed, for who discards what is in it.
@@ -451,8 +422,8 @@ impl<T> Shared<T> {
 
     #[inline]
     fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
-        if word.is_plain(SENDERS, CLOSED) {
-            return self.refill_from_plain(word, len, tray).map(|waker| by.wakes(waker));
+        if !word.first_is_branch() && word.is_one_sided(SENDERS, CLOSED) {
+            return self.refill(word, len, tray).map(|waker| by.wakes(waker));
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
@@ -477,7 +448,7 @@ impl<T> Shared<T> {
     /// Receives the first value of a ring that is full, and moves that of the plain sender who stands in the word behind the
     /// last; gives his waker.
     #[inline(always)]
-    pub(super) fn refill_from_plain(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Step<Option<Waker>> {
+    pub(super) fn refill(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Step<Option<Waker>> {
         let slot = self.slot(self.head(word));
         let behind = self.slot(self.head(word).wrapping_add(len));
         if !slot.is_full() || behind.is_full() && !bug!("refill_unchecked") {

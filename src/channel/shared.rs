@@ -21,7 +21,6 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
-use std::task::Waker;
 
 use super::limit::Turns;
 use super::linked::Linked;
@@ -35,8 +34,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, First, Line, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State,
-    TWO, Tray, Waiter, Word, wake_all,
+    Attempt, By, Claim, Kept, Line, Meeting, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK,
+    State, TWO, Tray, Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -181,12 +180,6 @@ pub(super) enum Sent {
     HandedOver,
     /// It is where it was.
     Closed,
-}
-
-/// What a step was that meets a plain waiter.
-#[inline(always)]
-fn met(step: Step<Option<Waker>>) -> First {
-    if let Step::Ready(waker) = step { First::Peer(waker) } else { First::Unclear }
 }
 
 /// Those who wait for a channel to close.
@@ -668,34 +661,67 @@ impl<T> Shared<T> {
             }
     }
 
-    /// Hands a value to a receiver that waits, if that is all there is to do. (Not in models: what follows is the same.)
+    /// Hands a value to a receiver that waits, if that is all there is to do: as `send_step`.
     #[inline(always)]
-    pub(super) fn meet_receiver(&self, value: &MaybeUninit<T>) -> First {
-        if prim::MODEL || self.bound.mask >= OVERFLOWS {
-            return First::Unclear;
+    pub(super) fn meet_receiver(&self, value: &MaybeUninit<T>) -> Meeting {
+        if self.bound.mask >= OVERFLOWS {
+            return Meeting::Unclear(Kept::default());
         }
         let word = self.line.load();
-        if Parcel::<T>::FITS && word.is_plain(0, CLOSED | HELD) {
-            return met(self.hand_to_plain(word, value));
+        if !Parcel::<T>::FITS || !word.is_one_sided(0, CLOSED | HELD) {
+            return self.nobody_at(End::Sender, word);
         }
-        if self.is_idle_at(End::Sender, word) { First::Nothing(word) } else { First::Unclear }
+        match self.claim_first(word, 0) {
+            Ok(claim) => {
+                // SAFETY: a receive of this channel; a send has a value until it is done.
+                unsafe { claim.put(Parcel::pack(value)) };
+                Meeting::Peer(claim.done())
+            }
+            Err(kept) => Meeting::Unclear(kept),
+        }
     }
 
-    /// Takes the value of a sender that waits, or another one in the place of which that comes, if that is all there is to do.
+    /// Takes the value of a sender that waits, or the one whose place that takes, if that is all there is to do: as `recv_step`.
     #[inline(always)]
-    pub(super) fn meet_sender(&self, tray: &mut Tray<T>) -> First {
-        if prim::MODEL || self.bound.mask >= OVERFLOWS {
-            return First::Unclear;
+    pub(super) fn meet_sender(&self, tray: &mut Tray<T>) -> Meeting {
+        if self.bound.mask >= OVERFLOWS {
+            return Meeting::Unclear(Kept::default());
         }
         let word = self.line.load();
-        if word.is_plain(SENDERS, CLOSED | RETURNED | HELD) {
-            let len = self.ring_len(word);
-            return met(match len {
-                0 => self.take_from_plain(word, tray),
-                _ => self.refill_from_plain(word, len, tray),
-            });
+        if !word.is_one_sided(SENDERS, CLOSED | RETURNED | HELD) {
+            return self.nobody_at(End::Receiver, word);
         }
-        if self.is_idle_at(End::Receiver, word) { First::Nothing(word) } else { First::Unclear }
+        let len = self.ring_len(word);
+        if len > 0 {
+            let is_plain = !word.first_is_branch();
+            return match is_plain.then(|| self.refill(word, len, tray)) {
+                Some(Step::Ready(waker)) => Meeting::Peer(waker),
+                _ => Meeting::Unclear(Kept::default()),
+            };
+        }
+        match self.claim_first(word, SENDERS) {
+            Ok(claim) => {
+                // SAFETY: a send of this channel.
+                unsafe { claim.take() }.serve(tray);
+                Meeting::Peer(claim.done())
+            }
+            Err(kept) => Meeting::Unclear(kept),
+        }
+    }
+
+    /// What a look says that has found nobody to meet.
+    #[inline(always)]
+    fn nobody_at(&self, end: End, word: Word) -> Meeting {
+        // (In models: see `idle`.)
+        let is_idle = !prim::MODEL && self.is_idle_at(end, word);
+        if is_idle { Meeting::Nobody(word) } else { Meeting::Unclear(Kept::default()) }
+    }
+
+    /// Pops the first waiter, which is on `side`, and claims it, for a plain operation.
+    #[inline(always)]
+    fn claim_first(&self, word: Word, side: u64) -> Result<Claim, Kept> {
+        let popped = self.pop(word, |word| self.bump(word)).ok_or_else(Kept::default)?;
+        popped.claim_plainly(side)
     }
 
     /// Enters the line of its side, if one has to wait.

@@ -47,7 +47,7 @@ pub trait Arm {
     fn end_loan(&mut self, _node: &Waiter) {}
 
     /// Whether both sides of one thing can wait where it does: a rendezvous.
-    fn meets(&mut self) -> bool {
+    fn has_both_sides(&mut self) -> bool {
         false
     }
 
@@ -322,8 +322,8 @@ impl<O: Operated> Arm for Claimed<O> {
         self.future.operation().end_loan(node);
     }
 
-    fn meets(&mut self) -> bool {
-        self.future.operation().branch().meets()
+    fn has_both_sides(&mut self) -> bool {
+        self.future.operation().branch().has_both_sides()
     }
 
     fn opposite(&mut self) -> Option<usize> {

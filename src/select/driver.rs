@@ -476,7 +476,7 @@ impl Driver {
             }
             let (own, stood_for_both) = by.take_own();
             let Some(other) = self.take_back_own(arms, own, stood_for_both) else { break };
-            if !arms.arm(index).meets() {
+            if !arms.arm(index).has_both_sides() {
                 // Where there is a buffer one of the two sides is ready: look again, now that it is not in the way.
                 return Looked::Nothing;
             }

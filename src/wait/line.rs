@@ -105,6 +105,7 @@ impl Line {
         &self.word
     }
 
+    #[inline]
     fn behind(&self) -> &Behind {
         let behind = self.behind.load(Ordering::Acquire);
         if behind.is_null() {
@@ -348,6 +349,7 @@ pub(crate) trait Primitive {
     }
 
     /// The word with the next one of the line in it. `None`: look again.
+    #[inline]
     fn without_first(&self, word: Word, look: &Look<'_>) -> Option<Word> {
         Some(match self.next(word, look)? {
             0 => self.empty(word.freed()),
@@ -357,6 +359,7 @@ pub(crate) trait Primitive {
 
     /// The oldest in line of the word's side; 0: nobody. `None`: look again. It counts if the word has not changed since it
     /// was loaded.
+    #[inline]
     fn next(&self, word: Word, look: &Look<'_>) -> Option<usize> {
         if !word.has(MORE) {
             return Some(0);
@@ -381,6 +384,7 @@ pub(crate) trait Primitive {
     /// Sees to it that the first waiter cannot leave through the line any more, and stands in it no more; `stay` is what its
     /// place said while the word was `word`, and `cell` what it had of few then. Gives what the place says now; `None`:
     /// look again.
+    #[inline]
     fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
         let settled = |at| stay.stamped(at, if Self::SAYS { stay.stamp() } else { self.stamp(word) });

@@ -79,14 +79,16 @@ mod steps;
 mod tests;
 mod word;
 
-pub(crate) use anchor::{Anchor, Busied, By, GivenBack};
+pub(crate) use anchor::{Anchor, Busied, By, GivenBack, Kept};
 pub(crate) use batch::wake_all;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, Popped, State, Waiter};
-pub(crate) use operation::{Attempt, Branch, Cancelled, First, Operation, abandon, abandon_send, look_again};
+pub(crate) use operation::{
+    Attempt, Branch, Cancelled, Meeting, Operation, abandon, abandon_send, look_again,
+};
 pub(crate) use parcel::{Parcel, Tray};
 pub(crate) use steps::step;
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]

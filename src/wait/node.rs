@@ -30,7 +30,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
-use super::anchor::{Anchor, By, Claiming};
+use super::anchor::{Anchor, By, Claiming, Kept};
 use super::cache::{self, Kind};
 use super::link::Hooks;
 use super::parcel::{INLINE, Parcel};
@@ -519,7 +519,20 @@ impl Popped {
         self.claim_linked(side, by)
     }
 
-    /// Claims a plain operation.
+    /// The same for a plain operation. `Err`: none, and whom it has to poke.
+    #[inline(always)]
+    pub(crate) fn claim_plainly(self, side: u64) -> Result<Claim, Kept> {
+        if self.node.node().link.load(Ordering::Relaxed).is_null() {
+            return Ok(Claim(self.node));
+        }
+        let mut by = By::plain();
+        let claim = self.claim_linked(side, &mut by);
+        let kept = by.take_kept();
+        by.end();
+        claim.ok_or(kept)
+    }
+
+    /// Claims what is no branch.
     #[inline(always)]
     pub(crate) fn plain(self) -> Claim {
         debug_assert!(!self.word.first_is_branch());

@@ -48,16 +48,16 @@ pub(crate) enum Attempt<R> {
     Again,
 }
 
-/// What the first look of a plain operation found.
+/// What a plain operation has met.
 #[must_use]
 #[derive(Debug)]
-pub(crate) enum First {
+pub(crate) enum Meeting {
     /// One that waited: it is through, and that one is to be woken.
     Peer(Option<Waker>),
-    /// Nothing, as this word says.
-    Nothing(Word),
-    /// It takes another look.
-    Unclear,
+    /// Nobody, and nothing: as this word says.
+    Nobody(Word),
+    /// It takes another look; with whom it has to poke.
+    Unclear(Kept),
 }
 
 impl<R> Attempt<R> {
@@ -96,10 +96,10 @@ pub(crate) trait Branch {
         None
     }
 
-    /// Looks for what is commonest where somebody has to wait: nothing is there, or a plain waiter, whom it meets.
+    /// One look, on a short way, for a plain operation: for what is commonest where there is no buffer, or it is full or empty.
     #[inline(always)]
-    fn look_first(&mut self, _tray: &mut Tray<Self::Goods>) -> First {
-        self.idle().map_or(First::Unclear, First::Nothing)
+    fn meet(&mut self, _tray: &mut Tray<Self::Goods>) -> Meeting {
+        self.idle().map_or_else(|| Meeting::Unclear(Kept::default()), Meeting::Nobody)
     }
 
     /// Enters the line, where this word said that there is nothing. False: the node stands nowhere; it has to look again.
@@ -145,7 +145,7 @@ pub(crate) trait Branch {
     }
 
     /// Whether both sides can wait where it does.
-    fn meets(&self) -> bool {
+    fn has_both_sides(&self) -> bool {
         false
     }
 
@@ -402,35 +402,39 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn poll_fresh(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         debug_assert!(self.at == FRESH);
-        let word = match self.branch.look_first(tray) {
-            First::Peer(waker) => {
+        if prim::MODEL {
+            // It begins with the same look.
+            return self.poll_at_length(None, Kept::default(), tray, cx);
+        }
+        let word = match self.branch.meet(tray) {
+            Meeting::Peer(waker) => {
                 self.end_with(waker, tray);
                 return Poll::Ready(());
             }
-            First::Unclear => return self.poll_at_length(None, tray, cx),
-            First::Nothing(word) => word,
+            Meeting::Unclear(kept) => return self.poll_at_length(None, kept, tray, cx),
+            Meeting::Nobody(word) => word,
         };
         let node = Waiter::plain(cx.waker().clone());
         self.branch.stow(node.as_ref());
         if !self.branch.enter(word, &node) {
             self.branch.unstow(node.as_ref());
-            return self.poll_at_length(Some(node), tray, cx);
+            return self.poll_at_length(Some(node), Kept::default(), tray, cx);
         }
         self.wait_as(node.as_ref(), false);
         self.note();
         Poll::Pending
     }
 
-    /// The same, with a node if it has got one already.
+    /// The same, with a node if it has got one already, and with those that watch: to be poked when this is through, or stands
+    /// in the line.
     #[inline(never)]
     fn poll_at_length(
         &mut self,
         mut waiter: Option<Waiter>,
+        mut kept: Kept,
         tray: &mut Tray<B::Goods>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        // Those that watch, to be poked when this is through, or stands in the line.
-        let mut kept = Kept::default();
         let polled = loop {
             match self.attempt(tray, &mut kept) {
                 Attempt::Ready(()) => break Poll::Ready(()),
@@ -541,7 +545,15 @@ impl<B: Branch> Operation<B> {
 
     /// One try, for a fresh operation that is waited for later, if at all.
     pub(crate) fn try_once(&mut self, tray: &mut Tray<B::Goods>) -> bool {
-        self.quick(tray) || matches!(self.attempt(tray, &mut Kept::default()), Attempt::Ready(()))
+        if self.quick(tray) {
+            return true;
+        }
+        let mut kept = Kept::default();
+        let is_through = matches!(self.attempt(tray, &mut kept), Attempt::Ready(()));
+        if kept.is_any() {
+            self.let_go_holding(None, kept, tray);
+        }
+        is_through
     }
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
@@ -559,13 +571,13 @@ impl<B: Branch> Operation<B> {
     /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
     #[inline(always)]
     fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
-        match self.branch.look_first(tray) {
-            First::Nothing(_) => return Attempt::Wait,
-            First::Peer(waker) => {
+        match self.branch.meet(tray) {
+            Meeting::Nobody(_) => return Attempt::Wait,
+            Meeting::Peer(waker) => {
                 self.end_with(waker, tray);
                 return Attempt::Ready(());
             }
-            First::Unclear => {}
+            Meeting::Unclear(others) => kept.add(others),
         }
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);

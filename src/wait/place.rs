@@ -106,6 +106,7 @@ impl Place {
         self.0.store(generation << STATE_BITS, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn change(&self, from: Stay, to: Stay) -> bool {
         self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }

@@ -59,10 +59,10 @@ impl Word {
         self.0 & (1 << NUMBER_SHIFT) != 0
     }
 
-    /// Whether somebody stands in it on this side alone, and is no branch, and none of these flags is set.
+    /// Whether somebody waits on this side alone, and none of these flags is set.
     #[inline(always)]
-    pub(crate) const fn is_plain(self, side: u64, flags: u64) -> bool {
-        !self.is_free() && self.0 & (1 << NUMBER_SHIFT | SENDERS | TWO | flags) == side
+    pub(crate) const fn is_one_sided(self, side: u64, flags: u64) -> bool {
+        !self.is_free() && self.0 & (SENDERS | TWO | flags) == side
     }
 
     /// Whether nobody waits.

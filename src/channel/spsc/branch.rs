@@ -9,7 +9,9 @@ use super::super::{RecvError, SendError};
 use super::end::SharedRef;
 use super::shared::{Quick, Shared};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Parcel, Primitive, Tray, Waiter, abandon_send};
+use crate::wait::{
+    Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send,
+};
 
 /// Which of the two a channel is.
 pub(in super::super) enum Channel<T> {
@@ -362,6 +364,8 @@ macro_rules! either {
 
             either! { @methods $name
                 fn wish(&self) -> (&'static str, Thing);
+                fn idle(&self) -> Option<Word>;
+                fn enter(&self, word: Word, node: &Waiter) -> bool;
                 fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<$goods>) -> Attempt<()>;
                 fn output(&mut self, tray: &mut Tray<$goods>) -> $output;
                 fn stow(&mut self, node: NodeRef) -> ();
@@ -371,7 +375,7 @@ macro_rules! either {
                 fn supply(&self) -> usize;
                 fn enough(&self) -> usize;
                 fn progress(&self) -> u32;
-                fn meets(&self) -> bool;
+                fn has_both_sides(&self) -> bool;
                 fn opposite(&self) -> Option<usize>;
                 fn register(&mut self, node: &Waiter, pair: bool) -> bool;
                 fn leave(&self, node: &Waiter) -> bool;
@@ -389,6 +393,14 @@ macro_rules! either {
                 match self {
                     $name::Met(branch) => branch.quick(tray),
                     $name::Own(branch) => branch.quick(tray),
+                }
+            }
+
+            #[inline(always)]
+            fn meet(&mut self, tray: &mut Tray<$goods>) -> Meeting {
+                match self {
+                    $name::Met(branch) => branch.meet(tray),
+                    $name::Own(branch) => branch.meet(tray),
                 }
             }
 
