@@ -668,7 +668,8 @@ impl<T> Shared<T> {
             return Meeting::Unclear(Kept::default());
         }
         let word = self.line.load();
-        if !Parcel::<T>::FITS || !word.is_one_sided(0, CLOSED | HELD) {
+        let closed = if bug!("meets_when_closed") { 0 } else { CLOSED };
+        if !Parcel::<T>::FITS || !word.is_one_sided(0, closed | HELD) {
             return self.nobody_at(End::Sender, word);
         }
         match self.claim_first(word, 0) {

@@ -588,9 +588,7 @@ impl<B: Branch> Operation<B> {
             kept.add(by.take_kept());
         }
         if let Some(waker) = by.take_only() {
-            let held = Held(&mut self.branch, tray);
-            waker.wake();
-            std::mem::forget(held);
+            self.wake_only(waker, tray);
         } else if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
         }
@@ -598,18 +596,24 @@ impl<B: Branch> Operation<B> {
         attempt
     }
 
-    /// It is through, and this one is to be woken.
+    /// It has met one that waited, and is through.
     #[inline(always)]
     fn end_with(&mut self, waker: Option<Waker>, tray: &mut Tray<B::Goods>) {
         self.at = OVER;
         if let Some(waker) = waker {
-            let held = Held(&mut self.branch, tray);
-            waker.wake();
-            std::mem::forget(held);
+            self.wake_only(waker, tray);
         }
     }
 
-    /// Wakes others; should that panic, the outcome is not lost.
+    /// Wakes another one; should that panic, the outcome is not lost.
+    #[inline(always)]
+    fn wake_only(&mut self, waker: Waker, tray: &mut Tray<B::Goods>) {
+        let held = Held(&mut self.branch, tray);
+        waker.wake();
+        std::mem::forget(held);
+    }
+
+    /// The same for several, and for who is to be poked.
     #[cold]
     #[inline(never)]
     fn wake_holding(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) {
