@@ -668,8 +668,7 @@ impl<T> Shared<T> {
             return Meeting::Unclear(Kept::default());
         }
         let word = self.line.load();
-        let closed = if bug!("meets_when_closed") { 0 } else { CLOSED };
-        if !Parcel::<T>::FITS || !word.is_one_sided(0, closed | HELD) {
+        if !Parcel::<T>::FITS || !word.is_one_sided(0, CLOSED | HELD) {
             return self.nobody_at(End::Sender, word);
         }
         match self.claim_first(word, 0) {
@@ -689,7 +688,8 @@ impl<T> Shared<T> {
             return Meeting::Unclear(Kept::default());
         }
         let word = self.line.load();
-        if !word.is_one_sided(SENDERS, CLOSED | RETURNED | HELD) {
+        let returned = if bug!("meets_past_returned") { 0 } else { RETURNED };
+        if !word.is_one_sided(SENDERS, CLOSED | returned | HELD) {
             return self.nobody_at(End::Receiver, word);
         }
         let len = self.ring_len(word);
