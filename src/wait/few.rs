@@ -19,7 +19,7 @@
 //! of the node's later stays, in whichever line, would soon have the same bits.)
 //!
 //! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one
-//! thread, a value takes 0.74 to 0.79 of the time at capacities 0 and 1.
+//! worker of tokio, a value takes 0.90 to 0.96 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
 use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
