@@ -241,6 +241,7 @@ macro_rules! delegate {
             (Self::CALL, thing)
         }
 
+        // (It does not meet others on the short way: the values are not in their places.)
         #[inline]
         fn idle(&self) -> Option<Word> {
             self.branch.idle()

@@ -713,7 +713,8 @@ impl<T> Shared<T> {
     /// What a look says that has found nobody to meet.
     #[inline(always)]
     fn nobody_at(&self, end: End, word: Word) -> Meeting {
-        // (In models: see `idle`.)
+        // (Not in models, where who finds nothing looks at length, and enters the line by a later look. The exchanges are the
+        // same; that it enters by the word of its first look no model explores.)
         let is_idle = !prim::MODEL && self.is_idle_at(end, word);
         if is_idle { Meeting::Nobody(word) } else { Meeting::Unclear(Kept::default()) }
     }

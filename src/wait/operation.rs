@@ -403,7 +403,7 @@ impl<B: Branch> Operation<B> {
     fn poll_fresh(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         debug_assert!(self.at == FRESH);
         if prim::MODEL {
-            // It begins with the same look.
+            // It begins with the same look, and in models that never says that there is nobody.
             return self.poll_at_length(None, Kept::default(), tray, cx);
         }
         let word = match self.branch.meet(tray) {

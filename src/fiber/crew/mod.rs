@@ -84,7 +84,7 @@ pub(crate) const MOST_WORKERS: usize = PARKED - 1;
 const CLOSED: usize = 1;
 const ONE: usize = 2;
 
-/// A worker looks at the timers after so many fibers.
+/// A worker looks at the timers after so many fibers. (A power of two: each turn asks.)
 const LOOK_EVERY: u64 = 64;
 /// So long a worker of several that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
