@@ -409,15 +409,8 @@ impl<T> Shared<T> {
         if self.is_overdrawn(word) || !slot.is_full() {
             return Step::Busy;
         }
-        if !self.cas(word, taken(word, 1)) {
-            return Step::Lost;
-        }
-        // SAFETY: claimed, and full.
-        unsafe { slot.empty(tray) };
-        if word.has(HELD) {
-            self.serve_turns(by);
-        }
-        Step::Ready(())
+        // SAFETY: the slot is the head's, and full.
+        unsafe { self.take_head(word, slot, tray, by) }
     }
 
     #[inline]
@@ -434,10 +427,20 @@ impl<T> Shared<T> {
             let claim = popped.and_then(|popped| popped.claim(SENDERS, by));
             return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
+        // SAFETY: the slot is the head's, and full.
+        unsafe { self.take_head(word, slot, tray, by) }
+    }
+
+    /// Takes the first value out, for nobody who waits in the word.
+    ///
+    /// # Safety
+    /// The slot is that of the word's head, and full as long as the word stays.
+    #[inline(always)]
+    unsafe fn take_head(&self, word: Word, slot: &Slot<T>, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
         if !self.cas(word, taken(word, 1)) {
             return Step::Lost;
         }
-        // SAFETY: claimed, and full.
+        // SAFETY: claimed; the caller's promise.
         unsafe { slot.empty(tray) };
         if word.has(HELD) {
             self.serve_turns(by);
