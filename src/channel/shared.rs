@@ -641,10 +641,6 @@ impl<T> Shared<T> {
     /// The word, if one look at it says that there is nothing for this side, of a ring.
     #[inline(always)]
     pub(super) fn idle(&self, end: End) -> Option<Word> {
-        if prim::MODEL {
-            // A look is one more to explore, and the attempt that follows is the same.
-            return None;
-        }
         let word = self.line.load();
         self.is_idle_at(end, word).then_some(word)
     }
@@ -713,10 +709,7 @@ impl<T> Shared<T> {
     /// What a look says that has found nobody to meet.
     #[inline(always)]
     fn nobody_at(&self, end: End, word: Word) -> Meeting {
-        // (Not in models, where who finds nothing looks at length, and enters the line by a later look. The exchanges are the
-        // same; that it enters by the word of its first look no model explores.)
-        let is_idle = !prim::MODEL && self.is_idle_at(end, word);
-        if is_idle { Meeting::Nobody(word) } else { Meeting::Unclear(Kept::default()) }
+        if self.is_idle_at(end, word) { Meeting::Nobody(word) } else { Meeting::Unclear(Kept::default()) }
     }
 
     /// Pops the first waiter, which is on `side`, and claims it, for a plain operation.

@@ -529,6 +529,10 @@ impl Popped {
         let claim = self.claim_linked(side, &mut by);
         let kept = by.take_kept();
         by.end();
+        if bug!("met_are_forgotten") {
+            std::mem::forget(kept);
+            return claim.ok_or_else(Kept::default);
+        }
         claim.ok_or(kept)
     }
 

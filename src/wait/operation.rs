@@ -402,10 +402,6 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn poll_fresh(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         debug_assert!(self.at == FRESH);
-        if prim::MODEL {
-            // It begins with the same look, and in models that never says that there is nobody.
-            return self.poll_at_length(None, Kept::default(), tray, cx);
-        }
         let word = match self.branch.meet(tray) {
             Meeting::Peer(waker) => {
                 self.end_with(waker, tray);
@@ -425,8 +421,8 @@ impl<B: Branch> Operation<B> {
         Poll::Pending
     }
 
-    /// The same, with a node if it has got one already, and with those that watch: to be poked when this is through, or stands
-    /// in the line.
+    /// The same where the first look was not enough, with a node if it has got one already, and with those that watch: to be
+    /// poked when this is through, or stands in the line.
     #[inline(never)]
     fn poll_at_length(
         &mut self,
@@ -549,7 +545,7 @@ impl<B: Branch> Operation<B> {
             return true;
         }
         let mut kept = Kept::default();
-        let is_through = matches!(self.attempt(tray, &mut kept), Attempt::Ready(()));
+        let is_through = matches!(self.meet_or_attempt(tray, &mut kept), Attempt::Ready(()));
         if kept.is_any() {
             self.let_go_holding(None, kept, tray);
         }
@@ -568,17 +564,23 @@ impl<B: Branch> Operation<B> {
         attempt
     }
 
-    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
-    #[inline(always)]
-    fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
+    /// Looks, on the short way first.
+    fn meet_or_attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         match self.branch.meet(tray) {
-            Meeting::Nobody(_) => return Attempt::Wait,
+            Meeting::Nobody(_) => Attempt::Wait,
             Meeting::Peer(waker) => {
                 self.end_with(waker, tray);
-                return Attempt::Ready(());
+                Attempt::Ready(())
             }
-            Meeting::Unclear(others) => kept.add(others),
+            Meeting::Unclear(others) => {
+                kept.add(others);
+                self.attempt(tray, kept)
+            }
         }
+    }
+
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
+    fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
         if bug!("kept_is_forgotten") {
@@ -752,7 +754,7 @@ impl<B: Branch> Operation<B> {
         let mut pauses = 0;
         let mut kept = Kept::default();
         loop {
-            match self.attempt(tray, &mut kept) {
+            match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
                     if kept.is_any() {
                         self.let_go_holding(None, kept, tray);
