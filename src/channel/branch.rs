@@ -128,6 +128,10 @@ macro_rules! common {
         fn enter(&self, word: Word, node: &Waiter) -> bool {
             let (shared, side) = (self.shared(), End::$end.side());
             let word = if bug!("enters_by_another_look") { shared.line().load() } else { word };
+            if shared.is_linked() {
+                // (It is not: so one look is enough.)
+                return false;
+            }
             if word.is_free() { shared.enter(word, node, side) } else { shared.join(word, node, side) }
         }
 
@@ -135,6 +139,7 @@ macro_rules! common {
             self.shared().register(End::$end, node, pair)
         }
 
+        #[inline(always)]
         fn leave(&self, node: &Waiter) -> bool {
             self.shared().leave(End::$end, node)
         }

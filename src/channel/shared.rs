@@ -350,7 +350,7 @@ impl<T> Shared<T> {
 
     /// Whether it is no ring.
     #[inline(always)]
-    fn is_linked(&self) -> bool {
+    pub(super) fn is_linked(&self) -> bool {
         self.bound.mask >= LINKED
     }
 

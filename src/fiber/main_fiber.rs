@@ -55,19 +55,18 @@ pub(super) enum Place {
 }
 
 static GATED: Vtable = Vtable {
-    schedule: |task| {
+    schedule: |task, _| {
         task.home().seam.busy();
         // SAFETY: a main fiber.
         let gate = NonNull::from(unsafe { cell(&task) }.gate());
         // SAFETY: the entry has a count, so the fiber lives; the gate was emptied before the wake-up that this is of (invariant 2).
         unsafe { Gate::bring(gate, task.into_raw()) };
-        Ok(())
     },
     ..QUEUED
 };
 
 const QUEUED: Vtable = Vtable {
-    schedule: run::schedule,
+    schedule: run::schedule_woken,
     poll: |_, _| unreachable!("a main fiber is polled by its `block_on` alone"),
     cancel: |_| unreachable!("a main fiber ends with its `block_on` alone"),
     take_outcome: |_, _| unreachable!("a main fiber has no join handle"),

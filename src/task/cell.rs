@@ -72,7 +72,7 @@ struct Kind<F>(F);
 
 impl<F: Future + 'static> Kind<F> {
     const VTABLE: Vtable = Vtable {
-        schedule: run::schedule,
+        schedule: run::schedule_woken,
         poll: poll::<F>,
         cancel: cancel::<F>,
         take_outcome: take_outcome::<F>,

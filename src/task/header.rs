@@ -56,12 +56,10 @@ impl fmt::Display for FiberId {
 /// All but `schedule` and `free` are called by the one thread that owns the future or the outcome (`state.rs`,
 /// invariants 2 and 4).
 pub(crate) struct Vtable {
-    /// Puts a ready fiber where its executor finds it.
-    ///
-    /// # Errors
-    ///
-    /// As `Seam::inject`.
-    pub(crate) schedule: fn(Task) -> Result<(), Task>,
+    /// Puts a ready fiber where its executor finds it, by the worker of that which this thread is, if it is one. If the
+    /// executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its fiber is
+    /// made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
+    pub(crate) schedule: unsafe fn(Task, Option<NonNull<()>>),
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
     /// Drops the future and stores the outcome of a cancel.
@@ -154,17 +152,33 @@ impl Task {
     }
 
     /// Hands a fiber that was woken to its executor. The count is the queue's.
-    ///
-    /// If the executor has ended, it seizes and ends the fiber, or has done so: this drops the count. (An entry that owns
-    /// its fiber is made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
     pub(crate) fn schedule(self) {
-        drop((self.vtable.schedule)(self));
+        let worker = self.worker();
+        // SAFETY: just asked.
+        unsafe { self.schedule_by(worker) };
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    ///
+    /// `worker` is what [`worker`](Self::worker) says.
+    #[inline]
+    pub(super) unsafe fn schedule_by(self, worker: Option<NonNull<()>>) {
+        // SAFETY: by contract.
+        unsafe { (self.vtable.schedule)(self, worker) };
+    }
+
+    /// The worker of its executor that this thread is.
+    #[inline]
+    pub(super) fn worker(&self) -> Option<NonNull<()>> {
+        here::worker_of(self.home.as_ptr())
     }
 
     /// As who this thread wakes it.
     #[inline]
     pub(crate) fn by(&self) -> By {
-        if here::worker_of(self.home.as_ptr()).is_some() { By::Owner } else { By::Other }
+        By::of(self.worker())
     }
 
     /// Whether it runs on this thread, and so wakes itself; then that is noted.

@@ -90,7 +90,7 @@ pub(super) fn leave(before: &Before) {
 pub(super) fn owe(fiber: *const (), counts: isize) -> bool {
     HERE.try_with(|here| {
         let owed = here.owed.get() + counts;
-        let own = ptr::eq(here.frame.get().fiber, fiber) && owed.abs() <= MOST_OWED;
+        let own = ptr::eq(here.frame.get().fiber, fiber) && (-MOST_OWED..=MOST_OWED).contains(&owed);
         if own {
             here.owed.set(owed);
         }

@@ -1,5 +1,6 @@
 //! What an executor does with a fiber: run it once, or end it.
 
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use crate::task::error::{discard, shielded};
@@ -15,12 +16,43 @@ use crate::task::{budget, context, join, trace, waker, watch};
 ///
 /// As [`Seam::inject`](crate::task::seam::Seam::inject).
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
-    if let Some(worker) = context::worker_of(task.home()) {
-        let seam: *const dyn Seam = &raw const *task.home().seam;
-        // SAFETY: who drives an executor keeps its home alive meanwhile.
-        unsafe { &*seam }.schedule(worker, task);
-        return Ok(());
+    match context::worker_of(task.home()) {
+        Some(worker) => {
+            // SAFETY: a worker of it.
+            unsafe { driven(&task) }.schedule(worker, task);
+            Ok(())
+        }
+        None => inject(task),
     }
+}
+
+/// The same for [`Vtable::schedule`](crate::task::header::Vtable::schedule).
+///
+/// # Safety
+///
+/// `worker` is the one of its executor that this thread is.
+pub(crate) unsafe fn schedule_woken(task: Task, worker: Option<NonNull<()>>) {
+    match worker {
+        // SAFETY: a worker of it, by contract.
+        Some(worker) => unsafe { driven(&task) }.schedule(worker, task),
+        None => drop(inject(task)),
+    }
+}
+
+/// The executor of a fiber, for a call that may drop the fiber's count of it.
+///
+/// # Safety
+///
+/// This thread is a worker of it: who drives an executor keeps its home alive meanwhile.
+#[inline(always)]
+unsafe fn driven<'a>(task: &Task) -> &'a dyn Seam {
+    let seam: *const dyn Seam = &raw const *task.home().seam;
+    // SAFETY: by contract.
+    unsafe { &*seam }
+}
+
+#[inline(never)]
+fn inject(task: Task) -> Result<(), Task> {
     // The count goes away in the call, maybe as the last: the home has to outlive it.
     let home = HomeRef::clone(task.home());
     home.seam.inject(task)
@@ -33,11 +65,10 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
 /// For a cord's fiber, this is the cord's thread.
 unsafe fn give_way(task: Task) {
     if let Some(worker) = context::worker_of(task.home()) {
-        let seam: *const dyn Seam = &raw const *task.home().seam;
-        // SAFETY: who drives an executor keeps its home alive meanwhile.
-        return unsafe { &*seam }.schedule_last(worker, task);
+        // SAFETY: a worker of it.
+        return unsafe { driven(&task) }.schedule_last(worker, task);
     }
-    if let Err(task) = schedule(task) {
+    if let Err(task) = inject(task) {
         // SAFETY: it is ours, and on the right thread by contract.
         unsafe { end_entry(task) };
     }

@@ -126,6 +126,14 @@ pub(crate) enum By {
     Other,
 }
 
+impl By {
+    /// As this worker, or nobody, of the fiber's executor.
+    #[inline]
+    pub(super) fn of<W>(worker: Option<W>) -> By {
+        if worker.is_some() { By::Owner } else { By::Other }
+    }
+}
+
 /// What is to be done with a fiber taken from a run queue.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]

@@ -11,7 +11,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::task::header::{Header, Task};
 use crate::task::here;
-use crate::task::state::WakeByValue;
+use crate::task::state::{By, WakeByValue};
 use crate::task::trace::{self, Waking};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -41,9 +41,11 @@ unsafe fn wake(data: *const ()) {
     if task.wakes_itself() {
         return give_up(ManuallyDrop::into_inner(task));
     }
-    match task.state.wake_by_value(task.by()) {
+    let worker = task.worker();
+    match task.state.wake_by_value(By::of(worker)) {
         WakeByValue::Nothing => {}
-        WakeByValue::Schedule => ManuallyDrop::into_inner(task).schedule(),
+        // SAFETY: just asked.
+        WakeByValue::Schedule => unsafe { ManuallyDrop::into_inner(task).schedule_by(worker) },
         WakeByValue::Last => {
             // SAFETY: that was the last count, so nobody frees the header before us; its vtable is static.
             let free = unsafe { task.as_raw().as_ref() }.vtable.free;

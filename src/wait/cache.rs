@@ -66,6 +66,25 @@ struct Free {
 
 prim::thread_local! {
     static FREE: [Free; 2] = [Free::new(Kind::Plain), Free::new(Kind::Branch)];
+    /// Where they are, from their first use on until they are gone: one need not ask for that each time.
+    static NEAR: Cell<*const [Free; 2]> = Cell::new(ptr::null());
+}
+
+/// This thread's stacks, if they are in use.
+#[inline(always)]
+fn near<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
+    let near = NEAR.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: not null means that they are there; and nothing of this file ends a thread.
+    unsafe { near.as_ref() }.map(f)
+}
+
+/// The same, of a thread that has not used them so far as well. `None`: it is about to end.
+fn first<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
+    let first = |free: &[Free; 2]| {
+        let _ = NEAR.try_with(|near| near.set(free));
+        f(free)
+    };
+    FREE.try_with(first).ok()
 }
 
 fn pool(kind: Kind) -> &'static Pool<Node, CHUNK, CHUNKS> {
@@ -78,14 +97,14 @@ fn pool(kind: Kind) -> &'static Pool<Node, CHUNK, CHUNKS> {
 /// A node that is the caller's alone.
 #[inline]
 pub(super) fn alloc(kind: Kind) -> NonNull<Node> {
-    FREE.try_with(|free| free[kind as usize].pop()).ok().flatten().unwrap_or_else(|| fill(kind))
+    near(|free| free[kind as usize].pop()).flatten().unwrap_or_else(|| fill(kind))
 }
 
 #[cold]
 #[inline(never)]
 fn fill(kind: Kind) -> NonNull<Node> {
     sweep();
-    FREE.try_with(|free| free[kind as usize].fill()).ok().flatten().unwrap_or_else(|| create(kind))
+    first(|free| free[kind as usize].fill()).flatten().unwrap_or_else(|| create(kind))
 }
 
 /// # Safety
@@ -94,11 +113,28 @@ fn fill(kind: Kind) -> NonNull<Node> {
 pub(super) unsafe fn free(node: NonNull<Node>) {
     // SAFETY: the caller's.
     let kind = Kind::of(unsafe { node.as_ref() }.number());
-    if prim::reuse() && FREE.try_with(|free| free[kind as usize].push(node)).is_ok() {
-        return;
+    if !prim::reuse() || near(|free| free[kind as usize].push(node)) != Some(true) {
+        // SAFETY: the caller's promise.
+        unsafe { free_slowly(kind, node) };
     }
-    // SAFETY: the caller's promise.
-    unsafe { destroy(kind, std::iter::once(node)) };
+}
+
+/// # Safety
+/// As for [`free`].
+#[cold]
+#[inline(never)]
+unsafe fn free_slowly(kind: Kind, node: NonNull<Node>) {
+    let keep = |free: &[Free; 2]| {
+        let free = &free[kind as usize];
+        if free.len.get() == KEPT {
+            free.shrink(KEPT / 2);
+        }
+        free.push(node)
+    };
+    if !prim::reuse() || first(keep).is_none() {
+        // SAFETY: the caller's promise.
+        unsafe { destroy(kind, std::iter::once(node)) };
+    }
 }
 
 /// What a thread does that looks at hooks of nodes to which it may have no right. The memory of a chunk stays while any of
@@ -132,7 +168,7 @@ impl<'a> Look<'a> {
     pub(super) fn at(number: usize) -> Look<'static> {
         let mut look = Look::anywhere();
         if !prim::MODEL {
-            let kept = FREE.try_with(|free| free[number & 1].top.get()).unwrap_or(ptr::null());
+            let kept = near(|free| free[number & 1].top.get()).unwrap_or(ptr::null());
             // SAFETY: free nodes are this thread's alone.
             if let Some(node) = unsafe { kept.as_ref() } {
                 look.near = chunk(node.number());
@@ -165,7 +201,7 @@ impl<'a> Look<'a> {
 impl Drop for Look<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let is_kept = || FREE.try_with(|free| free.iter().any(|free| free.top.get() == self.kept));
+        let is_kept = || near(|free| free.iter().any(|free| free.top.get() == self.kept));
         debug_assert!(
             self.kept.is_null() || is_kept().unwrap_or(false),
             "a node was taken or freed during a look"
@@ -244,8 +280,7 @@ pub(crate) fn clear() {
     sweep();
     FREE.with(|free| {
         for free in free {
-            // SAFETY: free nodes are this thread's alone.
-            unsafe { destroy(free.kind, std::iter::from_fn(|| free.pop())) };
+            free.shrink(0);
         }
     });
 }
@@ -309,16 +344,25 @@ impl Free {
         Some(node)
     }
 
+    /// False: it has as many as it keeps.
     #[inline]
-    fn push(&self, node: NonNull<Node>) {
-        if self.len.get() == KEPT {
-            // SAFETY: free nodes are this thread's alone.
-            unsafe { destroy(self.kind, std::iter::from_fn(|| self.pop()).take(KEPT / 2)) };
+    fn push(&self, node: NonNull<Node>) -> bool {
+        let len = self.len.get();
+        if len == KEPT {
+            return false;
         }
-        // SAFETY: as above.
+        // SAFETY: free nodes are this thread's alone.
         unsafe { node.as_ref().set_next_free(self.top.get()) };
         self.top.set(node.as_ptr());
-        self.len.set(self.len.get() + 1);
+        self.len.set(len + 1);
+        true
+    }
+
+    /// Gives all but so many back to the pool.
+    fn shrink(&self, len: usize) {
+        let more = self.len.get().saturating_sub(len);
+        // SAFETY: free nodes are this thread's alone.
+        unsafe { destroy(self.kind, std::iter::from_fn(|| self.pop()).take(more)) };
     }
 
     /// Takes a few from the pool, all but one to keep.
@@ -328,7 +372,10 @@ impl Free {
         }
         // (A sweep may have brought some.) Into an empty list: one that overflowed would want the pool, which is being taken from.
         self.pop().or_else(|| {
-            take(self.kind, KEPT / 2, |node| self.push(node));
+            take(self.kind, KEPT / 2, |node| {
+                let kept = self.push(node);
+                debug_assert!(kept);
+            });
             self.pop()
         })
     }
@@ -336,7 +383,7 @@ impl Free {
 
 impl Drop for Free {
     fn drop(&mut self) {
-        // SAFETY: free nodes are this thread's alone.
-        unsafe { destroy(self.kind, std::iter::from_fn(|| self.pop())) };
+        let _ = NEAR.try_with(|near| near.set(ptr::null()));
+        self.shrink(0);
     }
 }

@@ -321,6 +321,25 @@ impl NodeRef {
         }
     }
 
+    /// The same for one that has a waker, most likely: that is the caller's.
+    ///
+    /// # Safety
+    /// As for [`NodeRef::free`].
+    #[inline(always)]
+    unsafe fn free_parked(self) -> Option<Waker> {
+        let node = self.node();
+        let parker = node.parker.take();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if node.link.load(Ordering::Relaxed).is_null() {
+                cache::free(self.0);
+            } else {
+                self.free_filled();
+            }
+        }
+        parker
+    }
+
     /// # Safety
     /// As for [`NodeRef::free`].
     #[inline(never)]
@@ -445,6 +464,13 @@ impl Waiter {
     pub(crate) fn free(self) {
         // SAFETY: consumes the owner's right.
         unsafe { self.0.free() };
+    }
+
+    /// The same for one that has a waker, most likely: that is the caller's.
+    #[inline(always)]
+    pub(crate) fn free_parked(self) -> Option<Waker> {
+        // SAFETY: as above.
+        unsafe { self.0.free_parked() }
     }
 
     /// Which branch's node it is.

@@ -523,10 +523,11 @@ impl<B: Branch> Operation<B> {
     }
 
     /// Its node is its own, and nothing happened.
+    #[inline]
     fn take_back(&mut self, node: Waiter) {
         self.branch.unstow(node.as_ref());
         self.at = FRESH;
-        node.free();
+        drop(node.free_parked());
     }
 
     /// One try, on the shortest way, for a fresh operation.
@@ -705,12 +706,17 @@ impl<B: Branch> Operation<B> {
         if !self.waits() {
             return Cancelled::Undone;
         }
-        let mut pauses = 0;
         let (node, redirected) = self.node();
         if !redirected && self.branch.leave(&node) {
             self.take_back(node);
             return Cancelled::Undone;
         }
+        self.cancel_met(tray)
+    }
+
+    /// The same for one that a peer has.
+    fn cancel_met(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
+        let mut pauses = 0;
         loop {
             let (node, _) = self.node();
             match node.as_ref().state() {
