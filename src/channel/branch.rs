@@ -129,7 +129,8 @@ macro_rules! common {
             let (shared, side) = (self.shared(), End::$end.side());
             let word = if bug!("enters_by_another_look") { shared.line().load() } else { word };
             if shared.is_linked() {
-                // (It is not: so one look is enough.)
+                // Its look does not end with a word: so what follows need not ask.
+                debug_assert!(false, "only a ring's look says that there is nobody");
                 return false;
             }
             if word.is_free() { shared.enter(word, node, side) } else { shared.join(word, node, side) }

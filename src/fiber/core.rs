@@ -202,7 +202,7 @@ unsafe fn seat<'a>(worker: NonNull<()>) -> &'a Worker<Task> {
 
 impl Seam for Core {
     fn schedule(&self, worker: NonNull<()>, task: Task) {
-        // SAFETY: the seam's callers have it from `context::worker_of`, for this executor: this is its thread.
+        // SAFETY: the seam's callers have asked for it on this thread, for this executor: this is its thread.
         unsafe {
             let worker = seat(worker);
             if context::is_behind() {

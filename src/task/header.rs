@@ -56,9 +56,9 @@ impl fmt::Display for FiberId {
 /// All but `schedule` and `free` are called by the one thread that owns the future or the outcome (`state.rs`,
 /// invariants 2 and 4).
 pub(crate) struct Vtable {
-    /// Puts a ready fiber where its executor finds it, by the worker of that which this thread is, if it is one. If the
-    /// executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its fiber is
-    /// made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
+    /// Puts a ready fiber where its executor finds it. Also gets what [`Task::worker`] says on this thread, and must get that. If
+    /// the executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its
+    /// fiber is made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
     pub(crate) schedule: unsafe fn(Task, Option<NonNull<()>>),
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
@@ -162,7 +162,7 @@ impl Task {
     ///
     /// # Safety
     ///
-    /// `worker` is what [`worker`](Self::worker) says.
+    /// `worker` is what [`worker`](Self::worker) says on this thread.
     #[inline]
     pub(super) unsafe fn schedule_by(self, worker: Option<NonNull<()>>) {
         // SAFETY: by contract.

@@ -26,11 +26,11 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
     }
 }
 
-/// The same for [`Vtable::schedule`](crate::task::header::Vtable::schedule).
+/// A fiber's [`Vtable::schedule`](crate::task::header::Vtable::schedule).
 ///
 /// # Safety
 ///
-/// `worker` is the one of its executor that this thread is.
+/// `worker` is what [`Task::worker`] says on this thread.
 pub(crate) unsafe fn schedule_woken(task: Task, worker: Option<NonNull<()>>) {
     match worker {
         // SAFETY: a worker of it, by contract.

@@ -66,25 +66,35 @@ struct Free {
 
 prim::thread_local! {
     static FREE: [Free; 2] = [Free::new(Kind::Plain), Free::new(Kind::Branch)];
-    /// Where they are, from their first use on until they are gone: one need not ask for that each time.
+    /// Where they are, from their first use on until they are gone: one need not ask for that each time. Null in models,
+    /// which end threads in ways of their own.
     static NEAR: Cell<*const [Free; 2]> = Cell::new(ptr::null());
 }
 
 /// This thread's stacks, if they are in use.
 #[inline(always)]
 fn near<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
+    if prim::MODEL {
+        return FREE.try_with(f).ok();
+    }
     let near = NEAR.try_with(Cell::get).unwrap_or(ptr::null());
-    // SAFETY: not null means that they are there; and nothing of this file ends a thread.
+    // SAFETY: they set this when they are first used, and take it back as the first of them is dropped, before a node goes.
     unsafe { near.as_ref() }.map(f)
 }
 
-/// The same, of a thread that has not used them so far as well. `None`: it is about to end.
+fn set_near(near: *const [Free; 2]) {
+    if !prim::MODEL {
+        let _ = NEAR.try_with(|cell| cell.set(near));
+    }
+}
+
+/// As [`near`], of a thread that has not used them so far as well. `None`: it is about to end.
 fn first<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
-    let first = |free: &[Free; 2]| {
-        let _ = NEAR.try_with(|near| near.set(free));
+    let used = |free: &[Free; 2]| {
+        set_near(free);
         f(free)
     };
-    FREE.try_with(first).ok()
+    FREE.try_with(used).ok()
 }
 
 fn pool(kind: Kind) -> &'static Pool<Node, CHUNK, CHUNKS> {
@@ -129,7 +139,8 @@ unsafe fn free_slowly(kind: Kind, node: NonNull<Node>) {
         if free.len.get() == KEPT {
             free.shrink(KEPT / 2);
         }
-        free.push(node)
+        let kept = free.push(node);
+        debug_assert!(kept);
     };
     if !prim::reuse() || first(keep).is_none() {
         // SAFETY: the caller's promise.
@@ -383,7 +394,7 @@ impl Free {
 
 impl Drop for Free {
     fn drop(&mut self) {
-        let _ = NEAR.try_with(|near| near.set(ptr::null()));
+        set_near(ptr::null());
         self.shrink(0);
     }
 }

@@ -321,12 +321,12 @@ impl NodeRef {
         }
     }
 
-    /// The same for one that has a waker, most likely: that is the caller's.
+    /// The same for one that has a waker, most likely.
     ///
     /// # Safety
     /// As for [`NodeRef::free`].
     #[inline(always)]
-    unsafe fn free_parked(self) -> Option<Waker> {
+    unsafe fn free_parked(self) {
         let node = self.node();
         let parker = node.parker.take();
         // SAFETY: the caller's promise.
@@ -337,7 +337,7 @@ impl NodeRef {
                 self.free_filled();
             }
         }
-        parker
+        drop(parker);
     }
 
     /// # Safety
@@ -466,9 +466,9 @@ impl Waiter {
         unsafe { self.0.free() };
     }
 
-    /// The same for one that has a waker, most likely: that is the caller's.
+    /// The same for one that has a waker, most likely.
     #[inline(always)]
-    pub(crate) fn free_parked(self) -> Option<Waker> {
+    pub(crate) fn free_parked(self) {
         // SAFETY: as above.
         unsafe { self.0.free_parked() }
     }

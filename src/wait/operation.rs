@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A future is the branch and one word more, which is the stage or the node: three words for a send of a word, two for a
-//! receive. A node is had, and a waker cloned, only when waiting is certain.
+//! receive. A node is had, and a waker cloned, only when a look has said that there is nothing else to do.
 //!
 //! What a poll leaves pending is noted of the fiber that polls ([`watch`]).
 //!
@@ -257,6 +257,24 @@ impl<B: Branch> Drop for Held<'_, B> {
     }
 }
 
+/// A node that is in no line, with whatever wakers are left in it. Freed when dropped: last of all, as a waker's drop may panic.
+struct Spare(Waiter);
+
+impl Spare {
+    fn take(self) -> Waiter {
+        let node = Waiter::of(self.0.as_ref());
+        std::mem::forget(self);
+        node
+    }
+}
+
+impl Drop for Spare {
+    #[inline(always)]
+    fn drop(&mut self) {
+        Waiter::of(self.0.as_ref()).free_parked();
+    }
+}
+
 /// A future over one [`Branch`].
 #[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
@@ -414,7 +432,7 @@ impl<B: Branch> Operation<B> {
         self.branch.stow(node.as_ref());
         if !self.branch.enter(word, &node) {
             self.branch.unstow(node.as_ref());
-            return self.poll_at_length(Some(node), Kept::default(), tray, cx);
+            return self.poll_at_length(Some(Spare(node)), Kept::default(), tray, cx);
         }
         self.wait_as(node.as_ref(), false);
         self.note();
@@ -426,7 +444,7 @@ impl<B: Branch> Operation<B> {
     #[inline(never)]
     fn poll_at_length(
         &mut self,
-        mut waiter: Option<Waiter>,
+        mut spare: Option<Spare>,
         mut kept: Kept,
         tray: &mut Tray<B::Goods>,
         cx: &mut Context<'_>,
@@ -440,16 +458,16 @@ impl<B: Branch> Operation<B> {
                 }
                 Attempt::Wait => {}
             }
-            let node = waiter.take().unwrap_or_else(|| Waiter::plain(cx.waker().clone()));
+            let node = spare.take().map_or_else(|| Waiter::plain(cx.waker().clone()), Spare::take);
             if self.enter(&node, false) {
                 self.wait_as(node.as_ref(), false);
                 self.note();
                 return Poll::Pending;
             }
-            waiter = Some(node);
+            spare = Some(Spare(node));
         };
-        if waiter.is_some() || kept.is_any() {
-            self.let_go_holding(waiter, kept, tray);
+        if spare.is_some() || kept.is_any() {
+            self.let_go_holding(spare, kept, tray);
         }
         polled
     }
@@ -464,7 +482,7 @@ impl<B: Branch> Operation<B> {
             match node.as_ref().state() {
                 State::Open if redirected => look_again(cx),
                 State::Open if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
-                    self.take_back(node);
+                    let _spare = self.take_back(node);
                     return None;
                 }
                 State::Open => {
@@ -482,7 +500,7 @@ impl<B: Branch> Operation<B> {
                     continue;
                 }
                 State::Look => {
-                    self.take_back(node);
+                    let _spare = self.take_back(node);
                     self.branch.told();
                     return None;
                 }
@@ -524,10 +542,10 @@ impl<B: Branch> Operation<B> {
 
     /// Its node is its own, and nothing happened.
     #[inline]
-    fn take_back(&mut self, node: Waiter) {
+    fn take_back(&mut self, node: Waiter) -> Spare {
         self.branch.unstow(node.as_ref());
         self.at = FRESH;
-        drop(node.free_parked());
+        Spare(node)
     }
 
     /// One try, on the shortest way, for a fresh operation.
@@ -629,11 +647,11 @@ impl<B: Branch> Operation<B> {
     /// The same for a node that it did not need in the end, and for those who are to be poked.
     #[cold]
     #[inline(never)]
-    fn let_go_holding(&mut self, waiter: Option<Waiter>, kept: Kept, tray: &mut Tray<B::Goods>) {
+    fn let_go_holding(&mut self, spare: Option<Spare>, kept: Kept, tray: &mut Tray<B::Goods>) {
         let held = Held(&mut self.branch, tray);
         // After `held`, so before it when something panics.
         let kept = kept;
-        waiter.into_iter().for_each(Waiter::free);
+        drop(spare);
         drop(kept);
         std::mem::forget(held);
     }
@@ -691,7 +709,7 @@ impl<B: Branch> Operation<B> {
                 }
                 State::Redirect => self.follow(node),
                 State::Look => {
-                    self.take_back(node);
+                    let _spare = self.take_back(node);
                     return false;
                 }
                 _ => return false,
@@ -708,14 +726,10 @@ impl<B: Branch> Operation<B> {
         }
         let (node, redirected) = self.node();
         if !redirected && self.branch.leave(&node) {
-            self.take_back(node);
+            let _spare = self.take_back(node);
             return Cancelled::Undone;
         }
-        self.cancel_met(tray)
-    }
-
-    /// The same for one that a peer has.
-    fn cancel_met(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
+        // A peer has it.
         let mut pauses = 0;
         loop {
             let (node, _) = self.node();
@@ -726,7 +740,7 @@ impl<B: Branch> Operation<B> {
                 }
                 State::Redirect => self.follow(node),
                 State::Look => {
-                    self.take_back(node);
+                    let _spare = self.take_back(node);
                     self.branch.pass_on();
                     return Cancelled::Undone;
                 }
@@ -738,7 +752,7 @@ impl<B: Branch> Operation<B> {
                     self.at = OVER;
                     let number = node.as_ref();
                     if self.branch.abandon(node) {
-                        self.take_back(Waiter::of(number));
+                        let _spare = self.take_back(Waiter::of(number));
                         self.branch.pass_on();
                         return Cancelled::Undone;
                     }

@@ -6,7 +6,9 @@
 
 #![cfg(leno_loom)]
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use leno::sync::Mutex;
 use leno::{bounded, rendezvous, select, select_blocking};
@@ -60,5 +62,20 @@ fn a_lock_or_a_message() {
         }
         other.join().unwrap();
         assert!(matches!(*account.try_lock().unwrap(), 2 | 3));
+    });
+}
+
+/// A model that fails says so, and takes none of the other tests with it.
+#[test]
+#[should_panic(expected = "the model's own")]
+fn a_failure_is_a_panic() {
+    model(|| {
+        let (_tx, rx) = rendezvous::<u32>();
+        {
+            let mut receive = pin!(rx.recv());
+            let polled = receive.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+        }
+        panic!("the model's own");
     });
 }
