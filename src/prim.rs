@@ -6,7 +6,7 @@
 //!
 //! | name | what it is |
 //! |---|---|
-//! | `AtomicUsize`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
+//! | `AtomicUsize`, `AtomicU16`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
 //! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
 //! | `Arc` | shared ownership |
 //! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes the lock and a deadline, which in models comes at once |

@@ -15,6 +15,82 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
+fn who_yields_goes_behind_whatever_wakes_it_elsewhere() {
+    // F14: while `a` is polled another thread wakes it; then it makes `b` ready, and yields.
+    let cord = Cord::new();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let (stash, b_stash) = (Stash::default(), Stash::default());
+    let mut waits = Box::pin(b_stash.pending());
+    let b_log = log.clone();
+    let b = cord.spawn_local(poll_fn(move |cx| {
+        if b_log.borrow().is_empty() {
+            return waits.as_mut().poll(cx);
+        }
+        b_log.borrow_mut().push('b');
+        Poll::Ready(())
+    }));
+    let (leaves, a_log, wakes) = (stash.clone(), log.clone(), b_stash.clone());
+    let mut waits = Box::pin(leaves.pending());
+    let mut polls = 0;
+    let a = cord.spawn_local(poll_fn(move |cx| {
+        polls += 1;
+        if polls == 1 {
+            return waits.as_mut().poll(cx);
+        }
+        a_log.borrow_mut().push('a');
+        if polls == 2 {
+            let waker = cx.waker().clone();
+            thread::spawn(move || waker.wake()).join().unwrap();
+            wakes.take().unwrap().wake();
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }));
+    cord.block_on(leno::yield_now());
+    cord.block_on(async {
+        stash.take().unwrap().wake();
+        a.await.unwrap();
+        b.await.unwrap();
+    });
+    assert_eq!(*log.borrow(), ['a', 'b', 'a']);
+}
+
+#[test]
+fn a_main_fiber_is_woken_here_and_elsewhere() {
+    // F1: both wake-ups come before its poll, or it yields between them; it goes on waiting.
+    let cord = Cord::new();
+    let (mut polls, mut yields) = (0, 0);
+    let wakers: Rc<RefCell<Vec<Waker>>> = Rc::default();
+    let wakes = wakers.clone();
+    let wake = move || {
+        let [here, elsewhere] = <[Waker; 2]>::try_from(wakes.take()).unwrap();
+        thread::spawn(move || elsewhere.wake()).join().unwrap();
+        here.wake();
+    };
+    cord.block_on(poll_fn(|cx| {
+        polls += 1;
+        if polls % 2 == 1 && yields < 3 {
+            wakers.borrow_mut().extend([cx.waker().clone(), cx.waker().clone()]);
+            drop(spawn_local({
+                let wake = wake.clone();
+                async move { wake() }
+            }));
+            return Poll::Pending;
+        }
+        if yields < 3 {
+            yields += 1;
+            let waker = cx.waker().clone();
+            thread::spawn(move || waker.wake()).join().unwrap();
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }));
+    assert_eq!(polls, 7, "each wake-up is seen, and no poll is in vain");
+}
+
+#[test]
 fn ready_fibers_run_in_the_order_in_which_they_became_ready() {
     // F14: woken in the order 2, 0, 1, from here and from another thread; the main fiber takes its place, too.
     let cord = Cord::new();

@@ -86,91 +86,134 @@ fn futures_of_block_on_and_fibers_answer_each_other() {
 #[test]
 fn each_wake_makes_a_run_and_no_fiber_runs_twice_at_once() {
     // F1, F9
-    let runtime = Runtime::builder().workers(3).build().unwrap();
-    let fibers = 8;
-    let shared: Vec<_> = (0..fibers)
-        .map(|_| (Stash::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false))))
-        .collect();
-    let target = rounds(2000);
-    let handles: Vec<_> = shared
-        .iter()
-        .cloned()
-        .map(|(stash, sent, running)| {
-            let mut waits = Box::pin(stash.pending());
-            runtime.spawn(poll_fn(move |cx| {
-                assert!(!running.swap(true, SeqCst), "two threads poll one fiber");
-                let _ = waits.as_mut().poll(cx);
-                let done = sent.load(SeqCst) == 2 * target;
-                running.store(false, SeqCst);
-                if done { Poll::Ready(()) } else { Poll::Pending }
-            }))
-        })
-        .collect();
-    until(|| shared.iter().all(|(stash, ..)| stash.polls() > 0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                for _ in 0..target {
-                    for (stash, sent, _) in &shared {
-                        sent.fetch_add(1, SeqCst);
+    for workers in [1, 3] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let fibers = 8;
+        let shared: Vec<_> = (0..fibers)
+            .map(|_| (Stash::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false))))
+            .collect();
+        let target = rounds(2000);
+        let handles: Vec<_> = shared
+            .iter()
+            .cloned()
+            .map(|(stash, sent, running)| {
+                let mut waits = Box::pin(stash.pending());
+                runtime.spawn(poll_fn(move |cx| {
+                    assert!(!running.swap(true, SeqCst), "two threads poll one fiber");
+                    let _ = waits.as_mut().poll(cx);
+                    let done = sent.load(SeqCst) == 3 * target;
+                    running.store(false, SeqCst);
+                    if done { Poll::Ready(()) } else { Poll::Pending }
+                }))
+            })
+            .collect();
+        until(|| shared.iter().all(|(stash, ..)| stash.polls() > 0));
+        let wake_all = |shared: &[(Stash, Arc<AtomicUsize>, Arc<AtomicBool>)]| {
+            for (stash, sent, _) in shared {
+                sent.fetch_add(1, SeqCst);
+                stash.waker().unwrap().wake();
+            }
+        };
+        let inside = shared.clone();
+        let inside = runtime.spawn(async move {
+            for _ in 0..target {
+                wake_all(&inside);
+                leno::yield_now().await;
+            }
+        });
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..target).for_each(|_| wake_all(&shared)));
+            }
+        });
+        inside.wait().unwrap();
+        for handle in handles {
+            handle.wait().unwrap();
+        }
+    }
+}
+
+/// Polled first by who makes it, on a thread that is no worker, while a wake-up comes; then by a worker.
+#[test]
+fn spawned_now_elsewhere_while_it_is_woken() {
+    // F1
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        for _ in 0..rounds(500) {
+            let (stash, inputs) = (Stash::default(), Arc::new(AtomicUsize::new(0)));
+            let feeder = {
+                let (stash, inputs) = (stash.clone(), inputs.clone());
+                std::thread::spawn(move || {
+                    for _ in 0..3 {
+                        until(|| stash.polls() > 0);
+                        inputs.fetch_add(1, SeqCst);
                         stash.waker().unwrap().wake();
                     }
-                }
+                })
+            };
+            let mut waits = Box::pin(stash.pending());
+            let mut fiber = None;
+            runtime.block_on(async {
+                fiber = Some(leno::fiber::spawn_now(poll_fn(move |cx| {
+                    let _ = waits.as_mut().poll(cx);
+                    if inputs.load(SeqCst) == 3 { Poll::Ready(()) } else { Poll::Pending }
+                })));
             });
+            feeder.join().unwrap();
+            fiber.unwrap().wait().unwrap();
         }
-    });
-    for handle in handles {
-        handle.wait().unwrap();
     }
 }
 
 #[test]
 fn wake_cancel_complete_and_detach_race() {
     // F1, F2, F3, F6: every future and every output is dropped exactly once, whatever wins.
-    let runtime = Runtime::builder().workers(2).build().unwrap();
-    let drops = Drops::default();
-    let total = rounds(2000);
-    for round in 0..total {
-        let (stash, finish) = (Stash::default(), Arc::new(AtomicBool::new(false)));
-        let (ended, in_future, in_output) = (finish.clone(), drops.probe(), drops.probe());
-        let mut waits = Box::pin(stash.pending());
-        let mut output = Some(in_output);
-        let handle = runtime.spawn(poll_fn(move |cx| {
-            let _ = &in_future;
-            let _ = waits.as_mut().poll(cx);
-            if ended.load(SeqCst) { Poll::Ready(output.take()) } else { Poll::Pending }
-        }));
-        let fiber = handle.fiber();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                finish.store(true, SeqCst);
-                stash.waker().into_iter().for_each(std::task::Waker::wake);
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let drops = Drops::default();
+        let total = rounds(2000);
+        for round in 0..total {
+            let (stash, finish) = (Stash::default(), Arc::new(AtomicBool::new(false)));
+            let (ended, in_future, in_output) = (finish.clone(), drops.probe(), drops.probe());
+            let mut waits = Box::pin(stash.pending());
+            let mut output = Some(in_output);
+            let handle = runtime.spawn(poll_fn(move |cx| {
+                let _ = &in_future;
+                let _ = waits.as_mut().poll(cx);
+                if ended.load(SeqCst) { Poll::Ready(output.take()) } else { Poll::Pending }
+            }));
+            let fiber = handle.fiber();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    finish.store(true, SeqCst);
+                    stash.waker().into_iter().for_each(std::task::Waker::wake);
+                });
+                match round % 4 {
+                    0 => fiber.cancel(),
+                    1 => drop(handle),
+                    2 => {
+                        drop(handle);
+                        fiber.cancel();
+                    }
+                    _ => {
+                        fiber.cancel();
+                        drop(handle.wait());
+                    }
+                }
             });
-            match round % 4 {
-                0 => fiber.cancel(),
-                1 => drop(handle),
-                2 => {
-                    drop(handle);
-                    fiber.cancel();
-                }
-                _ => {
-                    fiber.cancel();
-                    drop(handle.wait());
-                }
-            }
-        });
-        fiber.cancel();
-        stash.take();
+            fiber.cancel();
+            stash.take();
+        }
+        drop(runtime);
+        assert_eq!(drops.count(), 2 * total);
     }
-    drop(runtime);
-    assert_eq!(drops.count(), 2 * total);
 }
 
 #[test]
 fn shutdown_races_with_wakes_and_spawns() {
     // F7, F8
-    for _ in 0..rounds(30) {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
+    for round in 0..rounds(60) {
+        let runtime = Runtime::builder().workers(1 + round % 2).build().unwrap();
         let (drops, made) = (Drops::default(), Arc::new(AtomicUsize::new(0)));
         let stashes: Vec<_> = (0..20).map(|_| Stash::default()).collect();
         for stash in &stashes {
@@ -206,22 +249,24 @@ fn shutdown_races_with_wakes_and_spawns() {
 #[test]
 fn timers_race_with_drops_and_resets() {
     // F12, with real time: no timer is lost, none kills anybody.
-    let runtime = Runtime::builder().workers(2).build().unwrap();
-    let fibers: Vec<_> = (0..rounds(200) as u64)
-        .map(|n| {
-            runtime.spawn(async move {
-                let start = std::time::Instant::now();
-                let span = Duration::from_micros(n * 37 % 3000);
-                let mut long = leno::sleep(Duration::from_secs(60));
-                let _ = leno::timeout(Duration::from_micros(n % 500), &mut long).await;
-                long.reset(start + span);
-                long.await;
-                assert!(start.elapsed() >= span);
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        let fibers: Vec<_> = (0..rounds(200) as u64)
+            .map(|n| {
+                runtime.spawn(async move {
+                    let start = std::time::Instant::now();
+                    let span = Duration::from_micros(n * 37 % 3000);
+                    let mut long = leno::sleep(Duration::from_secs(60));
+                    let _ = leno::timeout(Duration::from_micros(n % 500), &mut long).await;
+                    long.reset(start + span);
+                    long.await;
+                    assert!(start.elapsed() >= span);
+                })
             })
-        })
-        .collect();
-    for fiber in fibers {
-        fiber.wait().unwrap();
+            .collect();
+        for fiber in fibers {
+            fiber.wait().unwrap();
+        }
     }
 }
 

@@ -181,6 +181,154 @@ fn a_runtime_ends_what_a_stuck_worker_waits_for() {
 }
 
 #[test]
+fn a_runtime_ends_what_its_only_worker_waits_for() {
+    // F7: in calls that leno sees. What the worker waits for is held by a fiber that waits, and by one that was never polled.
+    type Wait = fn(leno::Receiver<()>);
+    let waits: [Wait; 4] = [
+        |gone| assert!(gone.recv_blocking().is_err()),
+        |gone| assert!(Cord::new().block_on(gone.recv()).is_err()),
+        |gone| {
+            let inner = runtime(1);
+            drop(inner.spawn(async move { assert!(gone.recv_blocking().is_err()) }));
+            inner.spawn(async {}).wait().unwrap();
+        },
+        |gone| {
+            let inner = runtime(1);
+            inner.block_on(async { assert!(gone.recv().await.is_err()) });
+        },
+    ];
+    in_time(move || {
+        for wait in waits {
+            for late in [false, true] {
+                let runtime = runtime(1);
+                let (began, begun) = mpsc::channel();
+                let (go, goes) = mpsc::channel();
+                let stuck = runtime.spawn(async move {
+                    let (kept, gone) = leno::rendezvous::<()>();
+                    for _ in 0..2 {
+                        let kept = kept.clone();
+                        drop(leno::spawn(async move {
+                            std::future::pending::<()>().await;
+                            drop(kept);
+                        }));
+                        yield_now().await;
+                    }
+                    drop(leno::spawn(async move { drop(kept) }));
+                    began.send(()).unwrap();
+                    if late {
+                        // The runtime ends before the call, most likely.
+                        goes.recv().unwrap();
+                    }
+                    wait(gone);
+                });
+                begun.recv().unwrap();
+                let end = std::thread::spawn(move || drop(runtime));
+                if late {
+                    until(|| leno::fiber::find(stuck.id()).is_none());
+                    go.send(()).unwrap();
+                }
+                end.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn what_ends_with_a_runtime_may_wait_for_a_fiber_that_blocks_its_only_worker() {
+    // F7: the fiber holds a lock during a call of leno's, and waits for what one of the others keeps; a third one takes the
+    // lock as it is dropped. Also where the runtime ends before the call.
+    in_time(|| {
+        for late in [false, true] {
+            for locks_first in [false, true] {
+                let runtime = runtime(1);
+                let lock = Arc::new(std::sync::Mutex::new(()));
+                let (kept, gone) = leno::rendezvous::<()>();
+                let (began, begun) = mpsc::channel();
+                let (go, goes) = mpsc::channel::<()>();
+                let keeps = async move {
+                    std::future::pending::<()>().await;
+                    drop(kept);
+                };
+                let (of_drop, released) = (lock.clone(), Arc::new(AtomicBool::new(false)));
+                let seen = released.clone();
+                let locks = async move {
+                    let _locks = Defer(move || {
+                        // Not before the fiber that holds it can go on: that would be a deadlock of the test's own.
+                        if !locks_first || seen.load(SeqCst) {
+                            drop(of_drop.lock());
+                        }
+                    });
+                    std::future::pending::<()>().await;
+                };
+                if locks_first {
+                    drop(runtime.spawn(locks));
+                    drop(runtime.spawn(keeps));
+                } else {
+                    drop(runtime.spawn(keeps));
+                    drop(runtime.spawn(locks));
+                }
+                let stuck = runtime.spawn(async move {
+                    yield_now().await;
+                    let held = lock.lock().unwrap();
+                    began.send(()).unwrap();
+                    if late {
+                        goes.recv().unwrap();
+                    }
+                    assert!(gone.recv_blocking().is_err());
+                    released.store(true, SeqCst);
+                    drop(held);
+                });
+                begun.recv().unwrap();
+                let end = std::thread::spawn(move || drop(runtime));
+                if late {
+                    until(|| fiber::find(stuck.id()).is_none());
+                    go.send(()).unwrap();
+                }
+                end.join().unwrap();
+                assert!(stuck.is_finished());
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_dropped_with_an_only_worker_may_block() {
+    // F7: a runtime dropped in its own fiber; what it ends drives a cord, and drops a runtime.
+    in_time(|| {
+        let runtime = runtime(1);
+        let drops = Drops::default();
+        let (give, take) = mpsc::channel::<Runtime>();
+        let sleepers: Vec<_> = (0..3)
+            .map(|_| {
+                let probe = drops.probe();
+                runtime.spawn(async move {
+                    let inner = self::runtime(1);
+                    drop(inner.spawn(std::future::pending::<()>()));
+                    let _blocks = Defer(|| Cord::new().block_on(yield_now()));
+                    let _inner = inner;
+                    let _probe = probe;
+                    fiber::park().await;
+                    std::future::pending::<()>().await;
+                })
+            })
+            .collect();
+        let fibers: Vec<_> = sleepers.iter().map(leno::fiber::JoinHandle::fiber).collect();
+        let inside = runtime.spawn(async move {
+            yield_now().await;
+            let mine = take.recv().unwrap();
+            fibers.iter().for_each(fiber::FiberRef::unpark);
+            drop(mine);
+        });
+        give.send(runtime).unwrap();
+        let _ = inside.wait();
+        for sleeper in sleepers {
+            assert!(sleeper.wait().unwrap_err().is_cancelled());
+        }
+        assert_eq!(drops.count(), 3);
+    });
+}
+
+#[test]
 fn a_cord_inside_a_fiber_of_a_runtime_takes_its_place_and_gives_it_back() {
     // What is woken meanwhile, on either, is run; afterwards spawns go to the runtime again.
     in_time(|| {

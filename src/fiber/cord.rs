@@ -186,8 +186,7 @@ impl Drop for Cord {
         unsafe {
             let _base = context::enter_home(&self.home);
             Core::stop(&self.home);
-            Core::end_queue(&self.home, 0);
-            Core::end_all(&self.home);
+            Core::end_worker(&self.home, 0);
         }
     }
 }

@@ -129,26 +129,38 @@ impl Core {
         loop {
             // SAFETY: by contract.
             let task = unsafe { crew.next(worker) }?;
+            debug_assert!(context::drives(home), "nobody acts in its place");
             if let Some(result) = run(task) {
                 return Some(result);
             }
         }
     }
 
-    /// Ends what is in the queue of a worker of a stopped executor. What the fibers wake as they end is ended as well.
+    /// Ends what a worker of a stopped executor has. What the fibers wake as they end is ended as well.
     ///
     /// # Safety
     ///
     /// As for `drive`.
-    pub(crate) unsafe fn end_queue(home: &HomeRef, index: usize) {
-        let crew = &Core::of(home).crew;
-        let worker = crew.worker(index);
+    pub(crate) unsafe fn end_worker(home: &HomeRef, index: usize) {
+        let core = Core::of(home);
+        let worker = core.crew.worker(index);
         // SAFETY: as in `drive`.
-        let _driving = unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast()) };
-        // SAFETY: by contract.
-        while let Some(task) = unsafe { crew.take_left(worker) } {
-            // SAFETY: by contract.
-            unsafe { run::end_entry(task) };
+        unsafe {
+            let _driving = context::drive(home, index, std::ptr::from_ref(worker).cast());
+            // (In what is dropped it may go away, and find somebody in its place.)
+            let end_queue = || {
+                while context::drives(home)
+                    && let Some(task) = core.crew.take_left(worker)
+                {
+                    run::end_entry(task);
+                }
+            };
+            end_queue();
+            if core.crew.is_alone() {
+                Core::end_all(home);
+                // Of fibers that were woken, and have ended by now.
+                end_queue();
+            }
         }
     }
 
@@ -169,12 +181,37 @@ impl Core {
         registry::remove(home);
     }
 
-    /// Ends what the workers of a stopped runtime keep waiting, but for a lone worker's, which nobody can take from it. After
-    /// `end_all`: from then on nobody is idle, so that no more entries are made.
+    /// Ends what the workers of a stopped runtime keep waiting. After `end_all`: from then on nobody is idle, so that no more
+    /// entries are made.
     pub(crate) fn end_waiting(home: &Home) {
         while let Some(task) = Core::of(home).crew.steal_left() {
             // SAFETY: not a cord, which is a crew of one and has nothing to steal.
             unsafe { run::end_entry(task) };
+        }
+    }
+
+    /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. Not for its own thread.
+    pub(crate) fn end_in_its_place(home: &HomeRef) {
+        let crew = &Core::of(home).crew;
+        if crew.is_alone() {
+            // SAFETY: in its place.
+            crew.in_its_place(|| unsafe { Core::end_worker(home, 0) });
+        }
+    }
+
+    /// A worker's life is over, of a stopped executor.
+    ///
+    /// # Safety
+    ///
+    /// As for `drive`.
+    pub(crate) unsafe fn leave(home: &HomeRef, index: usize) {
+        let crew = &Core::of(home).crew;
+        if !crew.is_replaced() {
+            // SAFETY: by contract; nobody acts in its place.
+            unsafe { Core::end_worker(home, index) };
+        }
+        if crew.is_alone() {
+            crew.gone();
         }
     }
 
@@ -194,7 +231,7 @@ impl Core {
 
 /// # Safety
 ///
-/// `worker` is from `Core::drive` on this thread.
+/// `worker` is from `Core::drive` or `Core::end_worker` on this thread.
 unsafe fn seat<'a>(worker: NonNull<()>) -> &'a Worker<Task> {
     // SAFETY: by contract; the driver's frame keeps it.
     unsafe { worker.cast().as_ref() }
@@ -223,12 +260,24 @@ impl Seam for Core {
     }
 
     fn blocks(&self, worker: NonNull<()>) {
-        // SAFETY: as in `schedule`. A cord's gives nothing back.
+        // SAFETY: as in `schedule`. An only worker gives nothing back.
         unsafe {
             for refused in self.crew.blocks(seat(worker)) {
                 run::end_entry(refused);
             }
         }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.crew.is_alone()
+    }
+
+    fn leaves(&self) -> bool {
+        self.crew.is_replaceable() && self.crew.leaves()
+    }
+
+    fn returns(&self) -> bool {
+        self.crew.returns()
     }
 
     fn now(&self) -> Instant {

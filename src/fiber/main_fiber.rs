@@ -32,7 +32,7 @@ use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
 use crate::task::run;
-use crate::task::state::{Finish, Start, State};
+use crate::task::state::{By, Finish, Start, State};
 use crate::task::thread::{Gate, Keeper};
 use crate::task::watch::Watch;
 use crate::task::{budget, context, trace, waker, watch};
@@ -153,8 +153,15 @@ impl Main {
     #[track_caller]
     pub(super) fn poll<F: Future>(&self, task: Task, inside: Pin<&mut Inside<'_, F>>) -> Poll<F::Output> {
         debug_assert!(self.is(&task));
-        let start = task.state.start();
-        debug_assert!(start == Start::Poll, "nobody else ends a main fiber");
+        match task.state.start(task.by()) {
+            Start::Poll => {}
+            Start::Stale => return Poll::Pending,
+            Start::Behind => {
+                context::behind(|| task.schedule());
+                return Poll::Pending;
+            }
+            Start::Cancelled => unreachable!("a main fiber cannot be cancelled"),
+        }
         if self.is_stuck() {
             self.fail();
         }
@@ -167,16 +174,17 @@ impl Main {
             budget::with(|| polled = inside.future().poll(&mut Context::from_waker(&waker)));
             frame.leave(polled.is_pending())
         });
-        if polled.is_ready() || left.woke_itself {
+        if polled.is_ready() {
             task.state.settle(left.owed);
+            return polled;
         }
-        if polled.is_pending() {
-            match if left.woke_itself { Finish::Again } else { task.state.finish_poll(left.owed) } {
-                // The count went with the transition.
-                Finish::Idle => drop(task.into_raw()),
-                Finish::Again => context::behind(|| task.schedule()),
-                Finish::Cancelled => unreachable!("a main fiber cannot be cancelled"),
-            }
+        // At a gate it is polled by another thread than the workers.
+        let tie = if self.keeper.is_none() { task.tie() } else { None };
+        match task.state.finish_poll(&left, tie) {
+            // The count went with the transition.
+            Finish::Idle => drop(task.into_raw()),
+            Finish::Again => context::behind(|| task.schedule()),
+            Finish::Cancelled => unreachable!("a main fiber cannot be cancelled"),
         }
         polled
     }
@@ -208,7 +216,7 @@ impl Drop for Main {
     fn drop(&mut self) {
         Core::dismiss_main(self.task.home(), &self.task);
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
-        let _ = self.task.state.seize();
+        let _ = self.task.state.seize(By::Other);
         run::finish(self.task.clone(), true);
     }
 }

@@ -115,6 +115,26 @@ impl Crew {
         }
     }
 
+    /// The only worker is about to block.
+    pub fn leaves(&self) {
+        assert!(self.0.leaves(), "nobody acts in its place before");
+    }
+
+    /// And is back; false: somebody acts in its place.
+    pub fn returns(&self) -> bool {
+        self.0.returns()
+    }
+
+    /// It has ended.
+    pub fn gone(&self) {
+        self.0.gone();
+    }
+
+    /// After the end: waits until the only worker is gone, or away; in that case calls `f`.
+    pub fn in_its_place(&self, f: impl FnOnce()) {
+        self.0.in_its_place(f);
+    }
+
     /// Ends it; gives what was injected.
     pub fn close(&self) -> Vec<usize> {
         self.0.close().into_iter().map(|number| number.0).collect()

@@ -28,6 +28,10 @@ use crate::time::Clock;
 /// [`unblock`](crate::fiber::unblock) are not waited for). Dropped by one of its own fibers it does not wait for
 /// the workers; they end after their polls. Wakers and join handles may outlive it.
 ///
+/// A single worker keeps its fibers, which costs less than to share them; it drops them itself, after the poll that is under way.
+/// (If that poll waits in a call of leno's, whoever ends the runtime drops them.) So no poll must wait for another fiber by means
+/// that leno does not know, such as a channel of std's.
+///
 /// ```
 /// let runtime = leno::fiber::Runtime::builder().workers(2).name("crunch").build()?;
 /// let answer = runtime.block_on(async { leno::spawn(async { 42 }).await.unwrap() });
@@ -103,6 +107,7 @@ impl Runtime {
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
         self.home.roster.close();
         context::hand_over();
+        let _aside = context::stand_aside();
         self.home.roster.wait_empty(Instant::now().checked_add(grace));
         let left = self.home.roster.snapshot();
         left.iter().filter(|task| task.is_awaited()).map(FiberRef::new).collect()
@@ -121,12 +126,16 @@ impl Drop for Runtime {
             Core::end_all(&self.home);
             Core::end_waiting(&self.home);
             if let Some(index) = inside {
-                Core::end_queue(&self.home, index);
+                Core::end_worker(&self.home, index);
             }
         }
         if inside.is_none() {
+            let _aside = context::stand_aside();
+            if !self.workers.is_empty() {
+                Core::end_in_its_place(&self.home);
+            }
             for worker in self.workers.drain(..) {
-                // A worker doesn't panic; if it did, its fibers are ended below all the same.
+                // (A worker doesn't panic; if it did, its fibers are ended all the same.)
                 let _ = worker.join();
             }
         }
@@ -245,14 +254,22 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 
 /// A worker's life.
 fn work(home: &HomeRef, index: usize) {
+    /// Its end, also by a panic of leno's.
+    struct End<'a>(&'a HomeRef, usize);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            // SAFETY: this is that worker's thread. Not a cord.
+            unsafe { Core::leave(self.0, self.1) };
+        }
+    }
+    let _end = End(home, index);
     // SAFETY: each worker has one thread. Not a cord.
-    unsafe {
-        let _ended: Option<()> = Core::drive(home, index, |task| {
+    let _ended: Option<()> = unsafe {
+        Core::drive(home, index, |task| {
             run::run(task);
             None
-        });
-        Core::end_queue(home, index);
-    }
+        })
+    };
 }
 
 #[track_caller]

@@ -197,9 +197,9 @@ fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
     let watch = task.watch().filter(|watch| watch.is_inspected());
     let mut looks = 0;
     loop {
-        let before = task.state.activity();
+        let before = task.activity();
         let seen = watch.map(|watch| watch.seen());
-        let after = task.state.activity();
+        let after = task.activity();
         looks += 1;
         if before == Activity::Complete || after == Activity::Complete {
             return None;

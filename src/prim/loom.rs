@@ -17,7 +17,7 @@ pub(crate) use handle::Handle;
 pub(crate) use loom::cell::UnsafeCell;
 pub(crate) use loom::sync::Arc;
 pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
 pub(crate) use quarantine::{dealloc, free, keep};
 pub(crate) use waker_slot::WakerSlot;

@@ -17,6 +17,7 @@ use crate::prim;
 use crate::task::header::{Header, Task};
 use crate::task::here::{self, Before, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
+use crate::task::state::Left;
 use crate::task::{trace, warn};
 
 prim::thread_local! {
@@ -33,15 +34,6 @@ pub(crate) struct Entered<'a> {
     inside: trace::Inside<'a>,
     /// Borrows what the frame points to; stays on its thread.
     _lender: PhantomData<*mut ()>,
-}
-
-/// What a poll has left behind in its frame.
-#[must_use]
-pub(crate) struct Left {
-    /// The fiber has woken itself.
-    pub(crate) woke_itself: bool,
-    /// Counts that its word has yet to get (`state.rs`).
-    pub(crate) owed: isize,
 }
 
 impl<'a> Entered<'a> {
@@ -104,7 +96,8 @@ pub(crate) fn enter_nowhere() -> Entered<'static> {
 #[must_use]
 pub(crate) struct Driving<'a> {
     home: &'a HomeRef,
-    before: (Seat, usize),
+    stock: usize,
+    _away: Away,
     _base: Entered<'a>,
 }
 
@@ -115,43 +108,60 @@ pub(crate) struct Driving<'a> {
 /// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the guard. For
 /// a cord, this is its thread.
 pub(crate) unsafe fn drive(home: &HomeRef, number: usize, worker: *const ()) -> Driving<'_> {
-    let seat = here::sit(Seat { home: home.address(), worker, number });
-    let before = (seat, here::replace_stock(0));
+    let away = Away::to(Seat { home: home.address(), worker, number });
     // SAFETY: by contract.
-    Driving { home, before, _base: unsafe { enter_home(home) } }
+    Driving { home, stock: here::replace_stock(0), _away: away, _base: unsafe { enter_home(home) } }
 }
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        let (seat, stock) = self.before;
-        here::sit(seat);
-        self.home.release(here::replace_stock(stock));
+        self.home.release(here::replace_stock(self.stock));
     }
 }
 
-/// Takes its seat again when dropped.
+/// Takes its seat again when dropped, unless somebody else acts as that worker.
 #[must_use]
-pub(crate) struct Aside(Seat);
+pub(crate) struct Away {
+    seat: Seat,
+    /// Somebody may.
+    told: bool,
+}
+
+impl Away {
+    fn to(seat: Seat) -> Away {
+        let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
+        Away { seat: here::sit(seat), told }
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        let replaced = self.told && in_seat(self.seat, |home, _| home.seam.returns()) == Some(false);
+        here::sit(if replaced { here::NOWHERE } else { self.seat });
+    }
+}
 
 /// For a call that blocks: until it returns, this thread wakes fibers as if from elsewhere, since nobody runs what is in
 /// its own queue.
-pub(crate) fn stand_aside() -> Aside {
-    Aside(here::sit(here::NOWHERE))
+pub(crate) fn stand_aside() -> Away {
+    Away::to(here::NOWHERE)
 }
 
-impl Drop for Aside {
-    fn drop(&mut self) {
-        here::sit(self.0);
-    }
+/// Calls `f` with the executor and the worker of a seat of this thread.
+fn in_seat<R>(seat: Seat, f: impl FnOnce(&Home, NonNull<()>) -> R) -> Option<R> {
+    let worker = NonNull::new(seat.worker.cast_mut())?;
+    // SAFETY: the guard of the seat borrows the home, and is further up this thread's stack.
+    Some(f(unsafe { &*seat.home.cast::<Home>() }, worker))
 }
 
 /// To be called before a call that blocks this thread: if it drives an executor, others get what is ready on it.
 pub(crate) fn hand_over() {
-    let seat = here::seat();
-    if let Some(worker) = NonNull::new(seat.worker.cast_mut()) {
-        // SAFETY: the guard of the seat borrows the home, and is further up this thread's stack.
-        unsafe { &*seat.home.cast::<Home>() }.seam.blocks(worker);
-    }
+    let _ = in_seat(here::seat(), |home, worker| home.seam.blocks(worker));
+}
+
+/// Whether this thread is a worker of `home`.
+pub(crate) fn drives(home: &HomeRef) -> bool {
+    worker_of(home).is_some()
 }
 
 /// The worker of `home` that this thread is.

@@ -25,8 +25,9 @@ use std::task::{Context, Poll, Waker};
 
 use crate::prim::{AtomicPtr, Life, UnsafeCell};
 use crate::task::here;
-use crate::task::links::Links;
-use crate::task::state::{By, Cancel, State, Wake};
+use crate::task::links::{Links, Shards};
+use crate::task::state::{Activity, By, Cancel, State, Wake};
+use crate::task::tie::Tie;
 
 /// The id of a fiber: unique in the process, never used again.
 ///
@@ -84,6 +85,8 @@ pub(crate) struct Header {
     /// An `Extras` of its own, or null. Set once.
     pub(super) extras: AtomicPtr<()>,
     pub(crate) links: Links<Header>,
+    pub(crate) shards: Shards,
+    pub(super) tie: Tie,
     /// Emptied by its protocol, never dropped with the header.
     pub(crate) join: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     pub(crate) life: Life,
@@ -111,6 +114,8 @@ impl Header {
             spawned_at,
             extras: AtomicPtr::new(extras),
             links: Links::new(),
+            shards: Shards::new(),
+            tie: Tie::new(),
             join: UnsafeCell::new(ManuallyDrop::new(None)),
             life: Life::new(),
         }
@@ -169,7 +174,7 @@ impl Task {
         unsafe { (self.vtable.schedule)(self, worker) };
     }
 
-    /// The worker of its executor that this thread is.
+    /// The worker of its executor that this thread is, if any.
     #[inline]
     pub(super) fn worker(&self) -> Option<NonNull<()>> {
         here::worker_of(self.home.as_ptr())
@@ -177,8 +182,19 @@ impl Task {
 
     /// As who this thread wakes it.
     #[inline]
-    pub(crate) fn by(&self) -> By {
-        By::of(self.worker())
+    pub(crate) fn by(&self) -> By<'_> {
+        self.by_worker(self.worker())
+    }
+
+    /// The same for who has asked for the [`worker`](Self::worker).
+    #[inline]
+    pub(super) fn by_worker(&self, worker: Option<NonNull<()>>) -> By<'_> {
+        if worker.is_some() { By::Owner(&self.tie) } else { By::Other }
+    }
+
+    /// Who has it, for those who look.
+    pub(crate) fn activity(&self) -> Activity {
+        self.state.activity(&self.tie)
     }
 
     /// Whether it runs on this thread, and so wakes itself; then that is noted.

@@ -18,6 +18,7 @@ use crate::task::header::{Header, Task};
 use crate::task::here;
 use crate::task::roster::Roster;
 use crate::task::seam::Seam;
+use crate::task::tie::Tie;
 
 /// What an executor wants to know of its fibers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +45,8 @@ pub(crate) struct Home {
     pub(crate) roster: Roster,
     /// One thread runs all fibers: a cord. Then futures are polled and dropped on that thread only.
     pub(crate) local: bool,
+    /// It has one worker, with which its fibers stay: see `state.rs`.
+    pub(super) alone: bool,
     /// The seam wants to be told of fibers that begin and end.
     pub(crate) hooked: bool,
     /// What is to be noted of them.
@@ -110,8 +113,8 @@ unsafe impl Sync for HomeRef {}
 impl HomeRef {
     /// An executor with so many workers; `local`: a cord.
     pub(crate) fn new(local: bool, workers: usize, watching: Watching, seam: Box<dyn Seam>) -> Self {
-        let (hooked, roster) = (seam.is_hooked(), Roster::new(workers, local));
-        let home = Home { count: AtomicUsize::new(1), roster, local, hooked, watching, seam };
+        let (alone, hooked, roster) = (seam.is_alone(), seam.is_hooked(), Roster::new(workers, local));
+        let home = Home { count: AtomicUsize::new(1), roster, local, alone, hooked, watching, seam };
         HomeRef(NonNull::from(Box::leak(Box::new(home))))
     }
 
@@ -203,6 +206,14 @@ impl Header {
 }
 
 impl Task {
+    /// Its tie, if this thread acts as the only worker of its executor. (Not so where its creator polls it, nor after a poll
+    /// in which somebody has taken the worker's place.)
+    #[inline]
+    pub(crate) fn tie(&self) -> Option<&Tie> {
+        let here = self.worker().is_some() || bug!("task_ties_elsewhere");
+        (self.home().alone && here).then_some(&self.tie)
+    }
+
     /// Cancels this fiber and all below it.
     pub(crate) fn cancel(&self) {
         self.home().cancel(self);

@@ -2,7 +2,7 @@
 
 use std::ptr::{self, NonNull};
 
-use crate::prim::{AtomicPtr, AtomicU32, Ordering, UnsafeCell};
+use crate::prim::{AtomicPtr, AtomicU16, Ordering, UnsafeCell};
 
 /// A fiber whose header is an `H`.
 pub(super) type Link<H> = Option<NonNull<H>>;
@@ -12,8 +12,15 @@ pub(super) type Link<H> = Option<NonNull<H>>;
 pub(crate) struct Links<H> {
     pub(super) siblings: UnsafeCell<Siblings<H>>,
     pub(super) first_child: AtomicPtr<H>,
-    pub(super) shard: AtomicU32,
-    pub(super) below: AtomicU32,
+}
+
+/// Whose locks guard it.
+#[derive(Debug)]
+pub(crate) struct Shards {
+    /// Its siblings.
+    pub(super) own: AtomicU16,
+    /// Its children.
+    below: AtomicU16,
 }
 
 #[derive(Debug)]
@@ -31,35 +38,36 @@ impl<H> Default for Siblings<H> {
 }
 
 /// Not listed so far; no child so far.
-pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u16 = u16::MAX;
 /// In `below`: it has ended and released its children.
-pub(super) const GONE: u32 = u32::MAX - 1;
+pub(super) const GONE: u16 = u16::MAX - 1;
 
 impl<H> Links<H> {
     pub(super) fn new() -> Self {
-        Links {
-            siblings: UnsafeCell::new(Siblings::default()),
-            first_child: AtomicPtr::new(ptr::null_mut()),
-            shard: AtomicU32::new(NONE),
-            below: AtomicU32::new(NONE),
-        }
+        Links { siblings: UnsafeCell::new(Siblings::default()), first_child: AtomicPtr::new(ptr::null_mut()) }
+    }
+}
+
+impl Shards {
+    pub(super) fn new() -> Self {
+        Shards { own: AtomicU16::new(NONE), below: AtomicU16::new(NONE) }
     }
 
     /// The shard that the fiber is listed in, or was.
-    pub(super) fn shard(&self) -> u32 {
+    pub(super) fn own(&self) -> u16 {
         // ORDERING: Relaxed: written before the fiber was listed. (A member of a group can be found before; then it is as one that is
         // not listed yet, and a cancel of it reaches what is below it when it ends.)
-        self.shard.load(Ordering::Relaxed)
+        self.own.load(Ordering::Relaxed)
     }
 
     /// For the owner, or under the lock of the fiber's shard.
-    pub(super) fn below(&self) -> u32 {
+    pub(super) fn below(&self) -> u16 {
         // ORDERING: Relaxed, by that.
         self.below.load(Ordering::Relaxed)
     }
 
     /// For the owner, under the lock of the fiber's shard.
-    pub(super) fn set_below(&self, below: u32) {
+    pub(super) fn set_below(&self, below: u16) {
         self.below.store(below, Ordering::Relaxed);
     }
 }

@@ -16,7 +16,7 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
-//! Imports go one way here: the header knows only what it is made of ([`state`], `links`) and what a wake-up needs to know of
+//! Imports go one way here: the header knows only what it is made of ([`state`], `tie`, `links`) and what a wake-up needs to know of
 //! its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
 //! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
 //! add what fibers do with them.
@@ -49,6 +49,7 @@ pub(crate) mod run;
 pub(crate) mod seam;
 pub(crate) mod state;
 pub(crate) mod thread;
+mod tie;
 #[cfg(all(feature = "tracing", not(any(leno_loom, leno_shuttle))))]
 pub(crate) mod trace;
 #[cfg(not(all(feature = "tracing", not(any(leno_loom, leno_shuttle)))))]

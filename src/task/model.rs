@@ -27,9 +27,9 @@ pub use crate::task::thread::model as thread;
 
 static IDS: Counter = Counter::new();
 
-/// A run queue without threads: the model's threads run what is in it. `None`: closed.
+/// A run queue without threads: the model's threads run what is in it. `None`: closed. And that of an only worker, if it has one.
 #[derive(Debug)]
-struct Queue(Mutex<Option<VecDeque<Task>>>);
+struct Queue(Mutex<Option<VecDeque<Task>>>, Option<Worker>);
 
 impl Seam for Queue {
     fn schedule(&self, worker: NonNull<()>, task: Task) {
@@ -50,6 +50,10 @@ impl Seam for Queue {
     }
 
     fn blocks(&self, _worker: NonNull<()>) {}
+
+    fn is_alone(&self) -> bool {
+        self.1.is_some()
+    }
 
     fn now(&self) -> Instant {
         Instant::now()
@@ -111,7 +115,16 @@ impl Default for Executor {
 impl Executor {
     /// An executor without fibers.
     pub fn new() -> Self {
-        let queue = Box::new(Queue(Mutex::new(Some(VecDeque::new()))));
+        Executor::with(None)
+    }
+
+    /// One with one worker, which its fibers stay with: one thread at a time calls [`run_one`](Self::run_one) and the like.
+    pub fn alone() -> Self {
+        Executor::with(Some(Worker::default()))
+    }
+
+    fn with(worker: Option<Worker>) -> Self {
+        let queue = Box::new(Queue(Mutex::new(Some(VecDeque::new())), worker));
         Executor(HomeRef::new(false, 1, Watching::default(), queue))
     }
 
@@ -126,7 +139,7 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.start(None, future)
+        self.start(None, future, Task::schedule)
     }
 
     /// Starts a fiber that is a member of `group`.
@@ -137,11 +150,11 @@ impl Executor {
         F::Output: Send + 'static,
     {
         let extras = Extras { group: Some(Arc::clone(&group.0)), ..Extras::default() };
-        self.start(Some(Box::new(extras)), future)
+        self.start(Some(Box::new(extras)), future, Task::schedule)
     }
 
     #[track_caller]
-    fn start<F>(&self, extras: Option<Box<Extras>>, future: F) -> Handle<F::Output>
+    fn start<F>(&self, extras: Option<Box<Extras>>, future: F, go: impl FnOnce(Task)) -> Handle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -161,7 +174,7 @@ impl Executor {
         match admission {
             Admission::Listed => {
                 let _ = listing.into_raw();
-                queued.schedule();
+                go(queued);
             }
             // SAFETY: not listed, and `Send`.
             Admission::Closed => unsafe { run::end_unlisted(queued) },
@@ -169,17 +182,42 @@ impl Executor {
         Handle { task: handle, taken: false, output: std::marker::PhantomData }
     }
 
-    /// Runs the first fiber of the queue once; false: the queue is empty.
+    /// Runs the first fiber of the queue once, of that of an only worker first; false: it is empty.
     pub fn run_one(&self) -> bool {
-        let task = self.queue().0.lock().as_mut().and_then(VecDeque::pop_front);
-        match task {
-            None => false,
-            Some(task) => {
-                // SAFETY: not a cord.
-                unsafe { run::run(task) };
-                true
-            }
+        match &self.queue().1 {
+            None => self.run_injected(),
+            Some(worker) => self.drive(worker, || self.run_from(worker) || self.run_injected()),
         }
+    }
+
+    fn run_injected(&self) -> bool {
+        let task = self.queue().0.lock().as_mut().and_then(VecDeque::pop_front);
+        // SAFETY: not a cord; driven, if there is only one worker.
+        task.map(|task| unsafe { run::run(task) }).is_some()
+    }
+
+    /// As [`spawn`](Self::spawn), but polls it on this thread at once.
+    pub fn spawn_now<F>(&self, future: F) -> Handle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        // SAFETY: not a cord; and this is who makes it.
+        self.start(None, future, |task| unsafe { run::run(task) })
+    }
+
+    /// Calls `f` as the only worker.
+    pub fn as_worker<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.drive(self.queue().1.as_ref().expect("an executor with one worker"), f)
+    }
+
+    /// The only worker leaves, after the end: it ends all that it has.
+    pub fn leave(&self) {
+        self.as_worker(|| {
+            self.end_queue(self.queue().1.as_ref().expect("as above"));
+            self.end_listed();
+            self.end_queue(self.queue().1.as_ref().expect("as above"));
+        });
     }
 
     /// Calls `f` as a worker: what it wakes goes into the worker's own queue.
@@ -223,6 +261,10 @@ impl Executor {
             // SAFETY: not a cord.
             unsafe { run::end_entry(task) };
         }
+        self.end_listed();
+    }
+
+    fn end_listed(&self) {
         for task in self.0.roster.snapshot() {
             // SAFETY: not a cord.
             unsafe { run::end(&task) };

@@ -8,23 +8,23 @@
 //!   shard 0: lock, count, roots ──▶ p ⇄ r                 the youngest first; `prev` of the first child is the
 //!                                   │ first_child         parent, of the first root nothing
 //!   shard 1: lock, count, roots     ▼
-//!              (guards this list:)  c3 ⇄ c2 ⇄ c1          p.shard = 0, p.below = 1, c1.shard = 1
+//!              (guards this list:)  c3 ⇄ c2 ⇄ c1          p.own = 0, p.below = 1, c1.own = 1
 //! ```
 //!
 //! What a fiber's links are guarded by:
 //!
 //! | link | read and written | |
 //! |---|---|---|
-//! | `shard` | written before the fiber is listed, constant from then on | whose lock guards its siblings |
-//! | `siblings` | under the lock of `shard` | |
-//! | `below` | written by the fiber's owner under the lock of `shard`; read by the owner, or under that lock | whose lock guards its children: `NONE` before the first child, `GONE` once it has released them |
+//! | `shards.own` | written before the fiber is listed, constant from then on | whose lock guards its siblings |
+//! | `siblings` | under the lock of `shards.own` | |
+//! | `shards.below` | written by the fiber's owner under the lock of `shards.own`; read by the owner, or under that lock | whose lock guards its children: `NONE` before the first child, `GONE` once it has released them |
 //! | `first_child` | under the lock of `below`; but the owner may look, without any lock, whether there is a child | |
 //!
 //! Invariants:
 //!
 //! 1. A listed fiber is reached from the roots of some shard, is counted in its own shard, and the roster owns one count of it.
 //! 2. A child's parent is listed: a fiber that ends first makes its children roots of the shard that guards them, so that
-//!    `shard` stays as it is, then takes itself out. Hence a fiber's neighbours in its list, and a parent that has a
+//!    `own` stays as it is, then takes itself out. Hence a fiber's neighbours in its list, and a parent that has a
 //!    child, are alive under the lock of that list.
 //! 3. Only its owner (`state.rs`, invariant 2) gives a fiber children, and retires it; so if the owner finds no child, there
 //!    is none and none comes.
@@ -120,18 +120,18 @@ impl Roster {
 
     /// The shard for what this thread lists: its own, if it is a worker.
     #[inline]
-    fn here(&self, task: &Task) -> u32 {
+    fn here(&self, task: &Task) -> u16 {
         let others = self.shards.len() - self.of_workers;
         let at = match here::worker_number(task.home.as_ptr()) {
             Some(number) => number & (self.of_workers - 1),
             None if others == 0 => 0,
             None => self.of_workers + random_below(others),
         };
-        at as u32
+        at as u16
     }
 
     #[inline]
-    fn lock(&self, shard: u32) -> Held<'_, Shard> {
+    fn lock(&self, shard: u16) -> Held<'_, Shard> {
         self.shards[shard as usize].lock()
     }
 
@@ -139,10 +139,10 @@ impl Roster {
     ///
     /// The parent is running on this thread, and so listed; if it has been retired before, then it is none.
     pub(crate) fn admit(&self, task: &Task, parent: Option<&Task>, awaited: bool) -> Admission {
-        let parent = parent.filter(|parent| parent.links.shard() != NONE && parent.links.below() != GONE);
+        let parent = parent.filter(|parent| parent.shards.own() != NONE && parent.shards.below() != GONE);
         let marked_before =
             bug!("roster_admit_looks_early") && parent.is_some_and(|parent| parent.state.is_cancelled());
-        let shard = match parent.map(|parent| (parent, parent.links.below())) {
+        let shard = match parent.map(|parent| (parent, parent.shards.below())) {
             None => self.here(task),
             Some((parent, NONE)) => self.found(parent),
             Some((_, below)) => below,
@@ -150,7 +150,7 @@ impl Roster {
         let closed_before = bug!("roster_closed_unlocked") && self.lock(shard).with(|shard| shard.closed);
         let awaited = usize::from(awaited);
         // Nobody else has the fiber so far.
-        task.links.shard.store(shard, Ordering::Relaxed);
+        task.shards.own.store(shard, Ordering::Relaxed);
         let listed = self.lock(shard).with(|shard| {
             let closed = if bug!("roster_closed_unlocked") { closed_before } else { shard.closed };
             if closed {
@@ -162,7 +162,7 @@ impl Roster {
             true
         });
         if !listed {
-            task.links.shard.store(NONE, Ordering::Relaxed);
+            task.shards.own.store(NONE, Ordering::Relaxed);
             return Admission::Closed;
         }
         let marked = |parent: &Task| {
@@ -176,12 +176,12 @@ impl Roster {
     }
 
     /// Chooses the shard for the children of a fiber that has had none.
-    fn found(&self, parent: &Task) -> u32 {
+    fn found(&self, parent: &Task) -> u16 {
         let below = self.here(parent);
         if bug!("roster_first_child_unlocked") {
-            parent.links.set_below(below);
+            parent.shards.set_below(below);
         } else {
-            self.lock(parent.links.shard()).with(|_| parent.links.set_below(below));
+            self.lock(parent.shards.own()).with(|_| parent.shards.set_below(below));
         }
         below
     }
@@ -190,19 +190,19 @@ impl Roster {
     /// become nobody's, or are cancelled if it is so.
     #[must_use]
     pub(crate) fn retire(&self, task: &Task, awaited: bool) -> bool {
-        let shard = task.links.shard();
+        let shard = task.shards.own();
         if shard == NONE {
             return false;
         }
         let awaited = usize::from(awaited);
         let unlink = |shard: &mut Shard| {
-            task.links.set_below(GONE);
+            task.shards.set_below(GONE);
             shard.unlink(task.as_raw());
             shard.len -= 1;
             shard.awaited -= awaited;
             shard.awaited == 0 && shard.closed
         };
-        let below = task.links.below();
+        let below = task.shards.below();
         // ORDERING: Acquire pairs with `unlink` of the last child.
         let childless = task.links.first_child.load(Ordering::Acquire).is_null();
         let emptied = if childless {
@@ -226,10 +226,10 @@ impl Roster {
 
     /// The end of a parent for its children.
     #[cold]
-    fn release(&self, task: &Task, below: u32) {
+    fn release(&self, task: &Task, below: u16) {
         let marked_before = task.state.is_cancelled();
-        let marked = self.lock(task.links.shard()).with(|_| {
-            task.links.set_below(GONE);
+        let marked = self.lock(task.shards.own()).with(|_| {
+            task.shards.set_below(GONE);
             if bug!("roster_retire_looks_early") { marked_before } else { task.state.is_cancelled() }
         });
         if marked && !bug!("roster_retire_ignores_cancel") {
@@ -254,15 +254,15 @@ impl Roster {
     #[must_use]
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
-        if task.links.shard() == NONE {
+        if task.shards.own() == NONE {
             // Refused at birth, with nothing below it; or a member of a group that is about to be listed, whose end sees the mark.
             let _ = task.mark_cancelled(&mut ready);
             return ready;
         }
         let mut below = NONE;
-        self.lock(task.links.shard()).with(|_| {
+        self.lock(task.shards.own()).with(|_| {
             if task.mark_cancelled(&mut ready) {
-                below = task.links.below();
+                below = task.shards.below();
             }
         });
         if below < GONE {
@@ -272,7 +272,7 @@ impl Roster {
     }
 
     /// Marks all below these fibers, given with the shards of their children.
-    fn cancel_below(&self, mut rest: Vec<(Task, u32)>, ready: &mut Vec<Task>) {
+    fn cancel_below(&self, mut rest: Vec<(Task, u16)>, ready: &mut Vec<Task>) {
         while let Some((parent, below)) = rest.pop() {
             let first = ready.len();
             self.lock(below).with(|_| {
@@ -280,13 +280,13 @@ impl Roster {
                     let child = borrow(child);
                     // The look spares those marked before the transition: a parent that ends by a cancel has such children.
                     let marked = !child.state.is_cancelled() && child.mark_cancelled(ready);
-                    if marked && child.links.below() < GONE {
+                    if marked && child.shards.below() < GONE {
                         // It may end before its turn comes.
                         let kept = Task::clone(&child);
                         if bug!("roster_cancel_keeps_nobody") {
                             let _ = kept.state.release();
                         }
-                        rest.push((kept, child.links.below()));
+                        rest.push((kept, child.shards.below()));
                     }
                 }
             });
@@ -397,10 +397,10 @@ impl Frozen<'_> {
             let mut prev = parent;
             for fiber in list(first) {
                 let task = borrow(fiber);
-                assert_eq!(task.links.shard(), shard, "a list is of one shard");
+                assert_eq!(task.shards.own(), shard, "a list is of one shard");
                 assert_eq!(siblings(fiber, |siblings| siblings.prev), prev);
                 assert!(!task.state.is_complete(), "a listed fiber lives");
-                let below = task.links.below();
+                let below = task.shards.below();
                 assert!(below < GONE || first_child(fiber).is_none(), "children have a shard");
                 lists.push((below, Some(fiber), first_child(fiber)));
                 seen[shard as usize] += 1;

@@ -7,7 +7,7 @@ use crate::task::error::{discard, shielded};
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::seam::Seam;
-use crate::task::state::{By, Cancel, Finish, Seize, Start};
+use crate::task::state::{By, Finish, Seize, Start};
 use crate::task::{budget, context, join, trace, waker, watch};
 
 /// Puts a ready fiber into a queue of its executor: of this thread's, if it is a worker of that.
@@ -79,10 +79,14 @@ unsafe fn give_way(task: Task) {
 ///
 /// # Safety
 ///
-/// For a cord's fiber, this is the cord's thread.
+/// For a cord's fiber, this is the cord's thread; for that of an executor with one worker, this is that worker, or the fiber's
+/// creator.
 pub(crate) unsafe fn run(task: Task) {
-    match task.state.start() {
+    // (A fiber that its creator polls is not TIED.)
+    match task.state.start(By::Owner(&task.tie)) {
         Start::Stale => return,
+        // SAFETY: owned, by contract.
+        Start::Behind => return unsafe { give_way(task) },
         // SAFETY: owned, on the right thread by contract.
         Start::Cancelled => return unsafe { end_owned(task) },
         Start::Poll => {}
@@ -97,14 +101,12 @@ pub(crate) unsafe fn run(task: Task) {
         let left = frame.leave(polled.is_pending());
         (polled, left)
     });
-    if polled.is_ready() || left.woke_itself {
-        task.state.settle(left.owed);
-    }
     match polled {
-        Poll::Ready(()) => finish(task, true),
-        // SAFETY: by contract.
-        Poll::Pending if left.woke_itself => unsafe { give_way(task) },
-        Poll::Pending => match task.state.finish_poll(left.owed) {
+        Poll::Ready(()) => {
+            task.state.settle(left.owed);
+            finish(task, true);
+        }
+        Poll::Pending => match task.state.finish_poll(&left, task.tie()) {
             // The count went with the transition.
             Finish::Idle => drop(task.into_raw()),
             // SAFETY: by contract.
@@ -115,18 +117,16 @@ pub(crate) unsafe fn run(task: Task) {
     }
 }
 
-/// Ends a fiber that stands in a queue of an executor that has stopped.
+/// Ends a fiber that stands in a queue of an executor that has stopped. (Or leaves it to the only worker, which keeps it.)
 ///
 /// # Safety
 ///
 /// As for [`run`]; and the entry was taken out of the queue.
 pub(crate) unsafe fn end_entry(task: Task) {
-    match task.state.cancel(By::Other) {
-        Cancel::Marked | Cancel::Nothing => {}
-        Cancel::Schedule => unreachable!("what stands in a queue is not idle"),
-    }
-    match task.state.start() {
-        Start::Stale => {}
+    task.state.mark_ended();
+    match task.state.start(task.by()) {
+        // (That of one which has yielded has another entry.)
+        Start::Stale | Start::Behind => {}
         // SAFETY: owned; the thread is right by contract. (A shield does not outlast the executor.)
         Start::Cancelled | Start::Poll => unsafe { end_owned(task) },
     }
@@ -148,13 +148,13 @@ unsafe fn end_owned(task: Task) {
 }
 
 /// Ends a fiber whose executor has stopped. One that has an owner (who polls it, on another thread or further down this
-/// stack; or the queue it stands in) is marked, and ended by that owner.
+/// stack; the queue it stands in; or the only worker, unless this is it) is marked, and ended by that owner.
 ///
 /// # Safety
 ///
 /// For a cord's fiber, this is the cord's thread.
 pub(crate) unsafe fn end(task: &Task) {
-    match task.state.seize() {
+    match task.state.seize(task.by()) {
         // SAFETY: seized is owned; the thread is right by contract.
         Seize::Seized => unsafe { end_owned(task.clone()) },
         Seize::Running | Seize::Complete => {}

@@ -48,6 +48,25 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// The worker that this thread is is about to block: others get what is ready on it.
     fn blocks(&self, worker: NonNull<()>);
 
+    /// Whether there is one worker, which ends all fibers that it has polled.
+    fn is_alone(&self) -> bool {
+        false
+    }
+
+    /// This thread does not act as its worker from now on: it is about to block, or to drive another executor. True: meanwhile
+    /// somebody else may act in its place, should the executor end; so this thread has to say when it
+    /// [returns](Self::returns).
+    #[must_use]
+    fn leaves(&self) -> bool {
+        false
+    }
+
+    /// This thread, which has [left](Self::leaves), acts as that worker again. False: somebody else does.
+    #[must_use]
+    fn returns(&self) -> bool {
+        true
+    }
+
     /// The time by the executor's clock.
     fn now(&self) -> Instant;
 

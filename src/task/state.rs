@@ -1,8 +1,8 @@
 //! The state of a fiber: one atomic word, flags below, reference count above.
 //!
 //! ```text
-//!  63 …            10  9          8        7      6       5       4          3           2          1         0
-//! │ reference count │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//!  63 …            12  11       10     9          8        7      6       5       4          3           2          1         0
+//! │ reference count │ COMING │ TIED │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
 //! ```
 //!
 //! | flag | set by, when | cleared by |
@@ -17,12 +17,14 @@
 //! | MAIN | creation: the future of a `block_on`, which nobody can cancel | never |
 //! | SEIZED | `seize` of a fiber that nobody owned: entries of it that queues still hold are stale | never |
 //! | SHIELDED | `shield`, in a poll that no cancel came before: CANCELLED has to wait | `unshield`; `seize`, which does not wait |
+//! | TIED | `finish_poll`, on the only worker of the executor, of a fiber that waits for the first time: see 9 | never |
+//! | COMING | with SCHEDULED, of a TIED fiber: a count of it is in a queue or on its way there | `start` |
 //!
 //! Invariants:
 //!
 //! 1. SCHEDULED without RUNNING: exactly one count is in a queue, or in the hands of who puts it there.
 //! 2. RUNNING, the fiber is owned, by exactly one of: a thread that polls or ends it; its creator; one entry of a
-//!    queue; who has seized it. The owner holds a count and alone may touch the future; an entry hands that on to
+//!    queue; who has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry hands that on to
 //!    who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
 //!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
 //!    ended, never just dropped.
@@ -38,19 +40,28 @@
 //!    them all by the transition that ends the poll, or by `settle`. Others who have such a waker may give its count
 //!    up before; that is at most `MOST_OWED` counts too many, so the word does not say "the last" before its time. And a
 //!    count too many for a while harms nobody: who runs the fiber has one.
+//! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and whether it is queued, polled or waits that worker
+//!    alone knows, in the [tie](super::tie). So there its polls, its waiting and its being woken need no exchange at all.
+//!    Anybody else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry
+//!    if the tie says that the fiber is queued, and one more if COMING is set. They are alike: the first one to come up is
+//!    that of the tie, and the other one that which was COMING, for which the fiber is polled if it was woken since the poll
+//!    before. (If the fiber has yielded while one was COMING the first of the two goes behind, whichever it is, so that the
+//!    poll comes where the yield has put it.) An entry that does not come up, as the executor has ended, may be dropped: the worker ends all its fibers as
+//!    it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
 //! ORDERING (whole file): each transition is an AcqRel read-modify-write of one location, so they are totally
 //! ordered and each sees what happened before the previous ones. Pairs that matter: `wake*` → `start` (the
 //! poll sees what the waker wrote; this is why a wake that changes nothing still writes), `finish_poll` →
-//! `wake*` → queue → `start` (the next thread sees the future as the last poll left it), `complete` → `is_complete` and
+//! `wake*` → queue → `start` (the next thread sees the future as the last poll left it; of a TIED one it is the same thread), `complete` → `is_complete` and
 //! `drop_handle` (the outcome), `publish_waker` → `complete` (the waker), `release` → `release` (the memory).
 //!
 //! Source: the word and the named transitions follow tokio's `runtime/task/state.rs`; that a wake which finds
 //! the fiber scheduled must still write is from `async-task`.
 
 use crate::prim::{AtomicUsize, Ordering};
+use crate::task::tie::Tie;
 
 const SCHEDULED: usize = 1 << 0;
 const RUNNING: usize = 1 << 1;
@@ -62,7 +73,9 @@ const TOKEN: usize = 1 << 6;
 const MAIN: usize = 1 << 7;
 const SEIZED: usize = 1 << 8;
 const SHIELDED: usize = 1 << 9;
-const ONE: usize = 1 << 10;
+const TIED: usize = 1 << 10;
+const COMING: usize = 1 << 11;
+const ONE: usize = 1 << 12;
 
 /// The counts that a fiber has beside those of its holders, until it is complete.
 const BIAS: usize = 1 << 10;
@@ -70,8 +83,9 @@ const BIAS: usize = 1 << 10;
 /// How many counts a poll may owe.
 pub(super) const MOST_OWED: isize = BIAS as isize;
 
-/// So many counts that only a leak in a loop gets there; beyond lies a wrap-around, so the process ends.
-const MAX: usize = usize::MAX / 2;
+/// So many counts that only a leak in a loop gets there (on 32-bit machines, a million wakers of one fiber); beyond lies a
+/// wrap-around, so the process ends.
+const MAX: usize = usize::MAX / 8 * 7;
 
 // Weaker with a planted bug, which a model in `loom-tests/tests/models/task.rs` must catch.
 #[inline(always)]
@@ -84,7 +98,7 @@ fn bias() -> usize {
 pub(crate) struct State(AtomicUsize);
 
 /// What a wake-up, an unpark or a cancel asks of its caller.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Wake {
     /// A count for the run queue is in the caller's hands: schedule the fiber with it.
@@ -106,7 +120,7 @@ pub(crate) enum WakeByValue {
 }
 
 /// What a cancel found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Cancel {
     /// Marked now, and it was idle: schedule it with the count that is in the caller's hands.
@@ -118,20 +132,13 @@ pub(crate) enum Cancel {
 }
 
 /// Who is to queue a fiber that a wake-up makes ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    /// A worker of its executor, which puts it into a queue of its own: the entry owns the fiber.
-    Owner,
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum By<'a> {
+    /// A worker of its executor, which puts it into a queue of its own: the entry owns the fiber. Its tie, if it is the only
+    /// worker.
+    Owner(&'a Tie),
     /// Anybody else. It must not take ownership: a fiber that is not `Send` has to be ended by its cord.
     Other,
-}
-
-impl By {
-    /// As this worker, or nobody, of the fiber's executor.
-    #[inline]
-    pub(super) fn of<W>(worker: Option<W>) -> By {
-        if worker.is_some() { By::Owner } else { By::Other }
-    }
 }
 
 /// What is to be done with a fiber taken from a run queue.
@@ -142,8 +149,20 @@ pub(crate) enum Start {
     Poll,
     /// Drop its future unpolled.
     Cancelled,
+    /// It has yielded: put the entry behind all others.
+    Behind,
     /// Somebody else ended it or is about to: drop the queue's count.
     Stale,
+}
+
+/// What a poll has left behind in its frame.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Left {
+    /// The fiber has woken itself.
+    pub(crate) woke_itself: bool,
+    /// Counts that the word has yet to get.
+    pub(crate) owed: isize,
 }
 
 /// What follows a poll that returned `Pending`.
@@ -159,7 +178,7 @@ pub(crate) enum Finish {
 }
 
 /// What an attempt to take a fiber away from its executor found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Seize {
     /// The caller owns it now, and has to end it.
@@ -233,21 +252,53 @@ impl State {
         word & CANCELLED != 0 && (word & SHIELDED == 0 || bug!("task_cancel_ignores_shield"))
     }
 
-    /// How a wake-up changes the word; true: the fiber has to be queued.
-    fn woken(word: usize, by: By) -> (usize, bool) {
-        if word & (COMPLETE | SCHEDULED) != 0 {
+    /// How a wake-up changes the word, but for that of a TIED fiber by its worker; true: the fiber has to be queued.
+    fn woken(word: usize, by: By<'_>) -> (usize, bool) {
+        if word & (COMPLETE | TIED) == TIED && !bug!("task_tied_is_not_told") {
+            (word | SCHEDULED | COMING, word & COMING == 0)
+        } else if word & (COMPLETE | SCHEDULED) != 0 {
             (word, false)
         } else if word & RUNNING != 0 {
             (word | SCHEDULED, false)
-        } else if by == By::Owner || bug!("task_others_own") {
+        } else if matches!(by, By::Owner(_)) || bug!("task_others_own") {
             (word | RUNNING, true)
         } else {
             (word | SCHEDULED, true)
         }
     }
 
+    /// The tie, if the fiber is TIED and this is its worker.
+    #[inline]
+    fn tie<'a>(&self, by: By<'a>) -> Option<&'a Tie> {
+        match by {
+            // ORDERING: Relaxed: set on this thread, or by who was the worker before.
+            By::Owner(tie) if self.0.load(Ordering::Relaxed) & TIED != 0 => Some(tie),
+            _ => None,
+        }
+    }
+
+    /// A wake-up of a TIED fiber by its worker.
+    #[inline]
+    fn wake_tied(&self, tie: &Tie) -> Wake {
+        if !tie.wake() {
+            return Wake::Nothing;
+        }
+        self.retain();
+        Wake::Schedule
+    }
+
     /// idle → RUNNING or SCHEDULED, running → SCHEDULED|RUNNING; the count goes to the queue, or is dropped.
-    pub(crate) fn wake_by_value(&self, by: By) -> WakeByValue {
+    #[inline]
+    pub(crate) fn wake_by_value(&self, by: By<'_>) -> WakeByValue {
+        match self.tie(by) {
+            None => self.wake_loose(by),
+            Some(tie) if tie.wake() => WakeByValue::Schedule,
+            Some(_) if self.release() => WakeByValue::Last,
+            Some(_) => WakeByValue::Nothing,
+        }
+    }
+
+    fn wake_loose(&self, by: By<'_>) -> WakeByValue {
         self.update(order!(AcqRel, "task_wake_relaxed"), |word| match Self::woken(word, by) {
             (next, true) => (next, WakeByValue::Schedule),
             (next, false) if next < 2 * ONE => (next - ONE, WakeByValue::Last),
@@ -256,7 +307,10 @@ impl State {
     }
 
     /// idle → RUNNING or SCHEDULED with a new count, running → SCHEDULED|RUNNING.
-    pub(crate) fn wake_by_ref(&self, by: By) -> Wake {
+    pub(crate) fn wake_by_ref(&self, by: By<'_>) -> Wake {
+        if let Some(tie) = self.tie(by) {
+            return self.wake_tied(tie);
+        }
         if bug!("task_wake_without_write") && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
             return Wake::Nothing;
         }
@@ -267,7 +321,11 @@ impl State {
     }
 
     /// As `wake_by_ref`, and sets TOKEN.
-    pub(crate) fn unpark(&self, by: By) -> Wake {
+    pub(crate) fn unpark(&self, by: By<'_>) -> Wake {
+        if let Some(tie) = self.tie(by) {
+            self.0.fetch_or(TOKEN, Ordering::AcqRel);
+            return self.wake_tied(tie);
+        }
         self.update(Ordering::AcqRel, |word| match Self::woken(word | TOKEN, by) {
             (next, true) => (Self::one_more(next), Wake::Schedule),
             (next, false) => (next, Wake::Nothing),
@@ -281,8 +339,9 @@ impl State {
     }
 
     /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future, unless it is SHIELDED.
-    pub(crate) fn cancel(&self, by: By) -> Cancel {
-        self.update(Ordering::AcqRel, |word| {
+    pub(crate) fn cancel(&self, by: By<'_>) -> Cancel {
+        let tie = self.tie(by);
+        let cancel = self.update(Ordering::AcqRel, |word| {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
                 return (word, Cancel::Nothing);
             }
@@ -292,11 +351,25 @@ impl State {
             if word & SHIELDED != 0 {
                 return (word | CANCELLED, Cancel::Marked);
             }
+            if tie.is_some() {
+                return (word | CANCELLED, Cancel::Schedule);
+            }
             match Self::woken(word | CANCELLED, by) {
                 (next, true) => (Self::one_more(next), Cancel::Schedule),
                 (next, false) => (next, Cancel::Marked),
             }
-        })
+        });
+        match (cancel, tie) {
+            (Cancel::Schedule, Some(tie)) if self.wake_tied(tie) == Wake::Nothing => Cancel::Marked,
+            _ => cancel,
+        }
+    }
+
+    /// Sets CANCELLED, of a fiber whose executor has ended.
+    pub(crate) fn mark_ended(&self) {
+        self.update(Ordering::AcqRel, |word| {
+            (if word & (COMPLETE | MAIN) == 0 { word | CANCELLED } else { word }, ())
+        });
     }
 
     /// Sets SHIELDED, in a poll. False: cancelled before, so that the poll had better end.
@@ -310,33 +383,76 @@ impl State {
 
     /// SHIELDED → none. A cancel that has waited goes on: an idle fiber is queued for it. (In a poll of its own it is not
     /// idle; but what shields may have moved away, and be dropped elsewhere.)
-    pub(crate) fn unshield(&self, by: By) -> Wake {
-        self.update(Ordering::AcqRel, |word| {
+    pub(crate) fn unshield(&self, by: By<'_>) -> Wake {
+        let tie = self.tie(by);
+        let wake = self.update(Ordering::AcqRel, |word| {
             let next = word & !SHIELDED;
             if word & (SHIELDED | CANCELLED) != SHIELDED | CANCELLED || bug!("task_unshield_forgets_cancel") {
                 return (next, Wake::Nothing);
+            }
+            if tie.is_some() {
+                return (next, Wake::Schedule);
             }
             match Self::woken(next, by) {
                 (next, true) => (Self::one_more(next), Wake::Schedule),
                 (next, false) => (next, Wake::Nothing),
             }
-        })
+        });
+        match (wake, tie) {
+            (Wake::Schedule, Some(tie)) => self.wake_tied(tie),
+            _ => wake,
+        }
     }
 
     /// SCHEDULED or owned by the entry → owned by the caller, who took the entry out.
     #[inline]
-    pub(crate) fn start(&self) -> Start {
+    pub(crate) fn start(&self, by: By<'_>) -> Start {
         // ORDERING: Relaxed: all up to the owner's push was acquired with the entry (invariant 2). A wake-up or a cancel
-        // since then that is not seen here is seen by `finish_poll`.
+        // since then that is not seen here is seen by `finish_poll`, or has an entry of its own (9).
         let word = self.0.load(Ordering::Relaxed);
-        if word & (RUNNING | SCHEDULED | CANCELLED | COMPLETE | SEIZED) == RUNNING {
-            return Start::Poll;
+        match by {
+            By::Owner(tie) if word & (TIED | COMPLETE) == TIED => self.start_tied(word, tie),
+            _ if word & TIED != 0 && !bug!("task_tied_is_anybodys") => Start::Stale,
+            _ if word & (RUNNING | SCHEDULED | CANCELLED | COMPLETE | SEIZED) == RUNNING => Start::Poll,
+            _ => self.start_loose(),
         }
-        self.start_marked()
+    }
+
+    #[inline]
+    fn start_tied(&self, word: usize, tie: &Tie) -> Start {
+        if word & (SCHEDULED | CANCELLED) == 0 && tie.begin() { Start::Poll } else { self.start_told(tie) }
+    }
+
+    /// It was woken from elsewhere or cancelled, or this is the entry that was COMING.
+    #[cold]
+    fn start_told(&self, tie: &Tie) -> Start {
+        if tie.yields() {
+            return if bug!("task_tied_yields_an_entry") { Start::Stale } else { Start::Behind };
+        }
+        let queued = tie.begin();
+        let start = self.update(order!(AcqRel, "task_told_relaxed"), |word| {
+            // (One that is cancelled may be ended while an entry of it is in the queue.)
+            debug_assert!(
+                queued || word & (COMING | CANCELLED) != 0,
+                "a fiber was queued without being ready"
+            );
+            let start = match () {
+                () if Self::has_to_end(word) => Start::Cancelled,
+                () if queued || word & SCHEDULED != 0 => Start::Poll,
+                () => Start::Stale,
+            };
+            (word & !if queued { SCHEDULED } else { SCHEDULED | COMING }, start)
+        });
+        if queued || start == Start::Stale || tie.take() {
+            return start;
+        }
+        // This thread polls it, further up the stack, or ends it.
+        tie.wake();
+        Start::Stale
     }
 
     #[cold]
-    fn start_marked(&self) -> Start {
+    fn start_loose(&self) -> Start {
         self.update(Ordering::AcqRel, |word| {
             if word & COMPLETE != 0 || (word & SEIZED != 0 && !bug!("task_start_ignores_seized")) {
                 return (word, Start::Stale);
@@ -347,9 +463,67 @@ impl State {
         })
     }
 
-    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled. With what the poll
-    /// owes.
-    pub(crate) fn finish_poll(&self, owed: isize) -> Finish {
+    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken (by itself: whatever else
+    /// happened) or cancelled. `tie`: this is the only worker, with which it stays.
+    #[inline]
+    pub(crate) fn finish_poll(&self, left: &Left, tie: Option<&Tie>) -> Finish {
+        // ORDERING: Relaxed: TIED is set by who polls it. A cancel that is not seen here has an entry (or is that of the end,
+        // where all are ended).
+        let word = self.0.load(Ordering::Relaxed);
+        match tie {
+            _ if word & TIED != 0 => self.finish_tied(word, left, tie),
+            _ if left.woke_itself => {
+                self.settle(left.owed);
+                Finish::Again
+            }
+            Some(tie) => self.finish_first(left.owed, tie),
+            None => self.finish_loose(left.owed, 0),
+        }
+    }
+
+    #[inline]
+    fn finish_tied(&self, word: usize, left: &Left, tie: Option<&Tie>) -> Finish {
+        debug_assert!(word & RUNNING != 0 && word & COMPLETE == 0);
+        let (finish, given_up) = match tie {
+            // The executor has ended, and another thread acts as its worker.
+            None => (Finish::Cancelled, 0),
+            Some(tie) if left.woke_itself => {
+                // Who has yielded is not polled for what was COMING before.
+                if word & COMING == 0 {
+                    tie.queue()
+                } else {
+                    tie.give_way()
+                }
+                (Finish::Again, 0)
+            }
+            Some(_) if Self::has_to_end(word) => (Finish::Cancelled, 0),
+            Some(tie) if tie.woken() && !bug!("task_tied_is_not_woken") => {
+                tie.queue();
+                (Finish::Again, 0)
+            }
+            Some(tie) => {
+                tie.rest();
+                (Finish::Idle, 1)
+            }
+        };
+        // A poll that has left one waker behind has nothing to count: the entry's count is the waker's then.
+        if !bug!("task_tied_owes_nothing") {
+            self.settle(left.owed - given_up);
+        }
+        finish
+    }
+
+    #[cold]
+    fn finish_first(&self, owed: isize, tie: &Tie) -> Finish {
+        let finish = self.finish_loose(owed, RUNNING | TIED);
+        if finish == Finish::Idle {
+            tie.rest();
+        }
+        finish
+    }
+
+    /// `kept`: the flags of one that waits.
+    fn finish_loose(&self, owed: isize, kept: usize) -> Finish {
         self.update(Ordering::AcqRel, |word| {
             let word = Self::settled(word, owed);
             debug_assert!(word & RUNNING != 0 && word & (COMPLETE | SEIZED) == 0);
@@ -359,15 +533,16 @@ impl State {
                 (word & !SCHEDULED, Finish::Again)
             } else {
                 debug_assert!(word >= (2 + bias()) * ONE, "the roster's count must be left");
-                ((word & !RUNNING) - ONE, Finish::Idle)
+                (((word & !RUNNING) | kept) - ONE, Finish::Idle)
             }
         })
     }
 
-    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it). A shield
-    /// is gone with the executor: who runs it has to see the cancel.
-    pub(crate) fn seize(&self) -> Seize {
-        self.update(Ordering::AcqRel, |word| {
+    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it); a TIED
+    /// one is its worker's to seize, where it waits. A shield is gone with the executor: who runs it has to see the cancel.
+    pub(crate) fn seize(&self, by: By<'_>) -> Seize {
+        let tie = self.tie(by);
+        let seize = self.update(Ordering::AcqRel, |word| {
             let word = if bug!("task_seize_keeps_shield") { word } else { word & !SHIELDED };
             if word & COMPLETE != 0 {
                 (word, Seize::Complete)
@@ -376,7 +551,11 @@ impl State {
             } else {
                 (word | RUNNING | CANCELLED | SEIZED, Seize::Seized)
             }
-        })
+        });
+        match tie {
+            Some(tie) if seize == Seize::Running && tie.seize() => Seize::Seized,
+            _ => seize,
+        }
     }
 
     /// RUNNING → COMPLETE; the outcome is stored, and nothing owed. `listed`: gives up the roster's count with it, which is not the
@@ -476,11 +655,11 @@ impl State {
     }
 
     /// Who has it, for those who look.
-    pub(crate) fn activity(&self) -> Activity {
+    pub(crate) fn activity(&self, tie: &Tie) -> Activity {
         // ORDERING: Acquire: of an idle fiber, what its last poll has noted is seen.
         match self.0.load(Ordering::Acquire) {
             word if word & COMPLETE != 0 => Activity::Complete,
-            word if word & RUNNING != 0 => Activity::Owned,
+            word if word & RUNNING != 0 && !(word & TIED != 0 && tie.rests()) => Activity::Owned,
             word if word & SCHEDULED != 0 => Activity::Queued,
             _ => Activity::Idle,
         }
@@ -507,6 +686,10 @@ mod tests {
         State(AtomicUsize::new(INTEREST | ((2 + BIAS) * ONE)))
     }
 
+    fn left(owed: isize) -> Left {
+        Left { woke_itself: false, owed }
+    }
+
     /// Without the bias.
     fn count(state: &State) -> usize {
         state.0.load(Ordering::Relaxed) / ONE - if state.is_complete() { 0 } else { BIAS }
@@ -514,15 +697,16 @@ mod tests {
 
     #[test]
     fn many_wakes_make_one_poll() {
-        for by in [By::Owner, By::Other] {
+        let tie = Tie::new();
+        for by in [By::Owner(&tie), By::Other] {
             let state = idle();
             assert_eq!(state.wake_by_ref(by), Wake::Schedule);
             assert_eq!(count(&state), 3);
-            for by in [By::Owner, By::Other, By::Owner] {
+            for by in [By::Owner(&tie), By::Other, By::Owner(&tie)] {
                 assert_eq!(state.wake_by_ref(by), Wake::Nothing);
             }
-            assert_eq!(state.start(), Start::Poll);
-            assert_eq!(state.finish_poll(0), Finish::Idle);
+            assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
+            assert_eq!(state.finish_poll(&left(0), None), Finish::Idle);
             assert_eq!(count(&state), 2);
         }
     }
@@ -530,39 +714,40 @@ mod tests {
     #[test]
     fn a_wake_during_the_poll_queues_again() {
         let state = State::spawned();
-        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
         assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
-        assert_eq!(state.finish_poll(0), Finish::Again);
+        assert_eq!(state.finish_poll(&left(0), None), Finish::Again);
         assert_eq!(count(&state), 3);
-        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
         assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
         assert_eq!(count(&state), 2);
-        assert_eq!(state.wake_by_ref(By::Owner), Wake::Nothing);
-        assert_eq!(state.cancel(By::Owner), Cancel::Nothing);
-        assert_eq!(state.seize(), Seize::Complete);
-        assert_eq!(state.start(), Start::Stale);
+        assert_eq!(state.wake_by_ref(By::Owner(&Tie::new())), Wake::Nothing);
+        assert_eq!(state.cancel(By::Owner(&Tie::new())), Cancel::Nothing);
+        assert_eq!(state.seize(By::Other), Seize::Complete);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Stale);
     }
 
     #[test]
     fn a_cancel_is_seen_wherever_the_fiber_is() {
-        for by in [By::Owner, By::Other] {
+        let tie = Tie::new();
+        for by in [By::Owner(&tie), By::Other] {
             let queued = State::spawned();
             assert_eq!(queued.cancel(by), Cancel::Marked);
             assert_eq!(queued.cancel(by), Cancel::Nothing);
-            assert_eq!(queued.start(), Start::Cancelled);
+            assert_eq!(queued.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let waits = idle();
             assert_eq!(waits.cancel(by), Cancel::Schedule);
-            assert_eq!(waits.start(), Start::Cancelled);
+            assert_eq!(waits.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let running = State::spawned();
-            assert_eq!(running.start(), Start::Poll);
+            assert_eq!(running.start(By::Owner(&Tie::new())), Start::Poll);
             assert_eq!(running.cancel(by), Cancel::Marked);
-            assert_eq!(running.finish_poll(0), Finish::Cancelled);
+            assert_eq!(running.finish_poll(&left(0), None), Finish::Cancelled);
 
             let main = State::main();
             assert_eq!(main.cancel(by), Cancel::Nothing);
-            assert_eq!(main.start(), Start::Poll);
+            assert_eq!(main.start(By::Owner(&Tie::new())), Start::Poll);
         }
     }
 
@@ -570,66 +755,195 @@ mod tests {
     fn who_seizes_makes_entries_stale() {
         let state = idle();
         assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
-        assert_eq!(state.seize(), Seize::Seized);
-        assert_eq!(state.start(), Start::Stale);
+        assert_eq!(state.seize(By::Other), Seize::Seized);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Stale);
 
         let owned = idle();
-        assert_eq!(owned.wake_by_ref(By::Owner), Wake::Schedule);
-        assert_eq!(owned.seize(), Seize::Running);
-        assert_eq!(owned.start(), Start::Cancelled);
+        assert_eq!(owned.wake_by_ref(By::Owner(&Tie::new())), Wake::Schedule);
+        assert_eq!(owned.seize(By::Other), Seize::Running);
+        assert_eq!(owned.start(By::Owner(&Tie::new())), Start::Cancelled);
     }
 
     #[test]
     fn a_shield_lets_a_cancel_wait() {
         let idle = |by| {
             let state = State::spawned();
-            assert_eq!(state.start(), Start::Poll);
+            assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
             assert!(state.shield() && state.shield());
-            assert_eq!(state.finish_poll(0), Finish::Idle);
+            assert_eq!(state.finish_poll(&left(0), None), Finish::Idle);
             assert_eq!(state.cancel(by), Cancel::Marked);
             state
         };
-        for by in [By::Owner, By::Other] {
+        let tie = Tie::new();
+        for by in [By::Owner(&tie), By::Other] {
             let state = idle(by);
             assert!(state.is_cancelled());
             assert_eq!(state.wake_by_ref(by), Wake::Schedule);
-            assert_eq!(state.start(), Start::Poll);
+            assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
             assert_eq!(state.unshield(by), Wake::Nothing);
             assert!(!state.shield(), "none begins after the cancel");
-            assert_eq!(state.finish_poll(0), Finish::Cancelled);
+            assert_eq!(state.finish_poll(&left(0), None), Finish::Cancelled);
 
             let state = idle(by);
             assert_eq!(state.unshield(by), Wake::Schedule);
-            assert_eq!(state.start(), Start::Cancelled);
+            assert_eq!(state.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let state = idle(by);
-            assert_eq!(state.seize(), Seize::Seized);
+            assert_eq!(state.seize(By::Other), Seize::Seized);
 
             let state = State::spawned();
-            assert_eq!(state.start(), Start::Poll);
+            assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
             assert!(state.shield());
-            assert_eq!(state.seize(), Seize::Running);
+            assert_eq!(state.seize(By::Other), Seize::Running);
             assert!(!state.shield());
-            assert_eq!(state.finish_poll(0), Finish::Cancelled);
+            assert_eq!(state.finish_poll(&left(0), None), Finish::Cancelled);
         }
     }
 
     #[test]
     fn what_a_poll_owes_is_counted_as_it_ends() {
         let state = State::spawned();
-        assert_eq!(state.start(), Start::Poll);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
         // Of two wakers that the poll has made one has been used.
         assert_eq!(state.wake_by_value(By::Other), WakeByValue::Nothing);
-        assert_eq!(state.finish_poll(2), Finish::Again);
+        assert_eq!(state.finish_poll(&left(2), None), Finish::Again);
         assert_eq!(count(&state), 4);
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.finish_poll(-1), Finish::Idle);
+        assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
+        assert_eq!(state.finish_poll(&left(-1), None), Finish::Idle);
         assert_eq!(count(&state), 2);
-        assert_eq!(state.wake_by_ref(By::Owner), Wake::Schedule);
+        assert_eq!(state.wake_by_ref(By::Owner(&Tie::new())), Wake::Schedule);
         state.settle(1);
         assert_eq!(count(&state), 4);
         assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
         assert_eq!(count(&state), 3);
+    }
+
+    /// One that waits with its only worker, with two counts.
+    fn tied(tie: &Tie) -> State {
+        let state = State::spawned();
+        assert_eq!(state.start(By::Owner(tie)), Start::Poll);
+        assert_eq!(state.finish_poll(&left(0), Some(tie)), Finish::Idle);
+        assert_eq!((count(&state), state.activity(tie)), (2, Activity::Idle));
+        state
+    }
+
+    #[test]
+    fn what_a_tied_fiber_does_on_its_worker_leaves_the_word_as_it_is() {
+        let tie = Tie::new();
+        let by = By::Owner(&tie);
+        let state = tied(&tie);
+        let word = state.0.load(Ordering::Relaxed);
+        for _ in 0..3 {
+            // It has left one waker behind, which is used.
+            assert_eq!(state.wake_by_value(by), WakeByValue::Schedule);
+            assert_eq!(state.activity(&tie), Activity::Owned);
+            assert_eq!(state.start(by), Start::Poll);
+            assert_eq!(state.finish_poll(&left(1), Some(&tie)), Finish::Idle);
+            assert_eq!(state.0.load(Ordering::Relaxed), word);
+        }
+        // Woken more than once, and in its poll.
+        assert_eq!((state.wake_by_ref(by), state.wake_by_ref(by)), (Wake::Schedule, Wake::Nothing));
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!((state.wake_by_ref(by), state.unpark(by)), (Wake::Nothing, Wake::Nothing));
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Again);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        assert_eq!(count(&state), 2);
+        assert!(state.take_token());
+    }
+
+    #[test]
+    fn a_tied_fiber_has_an_entry_of_each_kind() {
+        let tie = Tie::new();
+        let by = By::Owner(&tie);
+        let state = tied(&tie);
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
+        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert_eq!(count(&state), 4);
+        // Elsewhere an entry is nobody's.
+        assert_eq!(state.start(By::Other), Start::Stale);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        assert_eq!(state.activity(&tie), Activity::Idle);
+        // The other one comes up: what it was for has been seen to, unless it was woken since.
+        assert_eq!(state.start(by), Start::Stale);
+        assert_eq!((state.wake_by_ref(by), state.wake_by_ref(By::Other)), (Wake::Schedule, Wake::Schedule));
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Nothing);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        assert_eq!(state.activity(&tie), Activity::Queued);
+        assert_eq!(state.start(by), Start::Poll);
+        // One that comes up during the poll, as its fiber ends the executor.
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+        assert_eq!(state.start(by), Start::Stale);
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Again);
+    }
+
+    #[test]
+    fn a_tied_fiber_that_yields_is_not_polled_for_what_came_before() {
+        let tie = Tie::new();
+        let by = By::Owner(&tie);
+        let state = tied(&tie);
+        let yields = Left { woke_itself: true, owed: 0 };
+        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.wake_by_ref(By::Other), Wake::Schedule);
+        assert_eq!(state.finish_poll(&yields, Some(&tie)), Finish::Again);
+        assert_eq!((state.wake_by_ref(by), state.start(by)), (Wake::Nothing, Start::Behind));
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&yields, Some(&tie)), Finish::Again);
+        assert_eq!((state.start(by), state.start(by)), (Start::Behind, Start::Poll));
+        assert_eq!(state.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+        assert_eq!(state.activity(&tie), Activity::Idle);
+        assert_eq!(state.start(by), Start::Stale);
+        // Another thread acts as its worker, at the end.
+        assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+        assert_eq!(state.start(by), Start::Poll);
+        assert_eq!(state.finish_poll(&yields, None), Finish::Cancelled);
+    }
+
+    #[test]
+    fn a_tied_fiber_is_its_workers_to_seize() {
+        let tie = Tie::new();
+        let by = By::Owner(&tie);
+        for woken in [false, true] {
+            let state = tied(&tie);
+            if woken {
+                assert_eq!(state.wake_by_ref(by), Wake::Schedule);
+            }
+            assert_eq!(state.seize(By::Other), Seize::Running);
+            assert_eq!(state.seize(by), Seize::Seized);
+            assert_eq!(state.seize(by), Seize::Running);
+            let _ = state.complete(true, false);
+            assert_eq!((state.seize(by), state.start(by)), (Seize::Complete, Start::Stale));
+            tie.queue();
+        }
+    }
+
+    #[test]
+    fn a_cancel_of_a_tied_fiber_comes_up() {
+        for by_worker in [false, true] {
+            let tie = Tie::new();
+            let owner = By::Owner(&tie);
+            let by = if by_worker { owner } else { By::Other };
+            let waits = tied(&tie);
+            assert_eq!(waits.cancel(by), Cancel::Schedule);
+            assert_eq!(waits.cancel(by), Cancel::Nothing);
+            assert_eq!(waits.start(owner), Start::Cancelled);
+
+            let tie = Tie::new();
+            let owner = By::Owner(&tie);
+            let by = if by_worker { owner } else { By::Other };
+            let shielded = tied(&tie);
+            assert_eq!(shielded.wake_by_ref(owner), Wake::Schedule);
+            assert_eq!(shielded.start(owner), Start::Poll);
+            assert!(shielded.shield());
+            assert_eq!(shielded.finish_poll(&left(0), Some(&tie)), Finish::Idle);
+            assert_eq!(shielded.cancel(by), Cancel::Marked);
+            assert_eq!(shielded.unshield(by), Wake::Schedule);
+            assert_eq!(shielded.start(owner), Start::Cancelled);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::task::header::{Header, Task};
 use crate::task::here;
-use crate::task::state::{By, WakeByValue};
+use crate::task::state::WakeByValue;
 use crate::task::trace::{self, Waking};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
@@ -42,7 +42,7 @@ unsafe fn wake(data: *const ()) {
         return give_up(ManuallyDrop::into_inner(task));
     }
     let worker = task.worker();
-    match task.state.wake_by_value(By::of(worker)) {
+    match task.state.wake_by_value(task.by_worker(worker)) {
         WakeByValue::Nothing => {}
         // SAFETY: just asked.
         WakeByValue::Schedule => unsafe { ManuallyDrop::into_inner(task).schedule_by(worker) },

@@ -289,6 +289,43 @@ fn close_against_inject_and_park() {
     });
 }
 
+/// The only worker owns something, and either blocks until that is ended, so that who closes the crew has to act in its place, or
+/// ends it itself. `crew_leaves_unseen`, `crew_returns_to_be_two`.
+#[test]
+fn away_against_close() {
+    for blocks in [false, true] {
+        model(move || {
+            let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
+            let own = Arc::new(UnsafeCell::new(0));
+            // SAFETY: whoever acts as the worker; the cell says if it is two.
+            let touch = |own: &UnsafeCell<i32>| own.with_mut(|own| unsafe { *own += 1 });
+            let worker = {
+                let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
+                thread::spawn(move || {
+                    touch(&own);
+                    if blocks {
+                        crew.leaves();
+                        ended.wait_for(1);
+                    }
+                    if crew.returns() {
+                        touch(&own);
+                    }
+                    crew.gone();
+                })
+            };
+            assert!(crew.close().is_empty());
+            crew.in_its_place(|| {
+                touch(&own);
+                ended.add(1);
+                touch(&own);
+            });
+            worker.join().unwrap();
+            assert_eq!(ended.all(), if blocks { vec![1] } else { vec![] });
+            touch(&own);
+        });
+    }
+}
+
 /// A ring overflows while another worker searches.
 #[test]
 fn overflow_against_a_searcher() {

@@ -50,6 +50,8 @@ mod roster;
 #[cfg(leno_loom)]
 mod task;
 #[cfg(leno_loom)]
+mod tied;
+#[cfg(leno_loom)]
 mod timers;
 
 // Under shuttle alone.

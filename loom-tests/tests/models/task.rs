@@ -13,6 +13,12 @@ use leno::model::task::{Executor, Group, Outcome, Token, Worker};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 
+/// For an executor whose fibers go from worker to worker, and for one with one worker, which is the model's first thread.
+fn both(scenario: impl Fn(Executor) + Copy + Send + Sync + 'static) {
+    model(move || scenario(Executor::new()));
+    model(move || scenario(Executor::alone()));
+}
+
 /// Where a fiber leaves its waker for other threads. No part of the model: never contended.
 #[derive(Clone, Default)]
 struct Stash(Arc<std::sync::Mutex<Option<Waker>>>);
@@ -66,8 +72,7 @@ impl Wake for Flag {
 /// fiber is scheduled already. `task_wake_relaxed`, `task_wake_without_write`.
 #[test]
 fn a_wake_of_a_scheduled_fiber_publishes() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let value = loom::sync::Arc::new(AtomicBool::new(false));
         let stash = Stash::default();
         let (seen, keep) = (value.clone(), stash.clone());
@@ -93,8 +98,7 @@ fn a_wake_of_a_scheduled_fiber_publishes() {
 /// F1: a wake during a poll on another thread makes one more poll. `task_finish_ignores_wake`.
 #[test]
 fn a_wake_while_polled_elsewhere() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let value = loom::sync::Arc::new(AtomicUsize::new(0));
         let stash = Stash::default();
         let (seen, keep) = (value.clone(), stash.clone());
@@ -128,8 +132,7 @@ fn a_wake_while_polled_elsewhere() {
 /// F1, F2: a wake that races with completion, and is the last to hold the fiber.
 #[test]
 fn a_wake_racing_completion() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let drops = Arc::new(AtomicUsize::new(0));
         let stash = Stash::default();
         let (keep, once) = (stash.clone(), Once(drops.clone()));
@@ -160,8 +163,7 @@ fn a_wake_racing_completion() {
 #[test]
 fn a_cancel_racing_completion() {
     for ends in [false, true] {
-        model(move || {
-            let executor = Executor::new();
+        both(move |executor| {
             let drops = Arc::new(AtomicUsize::new(0));
             let once = Once(drops.clone());
             let mut handle = executor.spawn(poll_fn(move |_| {
@@ -186,8 +188,7 @@ fn a_cancel_racing_completion() {
 /// F4: a child spawned while its parent is being cancelled is cancelled.
 #[test]
 fn a_cancel_racing_the_spawn_of_a_child() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let drops = Arc::new(AtomicUsize::new(0));
         let (spawner, once) = (executor.clone(), Once(drops.clone()));
         let mut once = Some(once);
@@ -290,8 +291,7 @@ fn the_last_reference_frees() {
 #[test]
 fn wakers_are_used_before_they_are_counted() {
     for ends in [false, true] {
-        model(move || {
-            let executor = Executor::new();
+        both(move |executor| {
             let drops = Arc::new(AtomicUsize::new(0));
             let (made, once) = (loom::sync::Arc::new(AtomicBool::new(false)), Once(drops.clone()));
             let wakers = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -331,8 +331,7 @@ fn wakers_are_used_before_they_are_counted() {
 #[test]
 fn wakers_are_dropped_before_they_are_counted() {
     for wakes in [false, true] {
-        model(move || {
-            let executor = Executor::new();
+        both(move |executor| {
             let drops = Arc::new(AtomicUsize::new(0));
             let (stash, other_stash) = (Stash::default(), Stash::default());
             let (mine, others, once) = (stash.clone(), other_stash.clone(), Once(drops.clone()));
@@ -379,8 +378,7 @@ fn wakers_are_made_as_the_future_is_dropped() {
             }
         }
     }
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let made = loom::sync::Arc::new(AtomicBool::new(false));
         let stashes = [Stash::default(), Stash::default()];
         let mut parting = Parting(None, made.clone(), stashes.clone());
@@ -399,6 +397,7 @@ fn wakers_are_made_as_the_future_is_dropped() {
         assert!(executor.run_one());
         other.join().unwrap();
         drop(second.take());
+        executor.run_all();
         assert_eq!(executor.living(), 0);
         drop(handle);
     });
@@ -587,8 +586,7 @@ fn the_end_races_an_entry_in_hand() {
 /// The park token: an unpark is never lost.
 #[test]
 fn an_unpark_racing_the_park() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let handle = executor.spawn(Token);
         let reference = handle.reference();
         let other = thread::spawn(move || reference.unpark());
@@ -642,8 +640,7 @@ fn a_cancel_against_a_section() {
 /// F4: a section that was moved away, and is dropped elsewhere, lets the cancel go on. `task_unshield_forgets_cancel`.
 #[test]
 fn a_section_that_is_dropped_elsewhere() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let (stash, drops) = (Stash::default(), Arc::new(AtomicUsize::new(0)));
         type Boxed = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
         let shared: Arc<std::sync::Mutex<Option<Shield<Boxed>>>> = Arc::default();
@@ -714,8 +711,7 @@ fn a_group_against_members_that_end() {
 /// F4: who enters a group during its cancel is cancelled, and after it unpolled. `group_enter_ignores_cancel`.
 #[test]
 fn a_group_cancelled_against_a_spawn() {
-    model(|| {
-        let executor = Executor::new();
+    both(|executor| {
         let group = Group::default();
         let cancels = group.clone();
         let canceller = thread::spawn(move || cancels.cancel());

@@ -36,11 +36,17 @@
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
 //!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
-//! 6. A leno call that blocks its worker hands the worker's queue over first ([`Crew::blocks`]), and what it wakes while it
+//! 6. A leno call that blocks its worker hands the worker's queue to the others first ([`Crew::blocks`]), and what it wakes while it
 //!    blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)).
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
+//!
+//! **Away.** The only worker of a runtime owns what it has polled, also while it blocks in a call of leno's, or drives
+//! another executor. If the runtime ends meanwhile, its end must not wait for the call, which may wait for one of these fibers. So
+//! the worker says under a lock that it goes, and that it is back; and who closes the crew waits until it is gone for good, having ended its
+//! fibers, or away, and then ends them in its place. Who is back and finds that is the worker no more: it does not wait
+//! either, as what is ended may wait for the poll it is in, but ends what it polls and leaves.
 //!
 //! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is
 //! either given back to who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
@@ -69,7 +75,9 @@ use self::park::{Sleepers, needs_searcher};
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own, STREAK};
 use crate::fiber::ring::Entry;
-use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
+use crate::prim::{
+    AtomicBool, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
+};
 use crate::task::thread;
 use crate::time::timers::Timers;
 
@@ -92,6 +100,18 @@ const SPIN: Duration = Duration::from_micros(5);
 /// nobody, and if the core is a third party's it waits for a turn of that; then there are no such yields for 64 times as long.)
 const UNDISTURBED: Duration = Duration::from_micros(1);
 
+/// Where the only worker of a runtime is: see the module, "Away".
+#[derive(PartialEq, Eq)]
+enum Presence {
+    /// It runs fibers.
+    Here,
+    Away,
+    /// Somebody acts in its place, or has: it is the worker no more.
+    Replaced,
+    /// It has ended what it had.
+    Gone,
+}
+
 /// See the module.
 pub(crate) struct Crew<T> {
     workers: Box<[CachePadded<Worker<T>>]>,
@@ -108,6 +128,10 @@ pub(crate) struct Crew<T> {
     busy: AtomicUsize,
     /// Nobody outside makes fibers ready.
     closed: Option<Closed>,
+    /// Of the only worker of a runtime.
+    presence: Mutex<Presence>,
+    /// It isn't here.
+    left: Condvar,
     pub(crate) timers: Timers,
 }
 
@@ -125,8 +149,15 @@ impl<T: Entry> Crew<T> {
             sleepers: Mutex::new(Sleepers::new()),
             busy: AtomicUsize::new(0),
             closed: None,
+            presence: Mutex::new(Presence::Here),
+            left: Condvar::new(),
             timers,
         }
+    }
+
+    /// Whether somebody may have to act in the place of the only worker. (A cord's thread ends it itself.)
+    pub(crate) fn is_replaceable(&self) -> bool {
+        self.is_alone() && !self.strict
     }
 
     pub(crate) fn worker(&self, index: usize) -> &Worker<T> {
@@ -134,7 +165,7 @@ impl<T: Entry> Crew<T> {
     }
 
     #[inline]
-    fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         self.workers.len() == 1
     }
 
@@ -404,13 +435,16 @@ impl<T: Entry> Crew<T> {
     unsafe fn search(&self, worker: &Worker<T>) -> Option<T> {
         let mut searching = false;
         loop {
+            let may_be_replaced = || self.is_replaceable() && self.is_closed();
+            // SAFETY: by contract; and nobody acts in its place.
+            let take = || if may_be_replaced() { None } else { unsafe { self.take(worker) } };
             // SAFETY: by contract.
-            let mut found = unsafe { self.take(worker).or_else(|| self.take_injected(worker)) };
+            let mut found = take().or_else(|| unsafe { self.take_injected(worker) });
             if found.is_none() && !self.timers.clock.is_virtual() {
-                // What it wakes comes behind what was ready before.
+                // What it wakes comes behind what was ready before. (A waker is foreign code, in which this thread may go away, and
+                // come back to a crew that has ended, where somebody acts in its place.)
                 self.timers.fire();
-                // SAFETY: by contract.
-                found = unsafe { self.take(worker) };
+                found = take();
             }
             if found.is_none()
                 && !searching
@@ -423,8 +457,7 @@ impl<T: Entry> Crew<T> {
                 // SAFETY: by contract.
                 found = unsafe { self.look_around(worker) };
             }
-            let closed = self.injected.load(Ordering::Acquire) & CLOSED != 0;
-            if found.is_some() || closed {
+            if found.is_some() || self.is_closed() {
                 if searching {
                     self.end_search();
                 }
@@ -438,6 +471,10 @@ impl<T: Entry> Crew<T> {
                 return found;
             }
         }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.injected.load(Ordering::Acquire) & CLOSED != 0
     }
 
     /// Parks. A lone one, which has nobody to take from, and so has not looked around yet, does that first, if it has paid: for
@@ -533,8 +570,8 @@ impl<T: Entry> Crew<T> {
     #[must_use]
     pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Vec<T> {
         let mut left = Vec::new();
-        if self.strict {
-            // There are no others, and the order would be lost.
+        if self.is_alone() {
+            // There are no others.
             return left;
         }
         // SAFETY: by contract.
@@ -547,7 +584,62 @@ impl<T: Entry> Crew<T> {
         self.inject_all(left.into_iter()).err().map(Iterator::collect).unwrap_or_default()
     }
 
+    /// The worker's thread does not act as the worker from now on, until it [returns](Self::returns): see the module, "Away".
+    /// False: it is who acts in the worker's place.
+    #[must_use]
+    pub(crate) fn leaves(&self) -> bool {
+        let mut presence = self.presence.lock();
+        if *presence == Presence::Replaced {
+            return false;
+        }
+        *presence = Presence::Away;
+        if !bug!("crew_leaves_unseen") {
+            self.left.notify_all();
+        }
+        true
+    }
+
+    /// Ends [`leaves`](Self::leaves). False: somebody acts in its place, and it is the worker no more.
+    #[must_use]
+    pub(crate) fn returns(&self) -> bool {
+        let mut presence = self.presence.lock();
+        if *presence == Presence::Replaced && !bug!("crew_returns_to_be_two") {
+            return false;
+        }
+        *presence = Presence::Here;
+        true
+    }
+
     // The end.
+
+    /// The worker's thread has ended what it had, or was replaced.
+    pub(crate) fn gone(&self) {
+        let mut presence = self.presence.lock();
+        if *presence != Presence::Replaced {
+            *presence = Presence::Gone;
+            self.left.notify_all();
+        }
+    }
+
+    /// Of a crew that has ended: waits until the worker is gone, or away; in that case calls `f`, in its place.
+    pub(crate) fn in_its_place(&self, f: impl FnOnce()) {
+        {
+            let mut presence = self.presence.lock();
+            while *presence == Presence::Here {
+                presence = self.left.wait_until(&self.presence, presence, None);
+            }
+            if *presence == Presence::Gone {
+                return;
+            }
+            *presence = Presence::Replaced;
+        }
+        f();
+    }
+
+    /// Whether somebody acts in its place, or has.
+    pub(crate) fn is_replaced(&self) -> bool {
+        *self.presence.lock() == Presence::Replaced
+    }
 
     /// Ends the crew: its workers leave after the poll that is under way. Gives what was injected; the caller ends it.
     #[must_use]

@@ -67,7 +67,8 @@ impl<T: Entry> Worker<T> {
     ///
     /// # Safety
     ///
-    /// This is the worker's thread, and not inside another call of this.
+    /// This is the worker's thread, and not inside another call of this. After foreign code: the crew has not ended, or the thread
+    /// drives it still. (Or this is who acts in the worker's place.)
     pub(super) unsafe fn own<R>(&self, f: impl FnOnce(&mut Own<T>) -> R) -> R {
         // SAFETY: exclusive by contract.
         self.own.with_mut(|own| f(unsafe { &mut *own }))
