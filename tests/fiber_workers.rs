@@ -3,14 +3,14 @@
 
 mod fiber_support;
 
-use fiber_support::{Defer, Drops, SeqCst, Stash, in_time, until};
-use leno::fiber::{self, Cord, Runtime, yield_now};
+use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, until};
+use leno::fiber::{self, Cord, FiberRef, Runtime, yield_now};
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
-use std::task::{Context, Wake};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 fn runtime(workers: usize) -> Runtime {
@@ -288,6 +288,42 @@ fn what_ends_with_a_runtime_may_wait_for_a_fiber_that_blocks_its_only_worker() {
                 assert!(stuck.is_finished());
             }
         }
+    });
+}
+
+#[test]
+fn a_waker_may_block_an_only_worker_that_fires_its_timer() {
+    // F7: the runtime ends meanwhile, and what the waker waits for is ended in the worker's place; one fiber is ready then.
+    struct Blocks(leno::Receiver<()>, Latch, FiberRef);
+    impl Wake for Blocks {
+        fn wake(self: Arc<Self>) {
+            self.2.unpark();
+            self.1.open();
+            assert!(self.0.recv_blocking().is_err());
+        }
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let (kept, gone) = leno::rendezvous::<()>();
+        let (called, drops) = (Latch::default(), Drops::default());
+        let probe = drops.probe();
+        let ready = runtime.spawn(async move {
+            let _probe = probe;
+            fiber::park().await;
+            std::future::pending::<()>().await;
+        });
+        let waker = Waker::from(Arc::new(Blocks(gone, called.clone(), ready.fiber())));
+        let probe = drops.probe();
+        drop(runtime.spawn(async move {
+            let (_kept, _probe) = (kept, probe);
+            let mut sleep = std::pin::pin!(leno::sleep(Duration::from_millis(20)));
+            assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            std::future::pending::<()>().await;
+        }));
+        called.wait();
+        drop(runtime);
+        assert_eq!(drops.count(), 2);
+        assert!(ready.wait().unwrap_err().is_cancelled());
     });
 }
 

@@ -46,16 +46,17 @@
 //!    if the tie says that the fiber is queued, and one more if COMING is set. They are alike: the first one to come up is
 //!    that of the tie, and the other one that which was COMING, for which the fiber is polled if it was woken since the poll
 //!    before. (If the fiber has yielded while one was COMING the first of the two goes behind, whichever it is, so that the
-//!    poll comes where the yield has put it.) An entry that does not come up, as the executor has ended, may be dropped: the worker ends all its fibers as
-//!    it leaves.
+//!    poll comes where the yield has put it.) An entry that does not come up, as the executor has ended, may be dropped: the
+//!    worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
 //! ORDERING (whole file): each transition is an AcqRel read-modify-write of one location, so they are totally
 //! ordered and each sees what happened before the previous ones. Pairs that matter: `wake*` → `start` (the
 //! poll sees what the waker wrote; this is why a wake that changes nothing still writes), `finish_poll` →
-//! `wake*` → queue → `start` (the next thread sees the future as the last poll left it; of a TIED one it is the same thread), `complete` → `is_complete` and
-//! `drop_handle` (the outcome), `publish_waker` → `complete` (the waker), `release` → `release` (the memory).
+//! `wake*` → queue → `start` (the next thread sees the future as the last poll left it; of a TIED one it is the same
+//! thread), `complete` → `is_complete` and `drop_handle` (the outcome), `publish_waker` → `complete` (the waker),
+//! `release` → `release` (the memory).
 //!
 //! Source: the word and the named transitions follow tokio's `runtime/task/state.rs`; that a wake which finds
 //! the fiber scheduled must still write is from `async-task`.
