@@ -28,7 +28,8 @@
 //!    who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
 //!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
 //!    ended, never just dropped.
-//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED.
+//! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED (and SCHEDULED and
+//!    COMING of a TIED one, by an entry that comes up just then).
 //! 4. The future exists exactly until its owner has dropped it, before COMPLETE. The outcome exists
 //!    from COMPLETE on and belongs to the join handle if INTEREST is set, else to the thread that completed.
 //! 5. The roster holds a count of a listed fiber until it is retired, and an unlisted fiber is completed by
@@ -45,9 +46,9 @@
 //!    Anybody else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry
 //!    if the tie says that the fiber is queued, and one more if COMING is set. They are alike: the first one to come up is
 //!    that of the tie, and the other one that which was COMING, for which the fiber is polled if it was woken since the poll
-//!    before. (If the fiber has yielded while one was COMING the first of the two goes behind, whichever it is, so that the
-//!    poll comes where the yield has put it.) An entry that does not come up, as the executor has ended, may be dropped: the
-//!    worker ends all its fibers as it leaves.
+//!    before. (If the fiber has yielded while one was COMING the first of the two goes behind, whichever it is: so it is not
+//!    polled before its turn, and after it if the other one is not injected yet.) An entry that does not come up, as the
+//!    executor has ended, may be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
