@@ -148,10 +148,9 @@ impl Core {
         unsafe {
             let _driving = context::drive(home, index, std::ptr::from_ref(worker).cast());
             // (In what is dropped it may go away, and find somebody in its place.)
+            let next = || if context::drives(home) { core.crew.take_left(worker) } else { None };
             let end_queue = || {
-                while context::drives(home)
-                    && let Some(task) = core.crew.take_left(worker)
-                {
+                while let Some(task) = next() {
                     run::end_entry(task);
                 }
             };
