@@ -1,5 +1,7 @@
-leno::fiber_local! { static LOCAL: std::cell::Cell<u32> = std::cell::Cell::new(5); }
+struct Free(u32);
+
+leno::fiber_local! { static LOCAL: Free = Free(5); }
 
 fn main() {
-    leno::block_on(async { LOCAL.with(|_| ()) });
+    assert_eq!(leno::block_on(async { LOCAL.with(|free| free.0) }), 5);
 }
