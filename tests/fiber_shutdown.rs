@@ -17,10 +17,12 @@ fn dropping_a_runtime_drops_all_its_fibers() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let drops = Drops::default();
         let leave = Latch::default();
+        let spawned = Arc::new(AtomicUsize::new(0));
         let mut handles = Vec::new();
         for _ in 0..10 {
             let probes: [_; 5] = std::array::from_fn(|_| drops.probe());
             let wait = leave.clone();
+            let has_spawned = spawned.clone();
             let [a, b, c, d, e] = probes;
             handles.push(runtime.spawn(async move {
                 let _probe = a;
@@ -36,7 +38,9 @@ fn dropping_a_runtime_drops_all_its_fibers() {
             }));
             handles.push(runtime.spawn(async move {
                 let _probe = d;
-                leno::spawn(pending::<()>()).await.unwrap();
+                let child = leno::spawn(pending::<()>());
+                has_spawned.fetch_add(1, SeqCst);
+                child.await.unwrap();
             }));
             handles.push(runtime.spawn(async move {
                 let _probe = e;
@@ -45,7 +49,7 @@ fn dropping_a_runtime_drops_all_its_fibers() {
                 }
             }));
         }
-        std::thread::sleep(Duration::from_millis(2));
+        until(|| spawned.load(SeqCst) == 10);
         drop(runtime);
         assert_eq!(drops.count(), 50);
         for handle in handles {

@@ -167,7 +167,7 @@ impl<T> Shared<T> {
     }
 
     /// Lets the senders in that stand in the word, as far as there is room, or those whose turn it is.
-    fn serve_word(&self, by: &mut By<'_>) {
+    fn serve_word(&self, by: &mut By) {
         let mut pauses = 0;
         loop {
             let word = self.line.load();

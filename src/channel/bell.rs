@@ -85,7 +85,7 @@ impl Bell {
     }
 
     /// Tells all who wait to look; they are to be woken by `by`.
-    pub(super) fn ring(&self, by: &mut By<'_>) {
+    pub(super) fn ring(&self, by: &mut By) {
         let mut is_rung = false;
         loop {
             let word = self.line.load();
@@ -131,7 +131,7 @@ pub(crate) trait Look {
     fn is_ready(&self) -> bool;
 
     /// Looks; whom it has to wake it leaves to `by`.
-    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output>;
+    fn look(&mut self, by: &mut By) -> Option<Self::Output>;
 
     /// Makes an outcome that nobody wants as if it had not happened.
     fn restore(&mut self, output: Self::Output);
@@ -151,7 +151,7 @@ impl<L: Look> Branch for Listen<L> {
         self.0.wish()
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<L::Output>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<L::Output>) -> Attempt<()> {
         self.0.look(by).map_or(Attempt::Wait, |seen| {
             tray.put(seen);
             Attempt::Ready(())

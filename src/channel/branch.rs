@@ -52,7 +52,7 @@ impl<T> Send<T> {
 
     /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
     /// is not over.
-    pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By<'_>) -> bool {
+    pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By) -> bool {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
     }
@@ -186,7 +186,7 @@ impl<T> Branch for Send<T> {
         meeting
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
     }
@@ -252,7 +252,7 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
         self.shared().meet_sender(tray)
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(tray, by)
     }
 
@@ -283,7 +283,7 @@ impl<T> Branch for Watch<T> {
         ("closed", self.shared().thing())
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
         if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
     }
 

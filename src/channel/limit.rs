@@ -191,7 +191,7 @@ impl<T> Shared<T> {
     }
 
     /// Reserves so many places, if they are there now.
-    pub(super) fn try_reserve(&self, count: u32, by: &mut By<'_>) -> Reserved {
+    pub(super) fn try_reserve(&self, count: u32, by: &mut By) -> Reserved {
         let turns = self.make_turns();
         if let Some(linked) = self.linked() {
             return self.try_reserve_linked(linked, turns, count);
@@ -245,7 +245,7 @@ impl<T> Shared<T> {
     }
 
     /// Serves those who wait, in the middle of something: a waker that panics does so for itself.
-    pub(super) fn in_passing<R>(&self, serve: impl FnOnce(&mut By<'_>) -> R) -> R {
+    pub(super) fn in_passing<R>(&self, serve: impl FnOnce(&mut By) -> R) -> R {
         let mut by = By::plain();
         let outcome = serve(&mut by);
         if by.has_wakes() {
@@ -258,7 +258,7 @@ impl<T> Shared<T> {
     }
 
     /// Gives places back that were reserved.
-    pub(super) fn free_places(&self, count: usize, by: &mut By<'_>) {
+    pub(super) fn free_places(&self, count: usize, by: &mut By) {
         if count == 0 || self.is_unbounded() {
             return;
         }
@@ -277,7 +277,7 @@ impl<T> Shared<T> {
     }
 
     /// Sends with a permit, whose place is free then. False: nobody can receive it any more; the value is where it was.
-    pub(super) fn send_reserved(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> bool {
+    pub(super) fn send_reserved(&self, value: &mut MaybeUninit<T>, by: &mut By) -> bool {
         let turns = self.make_turns();
         if let Some(linked) = self.linked() {
             return self.send_reserved_linked(linked, turns, value, by);
@@ -296,7 +296,7 @@ impl<T> Shared<T> {
 
     /// A send that finds the ring HELD.
     #[cold]
-    pub(super) fn send_in_turn(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn send_in_turn(&self, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Sent> {
         self.in_turn(self.make_turns(), |turn, _| {
             turn.serve(by);
             let word = self.line.load();
@@ -317,7 +317,7 @@ impl<T> Shared<T> {
     /// Gives what is free to those who wait for their turn.
     #[cold]
     #[inline(never)]
-    pub(super) fn serve_turns(&self, by: &mut By<'_>) {
+    pub(super) fn serve_turns(&self, by: &mut By) {
         if let Some(turns) = self.turns() {
             self.in_turn(turns, |turn, _| turn.serve(by));
         }
@@ -325,7 +325,7 @@ impl<T> Shared<T> {
 
     /// The same where nobody had to go by turns; from here on they do until all are served.
     #[cold]
-    pub(super) fn serve_held(&self, by: &mut By<'_>) {
+    pub(super) fn serve_held(&self, by: &mut By) {
         self.in_turn(self.make_turns(), |turn, _| {
             turn.hold();
             turn.serve(by);
@@ -373,8 +373,8 @@ impl<T> Shared<T> {
     pub(super) fn send_for(
         &self,
         claim: Claim,
-        by: &mut By<'_>,
-        put: impl FnOnce(&mut MaybeUninit<T>, &mut By<'_>) -> Sent,
+        by: &mut By,
+        put: impl FnOnce(&mut MaybeUninit<T>, &mut By) -> Sent,
     ) -> Sent {
         // SAFETY: a send of this channel.
         let mut parcel = unsafe { claim.take::<T>() };
@@ -428,7 +428,7 @@ impl<T> Turn<'_, T> {
     }
 
     /// Row by row: see the header.
-    fn reserve(&mut self, count: u32, by: &mut By<'_>) -> Reserved {
+    fn reserve(&mut self, count: u32, by: &mut By) -> Reserved {
         loop {
             let word = self.shared.line.load();
             if word.has(CLOSED) {
@@ -490,7 +490,7 @@ impl<T> Turn<'_, T> {
     }
 
     /// The step *serve* of the header. The word says HELD, or there is nothing to do.
-    fn serve(&mut self, by: &mut By<'_>) {
+    fn serve(&mut self, by: &mut By) {
         let (shared, queue) = (self.shared, &self.turns.queue);
         let mut pauses = 0;
         loop {
@@ -545,7 +545,7 @@ impl<T> Turn<'_, T> {
 
     /// Puts a value where there is a place for it, or hands it over. The slot may be in the hands of a receive that is not through
     /// with it: then it waits for that.
-    fn put(&self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By<'_>) -> Sent {
+    fn put(&self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By) -> Sent {
         let shared = self.shared;
         let mut pauses = 0;
         loop {
@@ -581,7 +581,7 @@ pub(super) fn free_left(gone: Vec<Left>) {
 }
 
 /// Gives a reservation what it wants. False: its owner has left.
-pub(super) fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
+pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Vec<Left>) -> bool {
     if bug!("places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
@@ -604,12 +604,7 @@ pub(super) fn grant(claim: Claim, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool
 }
 
 /// Reserves, as a step of an operation.
-pub(super) fn attempt<T>(
-    shared: &Shared<T>,
-    count: u32,
-    by: &mut By<'_>,
-    tray: &mut Tray<()>,
-) -> Attempt<()> {
+pub(super) fn attempt<T>(shared: &Shared<T>, count: u32, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
     let reserved = match count {
         // (Nobody waits for nothing.)
         0 if shared.is_closed() => Reserved::Closed,

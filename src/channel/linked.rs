@@ -303,7 +303,7 @@ impl<T> Shared<T> {
     }
 
     /// The same where places are counted: takes as many as there are, then puts the values there, or hands them over.
-    pub(super) fn put_with_places(&self, linked: &Linked<T>, values: &mut VecDeque<T>, by: &mut By<'_>) {
+    pub(super) fn put_with_places(&self, linked: &Linked<T>, values: &mut VecDeque<T>, by: &mut By) {
         // (Where a receiver waits a value needs no place.)
         if !self.line.load().is_free() {
             return;
@@ -330,7 +330,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         out: &mut Vec<T>,
         max: usize,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> usize {
         let head = linked.load_head();
         if head & GIVEN != 0 && !bug!("batch_overtakes") {
@@ -355,7 +355,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         word: Word,
         value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<Sent> {
         let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
         // (Senders that wait while a receiver does wait for a place that is being given to them.)
@@ -379,12 +379,7 @@ impl<T> Shared<T> {
 
     /// Puts a value for which a place was taken, or hands it over: then it needs none.
     #[inline(always)]
-    pub(super) fn put_in_place(
-        &self,
-        linked: &Linked<T>,
-        value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
-    ) -> Sent {
+    pub(super) fn put_in_place(&self, linked: &Linked<T>, value: &mut MaybeUninit<T>, by: &mut By) -> Sent {
         let sent = insist(|| self.put(linked, self.line.load(), value, by));
         if sent == Sent::HandedOver {
             self.release(linked, 1, by);
@@ -399,7 +394,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         word: Word,
         value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<Sent> {
         if word.has(CLOSED) {
             return Step::Ready(Sent::Closed);
@@ -414,7 +409,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         word: Word,
         value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<Sent> {
         if !word.is_free() {
             return self.hand_over(word, value, by);
@@ -436,7 +431,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         word: Word,
         tray: &mut Tray<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<()> {
         self.take_linked(linked, word, tray, |wanted| {
             if wanted {

@@ -97,7 +97,7 @@ pub(super) trait Gives<T>: Branch<Goods = ()> {
     fn several(&self, values: &mut VecDeque<T>) -> usize;
 
     /// The same; takes others out, and has them woken.
-    fn several_by(&self, values: &mut VecDeque<T>, _by: &mut By<'_>) -> usize {
+    fn several_by(&self, values: &mut VecDeque<T>, _by: &mut By) -> usize {
         self.several(values)
     }
 }
@@ -108,7 +108,7 @@ pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
     fn several(&self, out: &mut Vec<T>, max: usize) -> usize;
 
     /// The same; takes others out, and has them woken.
-    fn several_by(&self, out: &mut Vec<T>, max: usize, _by: &mut By<'_>) -> usize {
+    fn several_by(&self, out: &mut Vec<T>, max: usize, _by: &mut By) -> usize {
         self.several(out, max)
     }
 }
@@ -126,7 +126,7 @@ impl<T> Gives<T> for Send<T> {
         }
     }
 
-    fn several_by(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+    fn several_by(&self, values: &mut VecDeque<T>, by: &mut By) -> usize {
         let sent = self.several(values);
         match self.shared().linked() {
             Some(linked) if sent == 0 && linked.room.is_some() && by.is_plain() => {
@@ -152,7 +152,7 @@ impl<T, const ALONE: bool> Takes<T> for Recv<T, ALONE> {
         }
     }
 
-    fn several_by(&self, out: &mut Vec<T>, max: usize, by: &mut By<'_>) -> usize {
+    fn several_by(&self, out: &mut Vec<T>, max: usize, by: &mut By) -> usize {
         match self.shared().linked() {
             Some(linked) if linked.room.is_some() && by.is_plain() => {
                 self.shared().take_from_block(linked, out, max, by)
@@ -329,7 +329,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
         is_through
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         /// Moves the value back unless it is sent, also when the waker of somebody panics whom a close tells.
         struct Loaded<'s, 'a, T, B: Gives<T>>(&'s mut Sending<'a, T, B>, &'s mut Tray<()>);
         impl<T, B: Gives<T>> Drop for Loaded<'_, '_, T, B> {
@@ -399,7 +399,7 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
         self.came
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         let left = self.left();
         self.came = self.branch.several_by(self.out, left, by) > 0;
         if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }

@@ -84,7 +84,7 @@ impl<T> Shared<T> {
         attempt: Attempt<()>,
         value: &mut MaybeUninit<T>,
         tray: &mut Tray<()>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Attempt<()> {
         let Some(goes) = self.goes() else { return attempt };
         let mut gone = Tray::new();
@@ -101,7 +101,7 @@ impl<T> Shared<T> {
     }
 
     /// For [`Sender::force_send`](super::Sender::force_send). False: the channel is closed, and the value where it was.
-    pub(super) fn try_force(&self, value: &mut MaybeUninit<T>, gone: &mut Tray<T>, by: &mut By<'_>) -> bool {
+    pub(super) fn try_force(&self, value: &mut MaybeUninit<T>, gone: &mut Tray<T>, by: &mut By) -> bool {
         let sent = self.force(Goes::Oldest, value, gone, by);
         if sent == Some(Sent::Closed) {
             self.finish_close();
@@ -116,7 +116,7 @@ impl<T> Shared<T> {
         goes: Goes,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Option<Sent> {
         let (mut lost, mut pauses) = (0, 0);
         loop {
@@ -161,7 +161,7 @@ impl<T> Shared<T> {
         goes: Goes,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<Sent> {
         let (head, len) = (self.head(word), self.ring_len(word));
         if word.serves(0) {
@@ -200,7 +200,7 @@ impl<T> Shared<T> {
         goes: Goes,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Step<Sent> {
         let word = self.line.load();
         if word.serves(0) {

@@ -20,7 +20,7 @@ use crate::wait::{By, Claim, Primitive, Waiter, Word};
 impl<T> Shared<T> {
     /// Gives so many places, which no receive has left, to those who wait for them, in order, or back.
     #[inline(always)]
-    pub(super) fn release(&self, linked: &Linked<T>, places: usize, by: &mut By<'_>) {
+    pub(super) fn release(&self, linked: &Linked<T>, places: usize, by: &mut By) {
         let Some(room) = &linked.room else { return };
         if !room.put_back(places as u64) {
             self.share_out(linked, places as u64, by);
@@ -30,7 +30,7 @@ impl<T> Shared<T> {
     /// Collects the places that receives have left, for those who wait for them, or come. False: there were none when it looked.
     #[cold]
     #[inline(never)]
-    pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By<'_>) -> bool {
+    pub(super) fn collect(&self, linked: &Linked<T>, by: &mut By) -> bool {
         let places = linked.collect();
         if places == 0 {
             return false;
@@ -55,7 +55,7 @@ impl<T> Shared<T> {
     /// Gives so many places, and what is kept, to those who wait for them; or leaves them to somebody who does so just now.
     #[cold]
     #[inline(never)]
-    pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By<'_>) {
+    pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By) {
         let room = linked.room();
         let Some(mut places) = room.begin_to_serve(places) else { return };
         let mut gone = Vec::new();
@@ -70,7 +70,7 @@ impl<T> Shared<T> {
     }
 
     /// The server goes round, row by row: see the header of the room. Gives how many places are left, for one who wants more.
-    fn serve(&self, linked: &Linked<T>, mut places: u64, by: &mut By<'_>, gone: &mut Vec<Left>) -> u64 {
+    fn serve(&self, linked: &Linked<T>, mut places: u64, by: &mut By, gone: &mut Vec<Left>) -> u64 {
         let room = linked.room();
         loop {
             let word = room.queue.load();
@@ -105,12 +105,12 @@ impl<T> Shared<T> {
     }
 
     /// Sends the value of one that waited, which has a place.
-    fn put_for(&self, linked: &Linked<T>, claim: Claim, by: &mut By<'_>) -> Sent {
+    fn put_for(&self, linked: &Linked<T>, claim: Claim, by: &mut By) -> Sent {
         self.send_for(claim, by, |value, by| insist(|| self.put(linked, self.line.load(), value, by)))
     }
 
     /// Grants a reservation so many places. False: its owner has left.
-    fn grant_places(&self, claim: Claim, count: u64, by: &mut By<'_>, gone: &mut Vec<Left>) -> bool {
+    fn grant_places(&self, claim: Claim, count: u64, by: &mut By, gone: &mut Vec<Left>) -> bool {
         let turns = self.make_turns();
         // Before: the permits may be used, or go, as soon as they are granted.
         turns.add(count);
@@ -234,7 +234,7 @@ impl<T> Shared<T> {
         linked: &Linked<T>,
         turns: &Turns,
         value: &mut MaybeUninit<T>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> bool {
         if linked.room.is_some() {
             turns.remove(1);

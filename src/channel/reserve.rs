@@ -57,7 +57,7 @@ impl<T> Branch for Reserving<T> {
         ("reserve", self.shared().thing())
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         if self.refused.is_some() {
             return Attempt::Ready(());
         }

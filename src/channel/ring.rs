@@ -341,7 +341,7 @@ impl<T> Shared<T> {
     }
 
     #[inline(always)]
-    pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn send_step(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Sent> {
         if word.has(CLOSED | HELD) {
             return if word.has(CLOSED) { Step::Ready(Sent::Closed) } else { self.send_in_turn(value, by) };
         }
@@ -365,7 +365,7 @@ impl<T> Shared<T> {
     }
 
     /// Hands a value to the first receiver. (A large one is packed before: from the exchange on somebody may wait for this.)
-    pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Sent> {
+    pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Sent> {
         // SAFETY: a send has a value until it is done.
         let boxed = (!Parcel::<T>::FITS).then(|| unsafe { Parcel::pack(value) });
         let popped = self.pop(word, |word| self.bump(word));
@@ -381,7 +381,7 @@ impl<T> Shared<T> {
         Step::Ready(Sent::HandedOver)
     }
 
-    pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    pub(super) fn recv_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         let len = self.ring_len(word);
         if len > 0 {
             return self.recv_from_ring(word, len, tray, by);
@@ -401,7 +401,7 @@ impl<T> Shared<T> {
     }
 
     /// The same of one that is closed, for who discards what is in it.
-    pub(super) fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    pub(super) fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if self.ring_len(word) == 0 {
             return Step::Ready(());
         }
@@ -414,7 +414,7 @@ impl<T> Shared<T> {
     }
 
     #[inline]
-    fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if !word.first_is_branch() && word.is_one_sided(SENDERS, CLOSED) {
             return self.refill(word, len, tray).map(|waker| by.wakes(waker));
         }
@@ -436,7 +436,7 @@ impl<T> Shared<T> {
     /// # Safety
     /// The slot is that of the word's head, and full as long as the word stays.
     #[inline(always)]
-    unsafe fn take_head(&self, word: Word, slot: &Slot<T>, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    unsafe fn take_head(&self, word: Word, slot: &Slot<T>, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if !self.cas(word, taken(word, 1)) {
             return Step::Lost;
         }
@@ -469,7 +469,7 @@ impl<T> Shared<T> {
     }
 
     /// Lets the plain sender in that stands in this word, where there is room for its value.
-    pub(super) fn let_in(&self, word: Word, by: &mut By<'_>) -> Step<()> {
+    pub(super) fn let_in(&self, word: Word, by: &mut By) -> Step<()> {
         let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() {
             return Step::Busy;
@@ -486,7 +486,7 @@ impl<T> Shared<T> {
 
     /// Places the value of a select that was claimed when the ring was full.
     #[cold]
-    fn place_value(&self, claim: Claim, tray: &mut Tray<T>, by: &mut By<'_>) -> Step<()> {
+    fn place_value(&self, claim: Claim, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         let mut pauses = 0;
         loop {
             let word = self.line.load();

@@ -395,7 +395,7 @@ impl Room {
     }
 
     /// The server takes the first one out of the line. `rest`: see [`Queue::wait`]. `None`: look again.
-    pub(super) fn let_in(&self, word: Word, rest: &dyn Fn() -> u64, by: &mut By<'_>) -> Option<Claim> {
+    pub(super) fn let_in(&self, word: Word, rest: &dyn Fn() -> u64, by: &mut By) -> Option<Claim> {
         let popped = self.queue.pop_to(word, rest, |word| match word.is_free() {
             true if bug!("a_room_is_free_early") => word,
             false if bug!("a_room_is_free_as_one_leaves") => self.queue.bump(word),

@@ -375,7 +375,7 @@ impl<T> Shared<T> {
     ///
     /// # Safety
     /// The claim is of a send of a `T` of this channel, whose value is in the node.
-    pub(super) unsafe fn turn_away(&self, claim: Claim, by: &mut By<'_>) {
+    pub(super) unsafe fn turn_away(&self, claim: Claim, by: &mut By) {
         match claim.look() {
             Ok(waker) => by.wakes(waker),
             Err((claim, waker)) => {
@@ -515,7 +515,7 @@ impl<T> Shared<T> {
         &self,
         value: &mut MaybeUninit<T>,
         tray: &mut Tray<()>,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Attempt<()> {
         let attempt = self.attempts(
             |word, by| match self.linked() {
@@ -536,7 +536,7 @@ impl<T> Shared<T> {
 
     /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed.
     #[inline(never)]
-    pub(super) fn try_recv(&self, tray: &mut Tray<T>, by: &mut By<'_>) -> Attempt<()> {
+    pub(super) fn try_recv(&self, tray: &mut Tray<T>, by: &mut By) -> Attempt<()> {
         let attempt = self.attempts(
             |word, by| {
                 if word.has(RETURNED) {
@@ -561,7 +561,7 @@ impl<T> Shared<T> {
         if self.linked().is_some() {
             return self.try_recv(tray, &mut By::plain());
         }
-        let step = |word: Word, by: &mut By<'_>| match word.has(RETURNED) {
+        let step = |word: Word, by: &mut By| match word.has(RETURNED) {
             true => self.recv_returned(tray),
             false => self.discard_step(word, tray, by),
         };
@@ -570,7 +570,7 @@ impl<T> Shared<T> {
 
     /// Steps until one is decisive.
     #[inline(always)]
-    fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By<'_>) -> Step<R>, by: &mut By<'_>) -> Attempt<R> {
+    fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
         let mut lost = 0;
         loop {
             match step(self.line.load(), by) {

@@ -97,7 +97,7 @@ impl<T> Shared<T> {
 
     /// The same, when the operation of `by` is through.
     #[cold]
-    pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By<'_>) {
+    pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By) {
         if self.hook().is_some() || needs_drop::<T>() {
             by.wakes(Some(Later::waker(self, parcel)));
         }

@@ -28,7 +28,7 @@ pub trait Arm {
     }
 
     /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm. `by`: the select has begun to wait.
-    fn attempt(&mut self, by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()>;
+    fn attempt(&mut self, by: Option<&mut By>, cx: &mut Context<'_>) -> Attempt<()>;
 
     /// Whether it may have found nothing only because somebody is in the middle of something. See [`Branch::is_unsure`].
     fn is_unsure(&mut self) -> bool {
@@ -209,7 +209,7 @@ impl<O: Operated> Claimed<O> {
     }
 
     #[inline(never)]
-    fn attempt_slowly(&mut self, by: Option<&mut By<'_>>) -> Attempt<()> {
+    fn attempt_slowly(&mut self, by: Option<&mut By>) -> Attempt<()> {
         if self.is_through {
             // It had completed, and somebody's waker has panicked then.
             return Attempt::Ready(());
@@ -225,7 +225,7 @@ impl<O: Operated> Claimed<O> {
     }
 
     #[inline(always)]
-    fn attempt_by(&mut self, by: &mut By<'_>) -> Attempt<()> {
+    fn attempt_by(&mut self, by: &mut By) -> Attempt<()> {
         let attempt = self.future.operation().attempt_by(by, &mut self.tray);
         self.is_through = matches!(attempt, Attempt::Ready(()));
         // The outcome is in its place, should a waker panic.
@@ -292,7 +292,7 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     #[inline]
-    fn attempt(&mut self, by: Option<&mut By<'_>>, _cx: &mut Context<'_>) -> Attempt<()> {
+    fn attempt(&mut self, by: Option<&mut By>, _cx: &mut Context<'_>) -> Attempt<()> {
         if !self.is_through {
             let operation = self.future.operation();
             if operation.quick(&mut self.tray) {
@@ -409,7 +409,7 @@ impl<O: Operated> Arm for Claimed<O> {
 }
 
 impl<F: Future + Unpin> Arm for Polled<F> {
-    fn attempt(&mut self, _by: Option<&mut By<'_>>, cx: &mut Context<'_>) -> Attempt<()> {
+    fn attempt(&mut self, _by: Option<&mut By>, cx: &mut Context<'_>) -> Attempt<()> {
         if self.output.is_some() {
             // A select that only asks has polled it.
             return Attempt::Ready(());

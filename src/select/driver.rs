@@ -40,13 +40,12 @@
 mod ready;
 
 use std::ops::{Deref, DerefMut};
-use std::ptr;
 use std::task::{Context, Poll};
 
 use super::arm::{Arms, Open};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
-use crate::wait::{Anchor, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
+use crate::wait::{Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
 
 /// Branches whose registrations need no memory of their own.
 const INLINE: usize = 8;
@@ -56,7 +55,7 @@ const ROUNDS: u32 = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct Driver {
-    anchor: Option<Box<Anchor>>,
+    anchor: Option<Anchor>,
     branches: Registrations,
     /// Whether the operations were borrowed from the futures that they are of.
     started: bool,
@@ -287,7 +286,7 @@ impl Driver {
         }
         self.branches.make_room(count);
         self.foreign = false;
-        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone()));
+        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone())).as_ref();
         let mut waits = true;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
@@ -305,7 +304,7 @@ impl Driver {
     }
 
     fn look_again(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
-        let anchor = self.anchor.as_ref().expect("it waits");
+        let anchor = self.anchor();
         if let Some(index) = anchor.claimed() {
             return Looked::Claimed(index);
         }
@@ -322,12 +321,16 @@ impl Driver {
         };
         // (First: to clone a waker is foreign code.)
         self.take_back(arms, given_back);
-        let anchor = self.anchor.as_ref().expect("as above");
         // Now, not before: who poked it has taken the waker.
         let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
         let looked = self.go_on(arms, order, cx, true, self.foreign);
         drop(before);
         looked
+    }
+
+    /// Of one that waits, or watches.
+    fn anchor(&self) -> AnchorRef {
+        self.anchor.as_ref().expect("it waits").as_ref()
     }
 
     fn is_to_do(&self, index: usize) -> bool {
@@ -350,9 +353,7 @@ impl Driver {
         mut busy: bool,
         mut foreign: bool,
     ) -> Looked {
-        let anchor = ptr::from_ref::<Anchor>(self.anchor.as_ref().expect("it waits"));
-        // SAFETY: it is given up by `retire` only, which is called below, and not before the last use of this.
-        let anchor = unsafe { &*anchor };
+        let anchor = self.anchor();
         let mut by = By::select(anchor);
         let looked = self.rounds(arms, order, cx, anchor, &mut by, &mut busy, &mut foreign);
         if busy && !matches!(looked, Looked::Won(_)) {
@@ -378,8 +379,8 @@ impl Driver {
         arms: &mut impl Arms,
         order: Order,
         cx: &mut Context<'_>,
-        anchor: &Anchor,
-        by: &mut By<'_>,
+        anchor: AnchorRef,
+        by: &mut By,
         busy: &mut bool,
         foreign: &mut bool,
     ) -> Looked {
@@ -444,8 +445,8 @@ impl Driver {
         arms: &mut impl Arms,
         index: usize,
         cx: &mut Context<'_>,
-        anchor: &Anchor,
-        by: &mut By<'_>,
+        anchor: AnchorRef,
+        by: &mut By,
         busy: &mut bool,
     ) -> Looked {
         if !*busy {
@@ -500,7 +501,7 @@ impl Driver {
     }
 
     /// Puts a branch into its line. False: there is something to look at.
-    fn register(&mut self, arms: &mut impl Arms, index: usize, anchor: &Anchor) -> bool {
+    fn register(&mut self, arms: &mut impl Arms, index: usize, anchor: AnchorRef) -> bool {
         let node = self.branches[index].node.take().unwrap_or_else(|| Waiter::branch(anchor, index));
         let partner = self.branches[index].partner.map(|partner| partner as usize);
         let waits = match partner {
@@ -579,7 +580,7 @@ impl Driver {
 
     /// The select itself has completed `winner`, in BUSY.
     fn win(&mut self, arms: &mut impl Arms, winner: usize) {
-        let end = self.anchor.as_ref().map(|anchor| anchor.end().expect("nobody claims it in BUSY"));
+        let end = self.anchor.as_ref().map(|anchor| anchor.as_ref().end().expect("nobody claims it in BUSY"));
         let (given_back, poking) = end.unwrap_or_default();
         self.take_back(arms, given_back);
         self.retire(arms, Some(winner), poking);
@@ -606,7 +607,7 @@ impl Driver {
         let Some(anchor) = self.anchor.take() else { return };
         // Who frees the anchor may be a peer in the middle of its work: the waker, foreign code, is not left to it. (Unless
         // it has that in its hands anyway.)
-        let parker = if others == 0 { anchor.take_parker() } else { None };
+        let parker = if others == 0 { anchor.as_ref().take_parker() } else { None };
         let mut popped = 0;
         let mut is_told = false;
         for (index, branch) in self.branches.iter_mut().enumerate() {
@@ -644,7 +645,7 @@ impl Driver {
     /// otherwise its operation goes on by itself, and gives back what it was handed.
     pub(super) fn leave(&mut self, arms: &mut impl Arms, patience: bool) -> Option<usize> {
         if self.adopted.is_none() {
-            let index = match self.anchor.as_ref()?.end() {
+            let index = match self.anchor.as_ref()?.as_ref().end() {
                 Err(index) => index,
                 Ok((given_back, poking)) => {
                     self.take_back(arms, given_back);

@@ -154,7 +154,7 @@ impl Branch for Coming {
         self.hearing.wish()
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<bool>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<bool>) -> Attempt<()> {
         if self.counts.get() {
             // It came back without having waited, or left too late: its round is over, or it would not count.
             if self.hearing.is_over() {

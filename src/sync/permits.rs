@@ -421,7 +421,7 @@ impl Permits {
 
 /// Those who were served: to be woken when nothing is in hand.
 pub(super) struct Served {
-    by: By<'static>,
+    by: By,
     /// Wakers of those who have left: their drop is foreign code, too.
     gone: Vec<std::task::Waker>,
 }
@@ -574,7 +574,7 @@ impl<S: Source> Branch for Taking<S> {
         is_taken
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Self::Output>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Self::Output>) -> Attempt<()> {
         let outcome = match self.source().permits().try_take(self.permits.into()) {
             Try::Taken => Ok(self.taken()),
             Try::Closed => Err(Shut),

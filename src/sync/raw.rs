@@ -432,7 +432,7 @@ impl Branch for Acquire {
         is_taken
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Locked>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
         let word = self.raw().glance();
         if starving(word) > 0 && is_open(word) && !self.is_old {
             self.is_old = true;

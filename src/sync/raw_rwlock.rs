@@ -244,7 +244,7 @@ impl Branch for Upgrading {
         is_upgraded
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<Upgraded>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<Upgraded>) -> Attempt<()> {
         if !self.began.get() {
             if !self.raw().try_upgrade() {
                 return Attempt::Wait;

@@ -165,7 +165,7 @@ impl Signal {
     }
 
     /// Tells those in line whose round is over; `by` is to wake them.
-    pub(super) fn tell_those_in_line(&self, by: &mut By<'_>) {
+    pub(super) fn tell_those_in_line(&self, by: &mut By) {
         let mut gone = Vec::new();
         loop {
             let word = self.line.load();
@@ -314,7 +314,7 @@ impl Branch for Hearing {
         (operation, Thing::new(kind, self.signal))
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Told>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Told>) -> Attempt<()> {
         tray.put(if let Some(told) = self.heard.take() {
             told
         } else if self.is_over() || self.is_at_zero() {

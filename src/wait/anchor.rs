@@ -44,6 +44,7 @@
 //! in vain. A node that is given back is released by the exchange and acquired by the owner's swap.
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::task::Waker;
 
 use super::batch::wake_all;
@@ -58,8 +59,22 @@ const GONE: usize = 3;
 const POKING: usize = 0b100;
 const NUMBER_SHIFT: u32 = 3;
 
+/// The owner's right to an anchor: given up when the select is over, and otherwise leaked with its nodes.
 #[derive(Debug)]
-pub(crate) struct Anchor {
+pub(crate) struct Anchor(AnchorRef);
+
+/// An anchor: its owner has this, and whoever holds one of its nodes. (A pointer wherever it goes: what is borrowed must not
+/// be freed, and once an operation on the word has let it go it may be gone before that returns.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnchorRef(NonNull<Body>);
+
+// SAFETY: all that it leads to is atomic, or not written while two threads have it.
+unsafe impl Send for AnchorRef {}
+// SAFETY: as above.
+unsafe impl Sync for AnchorRef {}
+
+#[derive(Debug)]
+struct Body {
     word: AtomicUsize,
     parker: WakerSlot,
     /// Nodes in other hands, once the owner has ended.
@@ -71,7 +86,7 @@ pub(crate) struct Anchor {
 }
 
 /// One that a thread keeps for its next select.
-struct Spare(Cell<Option<Box<Anchor>>>);
+struct Spare(Cell<Option<Anchor>>);
 
 prim::thread_local! {
     static SPARE: Spare = Spare(Cell::new(None));
@@ -80,7 +95,7 @@ prim::thread_local! {
 impl Drop for Spare {
     fn drop(&mut self) {
         if let Some(anchor) = self.0.take() {
-            anchor.life.end();
+            anchor.0.destroy();
         }
     }
 }
@@ -127,46 +142,84 @@ impl Iterator for GivenBack {
 }
 
 impl Anchor {
-    /// An open anchor, for the caller to free.
+    /// An open anchor.
     #[inline]
-    pub(crate) fn new(waker: Waker) -> Box<Anchor> {
-        let mut anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
-            Box::new(Anchor {
+    pub(crate) fn new(waker: Waker) -> Anchor {
+        Anchor::open_new(waker, false)
+    }
+
+    /// The same, of a select that only watches.
+    pub(crate) fn watching(waker: Waker) -> Anchor {
+        Anchor::open_new(waker, true)
+    }
+
+    #[inline]
+    fn open_new(waker: Waker, watches: bool) -> Anchor {
+        let anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
+            let body = Box::new(Body {
                 word: AtomicUsize::new(OPEN),
                 parker: WakerSlot::new(),
                 left: AtomicUsize::new(0),
                 rank: Rank::new(),
                 watches: false,
                 life: Life::new(),
-            })
+            });
+            Anchor(AnchorRef(NonNull::from(Box::leak(body))))
         });
-        anchor.word.store(OPEN, Ordering::Relaxed);
-        anchor.left.store(0, Ordering::Relaxed);
-        anchor.parker.set(waker);
-        anchor.watches = false;
+        // SAFETY: nobody else has it.
+        unsafe { (*anchor.0.0.as_ptr()).watches = watches };
+        let body = anchor.0.body();
+        body.word.store(OPEN, Ordering::Relaxed);
+        body.left.store(0, Ordering::Relaxed);
+        body.parker.set(waker);
         anchor
     }
 
-    /// The same, of a select that only watches.
-    pub(crate) fn watching(waker: Waker) -> Box<Anchor> {
-        let mut anchor = Anchor::new(waker);
-        anchor.watches = true;
-        anchor
+    pub(crate) fn as_ref(&self) -> AnchorRef {
+        self.0
+    }
+}
+
+impl AnchorRef {
+    #[inline(always)]
+    fn body<'a>(self) -> &'a Body {
+        // SAFETY: its owner is the caller, or counts the node that the caller has, or the visit.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The lower, the more senior.
+    fn rank(self) -> usize {
+        self.body().rank.of(self.body())
+    }
+
+    /// From where [`AnchorRef::from_address`] has it.
+    #[inline(always)]
+    pub(super) fn address(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    /// # Safety
+    /// It is the address of an anchor one node of which the caller holds.
+    #[inline(always)]
+    pub(super) unsafe fn from_address(address: *mut ()) -> AnchorRef {
+        // SAFETY: the caller's promise.
+        AnchorRef(unsafe { NonNull::new_unchecked(address.cast()) })
     }
 
     /// A peer claims the select by `chosen`; it has popped `node`.
-    pub(super) fn claim(&self, node: NodeRef, chosen: usize) -> Claiming {
-        self.life.touch();
-        let mut word = self.word.load(Ordering::Relaxed);
+    pub(super) fn claim(self, node: NodeRef, chosen: usize) -> Claiming {
+        let body = self.body();
+        body.life.touch();
+        let mut word = body.word.load(Ordering::Relaxed);
         loop {
             let next = match word & STATE {
                 OPEN => CLAIMED | chosen << NUMBER_SHIFT,
                 BUSY if bug!("claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
-                BUSY => self.chain(word, node),
+                BUSY => given_back(word, node),
                 _ => return Claiming::Over,
             };
             // ORDERING: AcqRel: see the header.
-            match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+            match body.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if next & STATE == CLAIMED => return Claiming::Yes,
                 Ok(_) => return Claiming::GivenBack,
                 Err(now) => word = now,
@@ -174,29 +227,23 @@ impl Anchor {
         }
     }
 
-    /// The word with `node` in front of its list.
-    fn chain(&self, word: usize, node: NodeRef) -> usize {
-        // SAFETY: the caller has popped it.
-        unsafe { node.set_next((word >> NUMBER_SHIFT) as u32) };
-        BUSY | word & POKING | node.number() << NUMBER_SHIFT
-    }
-
     /// A peer has the owner look for itself at the branch of `node`; gives the waker. `Err`: it is over.
-    pub(super) fn poke(&self, node: NodeRef) -> Result<Option<Waker>, ()> {
-        self.life.touch();
-        let mut word = self.word.load(Ordering::Relaxed);
+    pub(super) fn poke(self, node: NodeRef) -> Result<Option<Waker>, ()> {
+        let body = self.body();
+        body.life.touch();
+        let mut word = body.word.load(Ordering::Relaxed);
         loop {
             let next = match word & STATE {
-                OPEN => self.chain(0, node) | POKING,
-                BUSY => self.chain(word, node),
+                OPEN => given_back(0, node) | POKING,
+                BUSY => given_back(word, node),
                 _ => return Err(()),
             };
-            match self.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+            match body.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == OPEN => {
-                    let waker = self.parker.take();
-                    self.life.touch();
+                    let waker = body.parker.take();
+                    body.life.touch();
                     // ORDERING: Release: the owner, who puts another one there, comes after this.
-                    if self.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
+                    if body.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
                         // SAFETY: the owner has seen POKING as it ended, and counts this visit.
                         unsafe { self.release() };
                     }
@@ -210,22 +257,22 @@ impl Anchor {
 
     /// The waker; for whoever has claimed it, or has ended it.
     #[inline]
-    pub(crate) fn take_parker(&self) -> Option<Waker> {
-        self.life.touch();
-        self.parker.take()
+    pub(crate) fn take_parker(self) -> Option<Waker> {
+        self.body().life.touch();
+        self.body().parker.take()
     }
 
     /// Keeps peers from claiming it. For the owner, from OPEN on, or after it was poked.
-    pub(crate) fn busy(&self) -> Busied {
+    pub(crate) fn busy(self) -> Busied {
         // ORDERING: Acquire: what a peer has given back, and that it is through with the parker.
-        match self.word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
+        match self.body().word.compare_exchange(OPEN, BUSY, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Busied::Yes(GivenBack(0)),
             Err(word) if word & STATE == CLAIMED => Busied::Claimed(claimed_branch(word)),
             Err(word) if word & POKING != 0 && !bug!("busy_ignores_poking") => Busied::Later,
             Err(word) => {
                 debug_assert_eq!(word & STATE, BUSY, "a select that has ended does nothing");
                 // ORDERING: as in `open`.
-                let word = self.word.swap(BUSY, Ordering::AcqRel);
+                let word = self.body().word.swap(BUSY, Ordering::AcqRel);
                 Busied::Yes(GivenBack((word >> NUMBER_SHIFT) as u32))
             }
         }
@@ -233,19 +280,19 @@ impl Anchor {
 
     /// By which branch a peer has claimed it.
     #[inline]
-    pub(crate) fn claimed(&self) -> Option<usize> {
-        let word = self.word.load(Ordering::Acquire);
+    pub(crate) fn claimed(self) -> Option<usize> {
+        let word = self.body().word.load(Ordering::Acquire);
         (word & STATE == CLAIMED).then(|| claimed_branch(word))
     }
 
     /// Whether a peer has given nodes back, or is about to.
-    pub(crate) fn is_poked(&self) -> bool {
-        self.word.load(Ordering::Acquire) & STATE == BUSY
+    pub(crate) fn is_poked(self) -> bool {
+        self.body().word.load(Ordering::Acquire) & STATE == BUSY
     }
 
     /// Lets peers claim it again; gives what was given back meanwhile. For the owner, in BUSY.
-    pub(crate) fn open(&self) -> GivenBack {
-        let word = self.word.swap(OPEN, Ordering::AcqRel);
+    pub(crate) fn open(self) -> GivenBack {
+        let word = self.body().word.swap(OPEN, Ordering::AcqRel);
         debug_assert_eq!(word & (STATE | POKING), BUSY, "nobody claims it, or pokes it, in BUSY");
         if bug!("open_forgets_list") {
             return GivenBack(0);
@@ -255,10 +302,11 @@ impl Anchor {
 
     /// Ends it; gives what was given back, and whether a peer that pokes it has yet to look at it once more: it counts as
     /// one of those that have a node. `Err`: a peer has claimed it by this branch.
-    pub(crate) fn end(&self) -> Result<(GivenBack, usize), usize> {
+    pub(crate) fn end(self) -> Result<(GivenBack, usize), usize> {
+        let body = self.body();
         // ORDERING: Acquire, of a claim.
         let seen = order!(Acquire, "claim_unseen");
-        let mut word = self.word.load(seen);
+        let mut word = body.word.load(seen);
         loop {
             match word & STATE {
                 CLAIMED => return Err(claimed_branch(word)),
@@ -266,7 +314,7 @@ impl Anchor {
                 _ => {}
             }
             let poking = word & POKING;
-            match self.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, seen) {
+            match body.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, seen) {
                 Ok(_) if word & STATE == BUSY => {
                     return Ok((
                         GivenBack((word >> NUMBER_SHIFT) as u32),
@@ -280,65 +328,79 @@ impl Anchor {
     }
 
     /// Whether `waker` is the one that it is parked with. For the owner.
-    pub(crate) fn parked_by(&self, waker: &Waker) -> bool {
-        self.parker.is(waker)
+    pub(crate) fn parked_by(self, waker: &Waker) -> bool {
+        self.body().parker.is(waker)
     }
 
     /// Parks with another waker; gives the one before. For the owner, in BUSY.
-    pub(crate) fn park(&self, waker: Waker) -> Option<Waker> {
-        let before = self.parker.take();
-        self.parker.set(waker);
+    pub(crate) fn park(self, waker: Waker) -> Option<Waker> {
+        let before = self.body().parker.take();
+        self.body().parker.set(waker);
         before
-    }
-
-    /// Gives the anchor up while `others` nodes are in other hands; the owner parts with those after this.
-    #[inline]
-    pub(crate) fn give_up(self: Box<Self>, others: usize) {
-        if others == 0 || bug!("anchor_freed_early") {
-            self.free();
-            return;
-        }
-        if bug!("left_is_stored") {
-            self.left.store(others, Ordering::Relaxed);
-            let _ = Box::into_raw(self);
-            return;
-        }
-        let anchor = Box::into_raw(self);
-        // A peer that pokes may have been through before this: the count was below zero then.
-        // SAFETY: unless that was the last one, somebody has yet to come, and frees it: the nodes' owners part after this.
-        unsafe {
-            // ORDERING: AcqRel: the last one sees all that the others did.
-            if (*anchor).left.fetch_add(others, Ordering::AcqRel).wrapping_add(others) == 0 {
-                Box::from_raw(anchor).free();
-            }
-        }
     }
 
     /// One of the nodes in other hands was freed.
     ///
     /// # Safety
     /// The owner counts it, now or later.
-    pub(super) unsafe fn release(&self) {
+    pub(super) unsafe fn release(self) {
         // ORDERING: AcqRel: the last one sees all that the others did.
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: `give_up` has leaked it, and nobody else is left.
-            unsafe { Box::from_raw(std::ptr::from_ref(self).cast_mut()) }.free();
+        if self.body().left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // The owner has given it up, and nobody else is left.
+            Anchor(self).free();
         }
     }
 
+    /// Of one that nobody has any more.
+    fn destroy(self) {
+        // SAFETY: it came from a box.
+        let body = unsafe { Box::from_raw(self.0.as_ptr()) };
+        body.life.end();
+        prim::free(body);
+    }
+}
+
+impl Anchor {
+    /// Gives the anchor up while `others` nodes are in other hands; the owner parts with those after this.
     #[inline]
-    fn free(self: Box<Self>) {
-        let waker = self.parker.take();
+    pub(crate) fn give_up(self, others: usize) {
+        if others == 0 || bug!("anchor_freed_early") {
+            self.free();
+            return;
+        }
+        let left = &self.0.body().left;
+        if bug!("left_is_stored") {
+            left.store(others, Ordering::Relaxed);
+            return;
+        }
+        // A peer that pokes may have been through before this: the count was below zero then. Unless that was the last one,
+        // somebody has yet to come, and frees it: the nodes' owners part after this.
+        // ORDERING: AcqRel: the last one sees all that the others did.
+        if left.fetch_add(others, Ordering::AcqRel).wrapping_add(others) == 0 {
+            self.free();
+        }
+    }
+
+    /// The caller is the last who has it.
+    #[inline]
+    fn free(self) {
+        let waker = self.0.body().parker.take();
         let mut anchor = Some(self);
         if prim::reuse() {
             let _ = SPARE.try_with(|spare| anchor = spare.0.replace(anchor.take()));
         }
         if let Some(anchor) = anchor {
-            anchor.life.end();
-            prim::free(anchor);
+            anchor.0.destroy();
         }
         drop(waker);
     }
+}
+
+/// The word with `node` in front of its list.
+fn given_back(word: usize, node: NodeRef) -> usize {
+    // SAFETY: the caller has popped it.
+    unsafe { node.set_next((word >> NUMBER_SHIFT) as u32) };
+    BUSY | word & POKING | node.number() << NUMBER_SHIFT
 }
 
 /// The branch by which the anchor of this word is claimed; for the owner, who has its node still.
@@ -349,8 +411,8 @@ fn claimed_branch(word: usize) -> usize {
 
 /// Who looks at a primitive: a plain operation, or a select, and what has come up for it.
 #[derive(Debug)]
-pub(crate) struct By<'a> {
-    anchor: Option<&'a Anchor>,
+pub(crate) struct By {
+    anchor: Option<AnchorRef>,
     /// Nodes of more senior selects, and of those that watch, to be poked.
     kept: u32,
     /// Nodes of its own that it has popped.
@@ -363,15 +425,15 @@ pub(crate) struct By<'a> {
     more: Vec<Waker>,
 }
 
-impl<'a> By<'a> {
+impl By {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
-    pub(crate) fn plain() -> By<'static> {
+    pub(crate) fn plain() -> By {
         By { anchor: None, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
-    pub(crate) fn select(anchor: &'a Anchor) -> By<'a> {
+    pub(crate) fn select(anchor: AnchorRef) -> By {
         By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
@@ -381,18 +443,18 @@ impl<'a> By<'a> {
     }
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
-    pub(super) fn may_claim(&mut self, other: &Anchor, node: NodeRef, two: bool) -> bool {
-        if other.watches && !bug!("who_watches_is_claimed") {
+    pub(super) fn may_claim(&mut self, other: AnchorRef, node: NodeRef, two: bool) -> bool {
+        if other.body().watches && !bug!("who_watches_is_claimed") {
             chain(node, &mut self.kept);
             return false;
         }
         let Some(anchor) = self.anchor else { return true };
-        if std::ptr::eq(anchor, other) {
+        if anchor == other {
             self.own_two |= two;
             chain(node, &mut self.own);
             return false;
         }
-        if other.rank.of(other) < anchor.rank.of(anchor) {
+        if other.rank() < anchor.rank() {
             chain(node, &mut self.kept);
             return false;
         }
@@ -421,7 +483,7 @@ impl<'a> By<'a> {
     }
 
     /// Wakes, and pokes, whoever `other` was to.
-    pub(crate) fn adopt(&mut self, other: &mut By<'_>) {
+    pub(crate) fn adopt(&mut self, other: &mut By) {
         for node in GivenBack(std::mem::take(&mut other.kept)) {
             chain(node.as_ref(), &mut self.kept);
         }
@@ -496,7 +558,7 @@ impl<'a> By<'a> {
 
 /// What is not poked by the time an operation is over is poked then. Somebody is to be woken still only if foreign code has
 /// panicked.
-impl Drop for By<'_> {
+impl Drop for By {
     #[inline]
     fn drop(&mut self) {
         if self.wake.is_some() {

@@ -79,7 +79,7 @@ mod steps;
 mod tests;
 mod word;
 
-pub(crate) use anchor::{Anchor, Busied, By, GivenBack, Kept};
+pub(crate) use anchor::{Anchor, AnchorRef, Busied, By, GivenBack, Kept};
 pub(crate) use batch::wake_all;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub(crate) use cache::clear;

@@ -30,7 +30,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
-use super::anchor::{Anchor, By, Claiming, Kept};
+use super::anchor::{AnchorRef, By, Claiming, Kept};
 use super::cache::{self, Kind};
 use super::link::Hooks;
 use super::parcel::{INLINE, Parcel};
@@ -272,10 +272,10 @@ impl NodeRef {
 
     /// The anchor, of a branch.
     #[inline]
-    fn anchor<'a>(self) -> Option<&'a Anchor> {
+    fn anchor(self) -> Option<AnchorRef> {
         let link = self.node().link.load(Ordering::Acquire);
         // SAFETY: a node that is not freed keeps its anchor.
-        (!link.is_null() && link.addr() & BESIDE == 0).then(|| unsafe { &*link.cast::<Anchor>() })
+        (!link.is_null() && link.addr() & BESIDE == 0).then(|| unsafe { AnchorRef::from_address(link) })
     }
 
     /// The node with the waker that counts.
@@ -389,9 +389,9 @@ impl Waiter {
 
     /// A node for a branch.
     #[inline]
-    pub(crate) fn branch(anchor: &Anchor, index: usize) -> Waiter {
+    pub(crate) fn branch(anchor: AnchorRef, index: usize) -> Waiter {
         let node = Waiter::open(Kind::Branch);
-        node.0.node().link.store(ptr::from_ref(anchor).cast_mut().cast(), Ordering::Relaxed);
+        node.0.node().link.store(anchor.address(), Ordering::Relaxed);
         // (There are fewer branches than nodes.)
         let branch = Branch { index: index as u32, next: 0 };
         // SAFETY: a new node.
@@ -538,7 +538,7 @@ impl Popped {
     /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or it is the
     /// caller's own, or its senior; the node has been disposed of, or is in `by`.
     #[inline]
-    pub(crate) fn claim(self, side: u64, by: &mut By<'_>) -> Option<Claim> {
+    pub(crate) fn claim(self, side: u64, by: &mut By) -> Option<Claim> {
         if self.node.node().link.load(Ordering::Relaxed).is_null() {
             return Some(Claim(self.node));
         }
@@ -570,7 +570,7 @@ impl Popped {
     }
 
     #[cold]
-    fn claim_linked(self, side: u64, by: &mut By<'_>) -> Option<Claim> {
+    fn claim_linked(self, side: u64, by: &mut By) -> Option<Claim> {
         let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
         let node = self.node;
         // It is a select that waits on both sides.

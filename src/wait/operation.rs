@@ -109,7 +109,7 @@ pub(crate) trait Branch {
     }
 
     /// Looks. `Ready`: it is through; the tray stays empty if that is because of a close.
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
 
     /// Moves what is to be sent into the node.
     fn stow(&mut self, _node: NodeRef) {}
@@ -573,7 +573,7 @@ impl<B: Branch> Operation<B> {
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
-    pub(crate) fn attempt_by(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) -> Attempt<()> {
+    pub(crate) fn attempt_by(&mut self, by: &mut By, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         assert!(self.at == FRESH, "an operation that is over, or waits, is not attempted");
         let attempt = self.branch.attempt(by, tray);
         // (A send that finds a close has its value still.)
@@ -637,7 +637,7 @@ impl<B: Branch> Operation<B> {
     /// The same for several, and for who is to be poked.
     #[cold]
     #[inline(never)]
-    fn wake_holding(&mut self, by: &mut By<'_>, tray: &mut Tray<B::Goods>) {
+    fn wake_holding(&mut self, by: &mut By, tray: &mut Tray<B::Goods>) {
         let held = Held(&mut self.branch, tray);
         by.wake();
         by.poke();

@@ -101,29 +101,31 @@ impl Latch {
     /// Waits; panics after ten seconds.
     pub(crate) fn wait(&self) {
         let guard = self.0.0.lock().unwrap();
-        let (_guard, result) =
-            self.0.1.wait_timeout_while(guard, Duration::from_secs(10), |open| !*open).unwrap();
+        let (_guard, result) = self.0.1.wait_timeout_while(guard, PATIENCE, |open| !*open).unwrap();
         assert!(!result.timed_out(), "nobody came");
     }
 }
 
-/// Yields until `done`, ten seconds at most.
+/// After so long a test has failed; an interpreter's clock counts steps.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 10 });
+
+/// Yields until `done`, but not for ever.
 pub(crate) fn until(done: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !done() {
-        assert!(start.elapsed() < Duration::from_secs(10), "it never happened");
+        assert!(start.elapsed() < PATIENCE, "it never happened");
         std::thread::yield_now();
     }
 }
 
-/// Runs `test` on a thread of its own; panics if it takes longer than ten seconds.
+/// Runs `test` on a thread of its own; panics if it hangs.
 pub(crate) fn in_time(test: impl FnOnce() + Send + 'static) {
     let (done, ended) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
         test();
         done.send(()).unwrap();
     });
-    match ended.recv_timeout(Duration::from_secs(10)) {
+    match ended.recv_timeout(PATIENCE) {
         Ok(()) => thread.join().unwrap(),
         Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
             std::panic::resume_unwind(thread.join().unwrap_err())

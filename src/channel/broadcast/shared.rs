@@ -140,7 +140,7 @@ impl<T> Shared<T> {
     }
 
     /// Sends; gives how many there are to see it, and what had to go for it, which is to be dropped when those are woken.
-    pub(super) fn try_send(&self, value: T, by: &mut By<'_>) -> Result<Sent<T>, TrySendError<T>> {
+    pub(super) fn try_send(&self, value: T, by: &mut By) -> Result<Sent<T>, TrySendError<T>> {
         let mut ring = self.ring.lock();
         let receivers = ring.receivers;
         if receivers == 0 {
@@ -159,7 +159,7 @@ impl<T> Shared<T> {
     }
 
     /// What there is to see at the cursor. `None`: nothing yet.
-    fn try_see(&self, cursor: &mut u64, by: &mut By<'_>) -> Option<Result<Arc<T>, RecvError>> {
+    fn try_see(&self, cursor: &mut u64, by: &mut By) -> Option<Result<Arc<T>, RecvError>> {
         if self.is_at_end(*cursor) {
             return None;
         }
@@ -186,7 +186,7 @@ impl<T> Shared<T> {
         value.map(Ok)
     }
 
-    fn room_is_made(&self, by: &mut By<'_>) {
+    fn room_is_made(&self, by: &mut By) {
         if self.lag == Lag::Suspend {
             self.room.ring(by);
         }
@@ -303,7 +303,7 @@ impl<T> Receive<T> {
 }
 
 /// Takes what there is for a receiver.
-pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By<'_>) -> Option<Result<T, RecvError>> {
+pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Option<Result<T, RecvError>> {
     if let Some(back) = receiver.back.take() {
         return Some(Ok(back));
     }
@@ -312,9 +312,9 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By<'_>) -> 
 }
 
 /// The clone is foreign code: no lock is held, and whoever is to be woken is woken if it panics.
-fn clone<T: Clone>(value: &T, by: &mut By<'_>) -> T {
-    struct Wake<'a, 'b>(&'a mut By<'b>);
-    impl Drop for Wake<'_, '_> {
+fn clone<T: Clone>(value: &T, by: &mut By) -> T {
+    struct Wake<'a>(&'a mut By);
+    impl Drop for Wake<'_> {
         fn drop(&mut self) {
             self.0.wake();
         }
@@ -341,7 +341,7 @@ impl<T: Clone> Look for Receive<T> {
         receiver.back.is_some() || !receiver.shared.is_at_end(receiver.cursor)
     }
 
-    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output> {
+    fn look(&mut self, by: &mut By) -> Option<Self::Output> {
         // SAFETY: the promise of `new`.
         receive(unsafe { self.0.as_mut() }, by)
     }
@@ -384,7 +384,7 @@ impl<T> Look for SendBranch<'_, T> {
         self.shared.has_room()
     }
 
-    fn look(&mut self, by: &mut By<'_>) -> Option<Self::Output> {
+    fn look(&mut self, by: &mut By) -> Option<Self::Output> {
         let value = self.value.take().expect("it was not sent yet");
         match self.shared.try_send(value, by) {
             Ok((receivers, oldest)) => {
@@ -421,7 +421,7 @@ impl<T> Look for Gone<'_, T> {
         self.0.receivers() == 0
     }
 
-    fn look(&mut self, _by: &mut By<'_>) -> Option<()> {
+    fn look(&mut self, _by: &mut By) -> Option<()> {
         self.is_ready().then_some(())
     }
 

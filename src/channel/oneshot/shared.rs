@@ -713,7 +713,7 @@ impl<T> Branch for Recv<T> {
         value.map(|value| tray.put(Ok(value))).is_some()
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, tray: &mut Tray<Self::Output>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Self::Output>) -> Attempt<()> {
         let outcome = self.look().or_else(|| if self.unpark() { self.look() } else { None });
         outcome.map_or(Attempt::Wait, |outcome| {
             tray.put(outcome);
@@ -764,7 +764,7 @@ impl<T> Branch for Watch<T> {
         ("closed", Thing::new("oneshot", self.head()))
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
         if self.head().has(RX_CLOSED) { Attempt::Ready(()) } else { Attempt::Wait }
     }
 

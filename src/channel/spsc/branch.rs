@@ -173,7 +173,7 @@ impl<T> Branch for OwnSend<T> {
         tray.is_full()
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         let attempt = unsafe { self.shared.as_ref() }.try_send(&mut self.value, self.sent, by);
         attempt.map(|sent| match sent {
@@ -263,7 +263,7 @@ impl<T> Branch for OwnRecv<T> {
         self.shared().quick_recv().map(|value| tray.put(value)).is_some()
     }
 
-    fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<T>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
     }
 
@@ -325,7 +325,7 @@ impl<T> Branch for OwnWatch<T> {
         ("closed", self.shared().thing())
     }
 
-    fn attempt(&mut self, _by: &mut By<'_>, _tray: &mut Tray<()>) -> Attempt<()> {
+    fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
         if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
     }
 
@@ -366,7 +366,7 @@ macro_rules! either {
                 fn wish(&self) -> (&'static str, Thing);
                 fn idle(&self) -> Option<Word>;
                 fn enter(&self, word: Word, node: &Waiter) -> bool;
-                fn attempt(&mut self, by: &mut By<'_>, tray: &mut Tray<$goods>) -> Attempt<()>;
+                fn attempt(&mut self, by: &mut By, tray: &mut Tray<$goods>) -> Attempt<()>;
                 fn output(&mut self, tray: &mut Tray<$goods>) -> $output;
                 fn stow(&mut self, node: NodeRef) -> ();
                 fn unstow(&mut self, node: NodeRef) -> ();

@@ -198,7 +198,7 @@ impl<T> Shared<T> {
         &self,
         value: &mut MaybeUninit<T>,
         sent: bool,
-        by: &mut By<'_>,
+        by: &mut By,
     ) -> Attempt<Result<(), SendError<T>>> {
         if sent {
             self.tell(End::Receiver, by);
@@ -207,7 +207,7 @@ impl<T> Shared<T> {
         attempts(|by| self.send_step(value, by), by)
     }
 
-    fn send_step(&self, value: &mut MaybeUninit<T>, by: &mut By<'_>) -> Step<Result<(), SendError<T>>> {
+    fn send_step(&self, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Result<(), SendError<T>>> {
         let word = self.back.load();
         if word.has(CLOSED) {
             // Foreign code may run there: the value is where it was if that panics.
@@ -245,7 +245,7 @@ impl<T> Shared<T> {
     }
 
     /// Sends as many values as there is room for in a block by one move of the tail, if nobody is in the way; how many.
-    pub(super) fn send_several(&self, values: &mut VecDeque<T>, by: &mut By<'_>) -> usize {
+    pub(super) fn send_several(&self, values: &mut VecDeque<T>, by: &mut By) -> usize {
         let word = self.back.load();
         if !word.is_free() || word.has(CLOSED) {
             return 0;
@@ -277,7 +277,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes as many values as there are in a block by one move of the head, `max` at most, if nobody is in the way; how many.
-    pub(super) fn recv_several(&self, out: &mut Vec<T>, max: usize, by: &mut By<'_>) -> usize {
+    pub(super) fn recv_several(&self, out: &mut Vec<T>, max: usize, by: &mut By) -> usize {
         let room = self.front.load();
         let head = room.rest();
         if !room.is_free() || room.has(TAKEN) {
@@ -367,7 +367,7 @@ impl<T> Shared<T> {
     }
 
     #[inline(never)]
-    pub(super) fn try_recv(&self, by: &mut By<'_>) -> Attempt<Result<T, RecvError>> {
+    pub(super) fn try_recv(&self, by: &mut By) -> Attempt<Result<T, RecvError>> {
         if !self.stray.load(Ordering::Relaxed).is_null() {
             if let Some(attempt) = self.recv_stray(by) {
                 return attempt;
@@ -380,7 +380,7 @@ impl<T> Shared<T> {
         attempt
     }
 
-    fn recv_step(&self, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+    fn recv_step(&self, by: &mut By) -> Step<Result<T, RecvError>> {
         let room = self.front.load();
         if room.has(TAKEN) {
             return Step::Ready(Err(RecvError));
@@ -417,7 +417,7 @@ impl<T> Shared<T> {
 
     /// A sender waits, as it is full: takes the first value, and puts the sender's behind the last.
     #[cold]
-    fn take_and_let_in(&self, room: Word, by: &mut By<'_>) -> Step<Result<T, RecvError>> {
+    fn take_and_let_in(&self, room: Word, by: &mut By) -> Step<Result<T, RecvError>> {
         let popped = self.front.pop(room, |room| room);
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: the front is this operation's, and it is full; a send of this channel. While the front is not moved on, the
@@ -449,7 +449,7 @@ impl<T> Shared<T> {
     /// Tells whoever waits at an end to look: it came to wait while there was something.
     #[cold]
     #[inline(never)]
-    fn tell(&self, end: End, by: &mut By<'_>) {
+    fn tell(&self, end: End, by: &mut By) {
         if bug!("spsc_receiver_unseen") && end == End::Receiver {
             return;
         }
@@ -465,7 +465,7 @@ impl<T> Shared<T> {
 
     /// Takes out who waits in `word`, and has it look. False: the word has changed.
     #[cold]
-    fn evict(&self, side: &Side<T>, word: Word, by: &mut By<'_>) -> bool {
+    fn evict(&self, side: &Side<T>, word: Word, by: &mut By) -> bool {
         let Some(popped) = side.pop(word, |word| word) else { return false };
         match popped.notify() {
             Notified::Told(waker) => by.wakes(waker),
@@ -518,7 +518,7 @@ impl<T> Shared<T> {
 
     /// Takes what is to be received first. `None`: that was nothing.
     #[cold]
-    fn recv_stray(&self, by: &mut By<'_>) -> Option<Attempt<Result<T, RecvError>>> {
+    fn recv_stray(&self, by: &mut By) -> Option<Attempt<Result<T, RecvError>>> {
         let node = self.take_stray()?;
         match node.state() {
             State::Open => {
@@ -618,7 +618,7 @@ impl<T> Shared<T> {
 
 /// Steps until one is decisive.
 #[inline(always)]
-fn attempts<R>(mut step: impl FnMut(&mut By<'_>) -> Step<R>, by: &mut By<'_>) -> Attempt<R> {
+fn attempts<R>(mut step: impl FnMut(&mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
     let mut lost = 0;
     loop {
         match step(by) {

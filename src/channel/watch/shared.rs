@@ -165,7 +165,7 @@ impl<T> Look for Change<'_, T> {
         self.shared.has_changed(*self.seen) != Ok(false)
     }
 
-    fn look(&mut self, _by: &mut By<'_>) -> Option<Self::Output> {
+    fn look(&mut self, _by: &mut By) -> Option<Self::Output> {
         let version = self.shared.version();
         match self.shared.has_changed(*self.seen) {
             Ok(false) => None,
@@ -238,7 +238,7 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         self.refused.is_none_or(|refused| self.shared.has_changed(refused) != Ok(false))
     }
 
-    fn look(&mut self, _by: &mut By<'_>) -> Option<Self::Output> {
+    fn look(&mut self, _by: &mut By) -> Option<Self::Output> {
         if !self.is_ready() {
             return None;
         }
@@ -281,7 +281,7 @@ impl<T> Look for Gone<'_, T> {
         self.0.receivers() == 0
     }
 
-    fn look(&mut self, _by: &mut By<'_>) -> Option<()> {
+    fn look(&mut self, _by: &mut By) -> Option<()> {
         self.is_ready().then_some(())
     }
 

@@ -110,7 +110,7 @@ impl Driver {
 
     /// What it was poked about is to do. False: later.
     fn take_what_is_told(&mut self, arms: &mut impl Arms, cx: &mut Context<'_>) -> bool {
-        let anchor = self.anchor.as_ref().expect("it watches");
+        let anchor = self.anchor();
         let given_back = match anchor.busy() {
             Busied::Yes(given_back) => given_back,
             Busied::Claimed(_) => unreachable!("nobody claims what only watches"),
@@ -121,7 +121,6 @@ impl Driver {
         };
         // (First: to clone a waker is foreign code.)
         self.take_back(arms, given_back);
-        let anchor = self.anchor.as_ref().expect("as above");
         let before = if anchor.parked_by(cx.waker()) { None } else { anchor.park(cx.waker().clone()) };
         let more = anchor.open();
         self.take_back(arms, more);
@@ -156,9 +155,8 @@ impl Driver {
     }
 
     fn enter(&mut self, arms: &mut impl Arms, index: usize, numbers: &mut Option<Numbers>) -> Entered {
-        let anchor = std::ptr::from_ref::<Anchor>(self.anchor.as_ref().expect("it watches"));
-        // SAFETY: it is given up by `retire` only, which is not called before this is through.
-        if self.register(arms, index, unsafe { &*anchor }) {
+        let anchor = self.anchor();
+        if self.register(arms, index, anchor) {
             if let (Some(numbers), Some(node)) = (numbers, &self.branches[index].node) {
                 numbers.insert(node.number(), index);
             }
@@ -187,8 +185,7 @@ impl Driver {
         }
         self.branches[own].partner = Some(index as u32);
         self.branches[index].stage = Stage::Covered(own as u32);
-        // SAFETY: as above.
-        match self.register(arms, own, unsafe { &*anchor }) {
+        match self.register(arms, own, anchor) {
             true => Entered::Waits,
             // Both are to do again.
             false => Entered::Again,

@@ -104,7 +104,7 @@ pub(crate) trait PollExt: Unpin {
 impl<F: Unpin> PollExt for F {}
 
 /// Runs `test` on a thread of its own and fails if it hangs: a deadlock or a lost wake-up becomes a message. The
-/// time limit decides nothing else; with `LENO_STRESS=n` it is n times as long.
+/// time limit decides nothing else; with `LENO_STRESS=n` it is n times as long. (An interpreter's clock counts steps.)
 #[track_caller]
 pub(crate) fn within<R: Send + 'static>(what: &str, test: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, outcome) = mpsc::channel();
@@ -114,7 +114,8 @@ pub(crate) fn within<R: Send + 'static>(what: &str, test: impl FnOnce() -> R + S
         result
     });
     let scale = std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    if outcome.recv_timeout(Duration::from_secs(30 * scale)) == Err(mpsc::RecvTimeoutError::Timeout) {
+    let limit = if cfg!(miri) { 100_000 } else { 30 * scale };
+    if outcome.recv_timeout(Duration::from_secs(limit)) == Err(mpsc::RecvTimeoutError::Timeout) {
         panic!("hangs (a deadlock or a lost wake-up): {what}");
     }
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
