@@ -96,6 +96,7 @@ fn cancelling_oneself_works_at_the_next_suspension() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn cancel_racing_completion_has_one_outcome() {
     // F3, with real threads.
     let runtime = Runtime::builder().workers(2).build().unwrap();
@@ -264,6 +265,7 @@ fn a_child_spawned_during_the_cancel_is_cancelled() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn a_chain_of_many_generations_overflows_nothing() {
     // F4: a million generations in release builds; each holds the next one's handle and cancels it on drop.
     const DEEP: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
@@ -302,6 +304,7 @@ fn a_chain_of_many_generations_overflows_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn cancelling_a_wide_tree_while_it_grows() {
     // F4, with real threads: whatever was spawned is dropped.
     let runtime = Runtime::builder().workers(2).build().unwrap();

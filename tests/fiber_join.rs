@@ -15,6 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn the_output_is_dropped_once_whenever_the_handle_goes() {
     // F6: before, during and after completion.
     let runtime = Runtime::builder().workers(1).build().unwrap();

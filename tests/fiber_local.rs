@@ -20,6 +20,7 @@ fiber_local! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn each_fiber_has_its_own_wherever_it_runs() {
     in_time(|| {
         let runtime = Runtime::builder().workers(3).build().unwrap();

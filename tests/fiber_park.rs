@@ -63,6 +63,7 @@ fn a_park_inside_a_combinator_is_woken() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn unparks_from_threads_are_not_lost() {
     // F9, with real threads: two fibers pass a token to and fro.
     in_time(|| {
@@ -148,6 +149,7 @@ fn find_reaches_all_executors_and_names_show() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn a_thousand_fibers_are_found_while_they_live() {
     // F15: the registry grows and shrinks.
     let cord = Cord::new();

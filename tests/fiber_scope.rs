@@ -420,6 +420,7 @@ fn a_runtime_that_ends_ends_its_scopes() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn ended_fibers_leave_while_the_scope_goes_on() {
     // F16: the scope holds those that live, not all there ever were.
     let cord = Cord::new();
@@ -484,6 +485,7 @@ impl std::task::Wake for Counts {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn no_fiber_runs_once_the_scope_is_over() {
     // One that comes as the last look is taken is waited for, or born cancelled.
     in_time(|| {

@@ -313,6 +313,7 @@ fn timeouts() {
 
 /// C19: each place at each end.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn from_anywhere_to_anywhere() {
     for from in Place::ALL {
         for to in Place::ALL {
@@ -615,6 +616,7 @@ fn values_that_borrow() {
 
 /// C1 with real threads: each of many is received or comes back, and each is dropped once.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn many_race() {
     within("oneshots that race", || {
         let tracker = Tracker::new();

@@ -205,6 +205,7 @@ fn what_is_given_back_twice_keeps_its_place() {
 
 /// C2, C9, S13: what is given back before all others comes first, however often somebody has waited.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn what_is_given_back_first_comes_first() {
     let (tx, rx) = unbounded();
     for _ in 0..40_000 {

@@ -345,6 +345,7 @@ fn blocking_on_a_cord_panics() {
 
 /// C19: followers everywhere see values grow, and the last one.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn followers_everywhere() {
     const LAST: usize = 2_000;
     let (tx, rx) = channel((0, 0));

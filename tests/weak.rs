@@ -240,6 +240,7 @@ fn an_mpsc_sender_is_downgraded() {
 
 /// C8: threads upgrade while the last handles go: none gets a handle of a channel that is closing, and `None` means closed.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn upgrades_against_last_drops() {
     let rounds = 300 * std::env::var("LENO_STRESS").map_or(1, |n| n.parse::<usize>().unwrap_or(1));
     within("upgrades against last drops", move || {
@@ -276,6 +277,7 @@ fn upgrades_against_last_drops() {
 
 /// The last handles of both sides and the weak ones go at once, on four threads: every value goes once, and all memory.
 #[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn all_go_at_once() {
     let rounds = 300 * std::env::var("LENO_STRESS").map_or(1, |n| n.parse::<usize>().unwrap_or(1));
     let tracker = Tracker::new();
