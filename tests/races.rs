@@ -11,7 +11,7 @@ use std::thread;
 use leno::channel::broadcast::{self, Lag};
 use leno::channel::{Builder, Overflow, mpsc, oneshot, spsc, watch};
 use leno::fiber::{self, Cord, Runtime};
-use leno::select::Selected2;
+use leno::select::{Selected2, Selected3};
 use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, RwLock, Semaphore};
 use leno::{Receiver, Sender, bounded, rendezvous, select_blocking, unbounded};
 
@@ -20,9 +20,12 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// Both handles of a channel. (Boxes: who frees one too often, or reads what is gone, is seen.)
+type Pair = (Sender<Box<u32>>, Receiver<Box<u32>>);
+
 /// One of each: no buffer, a ring, blocks.
-fn channels() -> Vec<(Sender<Box<u32>>, Receiver<Box<u32>>)> {
-    vec![rendezvous(), bounded(1), bounded(3), bounded(300), unbounded()]
+fn channels() -> [Pair; 5] {
+    [rendezvous(), bounded(1), bounded(3), bounded(300), unbounded()]
 }
 
 /// What is sent arrives, or comes back, whatever goes first: the sum is right.
@@ -195,21 +198,38 @@ fn selects() {
     b.join().unwrap();
 }
 
-/// Selects against each other, each on both sides of both channels.
+/// Selects against each other, each on both sides of both channels. (Several: who ends another's select keeps what is left of
+/// it, and makes its next one of that.)
 #[test]
 fn selects_meet() {
     let ((left, lefts), (right, rights)) = (rendezvous(), rendezvous());
     let select = |tx: Sender<Box<u32>>, rx: Receiver<Box<u32>>| {
         move || {
-            select_blocking! {
-                sent = tx.send(Box::new(3)) => u32::from(sent.is_ok()),
-                value = rx.recv() => value.map_or(0, |value| *value),
-            }
+            let select = |_| {
+                select_blocking! {
+                    sent = tx.send(Box::new(3)) => u32::from(sent.is_ok()),
+                    value = rx.recv() => value.map_or(0, |value| *value),
+                }
+            };
+            (0..4).map(select).sum::<u32>()
         }
     };
     let a = thread::spawn(select(left.clone(), rights.clone()));
     let b = thread::spawn(select(right.clone(), lefts.clone()));
-    assert_eq!(a.join().unwrap() + b.join().unwrap(), 4);
+    assert_eq!(a.join().unwrap() + b.join().unwrap(), 4 * 4);
+}
+
+/// A select that has popped its own branch, and others after it on the same thread.
+#[test]
+fn selects_meet_themselves() {
+    for capacity in [1, 3, 300] {
+        let (tx, rx) = bounded(capacity);
+        let permits = tx.reserve_many(capacity).wait().unwrap();
+        let mut select = leno::select::select_biased((tx.send(Box::new(1)), rx.recv(), tx.reserve()));
+        assert!(poll(&mut select).is_pending() && poll(&mut select).is_pending());
+        drop(permits);
+        assert!(matches!(poll(&mut select), Poll::Ready(Selected3::First(Ok(())))));
+    }
 }
 
 /// A select is dropped while peers claim it.
