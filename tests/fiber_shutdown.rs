@@ -170,7 +170,7 @@ fn shutdown_tells_who_was_still_alive() {
             });
             (quick, slow)
         });
-        let alive = runtime.shutdown(Duration::from_millis(50));
+        let alive = runtime.shutdown(Duration::from_millis(500));
         assert_eq!(alive.len(), 1);
         assert_eq!(alive[0].name(), Some("slow"));
         assert_eq!(alive[0].id(), slow.id());

@@ -156,6 +156,7 @@ mod iter;
 mod kind;
 mod limit;
 mod linked;
+mod lone;
 mod many;
 pub mod moving;
 pub mod mpsc;

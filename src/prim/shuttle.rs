@@ -6,6 +6,8 @@ mod cell;
 mod counter;
 #[path = "handle.rs"]
 mod handle;
+#[path = "model.rs"]
+mod model;
 #[path = "quarantine.rs"]
 mod quarantine;
 #[path = "stub.rs"]
@@ -16,7 +18,12 @@ mod waker_slot;
 pub(crate) use cell::UnsafeCell;
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
+pub(crate) use model::{
+    BLOCK_SLOTS, Condvar, FEW_CELLS, Life, MODEL, Mutex, MutexGuard, RING_BYTES, RING_SLOTS, RUN_SLOTS,
+    SEARCH_PAUSES, const_fn, global, is_late, now, null_table, thread_local,
+};
 pub(crate) use quarantine::{dealloc, free, keep};
+pub(crate) use shuttle as checker;
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{
@@ -28,81 +35,8 @@ use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-pub(crate) const MODEL: bool = true;
-
 pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
 pub(crate) use stub::{Guard, pin, retire};
-
-pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
-    std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
-}
-
-pub(crate) const BLOCK_SLOTS: usize = 2;
-pub(crate) const RING_SLOTS: usize = 3;
-pub(crate) const RING_BYTES: usize = 1024;
-pub(crate) const FEW_CELLS: usize = 1;
-pub(crate) const RUN_SLOTS: usize = 4;
-pub(crate) const SEARCH_PAUSES: u32 = 1;
-
-/// shuttle's mutex.
-#[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
-
-pub(crate) type MutexGuard<'a, T> = shuttle::sync::MutexGuard<'a, T>;
-
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Mutex(shuttle::sync::Mutex::new(value))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().expect("shuttle's mutex is never poisoned")
-    }
-}
-
-/// It stands still: deadlines compare alike in every execution.
-pub(crate) fn now() -> std::time::Instant {
-    static NOW: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    *NOW.get_or_init(std::time::Instant::now)
-}
-
-/// Whether a deadline has come: whoever has waited for one finds that it has.
-pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
-    deadline.is_some()
-}
-
-/// shuttle's condition variable.
-#[derive(Debug, Default)]
-pub(crate) struct Condvar(shuttle::sync::Condvar);
-
-impl Condvar {
-    pub(crate) fn new() -> Self {
-        Condvar(shuttle::sync::Condvar::new())
-    }
-
-    /// A wait with a deadline ends at once, and the deadline has come: see `is_late`.
-    pub(crate) fn wait_until<'a, T>(
-        &self,
-        lock: &'a Mutex<T>,
-        guard: MutexGuard<'a, T>,
-        deadline: Option<std::time::Instant>,
-    ) -> MutexGuard<'a, T> {
-        if deadline.is_some() {
-            drop(guard);
-            thread::yield_now();
-            return lock.lock();
-        }
-        self.0.wait(guard).expect("shuttle's mutex is never poisoned")
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-
-    pub(crate) fn notify_all(&self) {
-        self.0.notify_all();
-    }
-}
 
 pub(crate) mod thread {
     pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, current, yield_now};
@@ -135,31 +69,18 @@ pub(crate) fn lives() -> usize {
     LIVES.get()
 }
 
-/// The life probe: a relaxed flag, read at each touch and overwritten at the end; and a count, which shows leaks.
+/// What shows that a life is not over: it is counted.
 #[derive(Debug)]
-pub(crate) struct Life {
-    dead: AtomicBool,
-}
+pub(crate) struct Leak(());
 
-impl Life {
+impl Leak {
     pub(crate) fn new() -> Self {
         LIVES.set(LIVES.get() + 1);
-        Life { dead: AtomicBool::new(false) }
-    }
-
-    pub(crate) fn touch(&self) {
-        assert!(!self.dead.load(Ordering::Relaxed), "a node was touched after its end");
+        Leak(())
     }
 
     pub(crate) fn end(&self) {
-        if !std::thread::panicking() {
-            assert!(!self.dead.swap(true, Ordering::Release), "a node ended twice");
-            LIVES.set(LIVES.get() - 1);
-        }
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.dead.load(Ordering::Acquire)
+        LIVES.set(LIVES.get() - 1);
     }
 }
 
@@ -172,24 +93,3 @@ pub(crate) fn random_below(n: usize) -> usize {
 pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
     (random_below(m), random_below(n))
 }
-
-macro_rules! thread_local_ {
-    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
-        $(shuttle::thread_local! { $(#[$meta])* $vis static $name: $type = $init; })+
-    };
-}
-pub(crate) use thread_local_ as thread_local;
-
-macro_rules! global {
-    ($($(#[$meta:meta])* $vis:vis static $name:ident: $type:ty = $init:expr;)+) => {
-        shuttle::lazy_static! { $($(#[$meta])* static ref $name: $type = $init;)+ }
-    };
-}
-pub(crate) use global;
-
-macro_rules! const_fn {
-    ($($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty $body:block)+) => {
-        $($(#[$meta])* $vis fn $name($($arg: $type),*) -> $ret $body)+
-    };
-}
-pub(crate) use const_fn;

@@ -52,7 +52,7 @@ pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<
 pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
     report(place, || {
         format!(
-            "`{what}` at {place} blocks a worker of the runtime; `.await` the async form instead, or move the \
+            "`{what}` at {place} blocks a thread that fibers run on; `.await` the async form instead, or move the \
              blocking call into `leno::fiber::unblock(|| …).await`"
         )
     });

@@ -150,11 +150,47 @@ impl<T> Watch<T> {
     }
 }
 
+/// What a branch of either side does; it waits in a word of its own.
+macro_rules! common {
+    ($end:ident, $word:ident) => {
+        fn most(&self) -> usize {
+            self.shared().most()
+        }
+
+        fn supply(&self) -> usize {
+            self.shared().supply(End::$end)
+        }
+
+        fn enough(&self) -> usize {
+            self.shared().enough()
+        }
+
+        fn progress(&self) -> u32 {
+            self.shared().progress()
+        }
+
+        fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+            debug_assert!(!pair, "one side is ready");
+            self.shared().register(End::$end, node)
+        }
+
+        fn leave(&self, node: &Waiter) -> bool {
+            self.shared().$word.leave(node, End::$end.side())
+        }
+
+        fn touch(&self, node: &Waiter) -> bool {
+            self.shared().$word.touch(node)
+        }
+    };
+}
+
 impl<T> Branch for OwnSend<T> {
     type Output = Result<(), SendError<T>>;
     type Goods = ();
 
     const ONCE: bool = true;
+
+    common!(Sender, front);
 
     fn wish(&self) -> (&'static str, Thing) {
         ("send", self.shared().thing())
@@ -192,35 +228,6 @@ impl<T> Branch for OwnSend<T> {
         unsafe { node.take() }.unpack(&mut self.value);
     }
 
-    fn most(&self) -> usize {
-        self.shared().most()
-    }
-
-    fn supply(&self) -> usize {
-        self.shared().supply(End::Sender)
-    }
-
-    fn enough(&self) -> usize {
-        self.shared().enough()
-    }
-
-    fn progress(&self) -> u32 {
-        self.shared().progress()
-    }
-
-    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-        debug_assert!(!pair, "one side is ready");
-        self.shared().register(End::Sender, node)
-    }
-
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().front.leave(node, End::Sender.side())
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().front.touch(node)
-    }
-
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
         tray.put(());
     }
@@ -254,6 +261,8 @@ impl<T> Branch for OwnRecv<T> {
     type Output = Result<T, RecvError>;
     type Goods = T;
 
+    common!(Receiver, back);
+
     fn wish(&self) -> (&'static str, Thing) {
         ("recv", self.shared().thing())
     }
@@ -265,35 +274,6 @@ impl<T> Branch for OwnRecv<T> {
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
-    }
-
-    fn most(&self) -> usize {
-        self.shared().most()
-    }
-
-    fn supply(&self) -> usize {
-        self.shared().supply(End::Receiver)
-    }
-
-    fn enough(&self) -> usize {
-        self.shared().enough()
-    }
-
-    fn progress(&self) -> u32 {
-        self.shared().progress()
-    }
-
-    fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-        debug_assert!(!pair, "one side is ready");
-        self.shared().register(End::Receiver, node)
-    }
-
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().back.leave(node, End::Receiver.side())
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().back.touch(node)
     }
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {

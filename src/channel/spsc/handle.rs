@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
+use super::super::lone::lone_receiver;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::Channel;
@@ -174,152 +175,7 @@ impl<T> Sender<T> {
     }
 }
 
-impl<T> Receiver<T> {
-    /// Receives the next value; waits while there is none.
-    ///
-    /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
-    /// receive, before all values that are still to be sent.
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    #[inline(always)]
-    #[track_caller]
-    pub fn recv(&mut self) -> RecvFuture<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { RecvFuture::new(self) }
-    }
-
-    /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
-    ///
-    /// # Errors
-    /// There is none now, or the channel is closed and empty.
-    #[inline]
-    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.recv().try_now()
-    }
-
-    /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
-        self.recv().wait()
-    }
-
-    /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and
-    /// [`RecvFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed and empty, or the time was up and nothing was taken.
-    ///
-    /// # Panics
-    /// As [`recv_blocking`](Self::recv_blocking).
-    #[track_caller]
-    pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
-        self.recv().wait_timeout(d)
-    }
-
-    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`recv_timeout`](Self::recv_timeout).
-    ///
-    /// # Panics
-    /// As [`recv_blocking`](Self::recv_blocking).
-    #[track_caller]
-    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
-        self.recv().wait_deadline(t)
-    }
-
-    /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
-    /// at least one, or none if `max` is 0.
-    ///
-    /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
-    /// Room in `out` is made for what there is, not for `max`.
-    ///
-    /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
-    /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    ///
-    /// ```
-    /// # leno::block_on(async {
-    /// let (mut tx, mut rx) = leno::channel::spsc::unbounded();
-    /// let mut seen = Vec::new();
-    /// tx.send_many(&mut (1..=5).collect()).await.unwrap();
-    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(3));
-    /// assert_eq!(rx.recv_many(&mut seen, 3).await, Ok(2));
-    /// assert_eq!(seen, [1, 2, 3, 4, 5]);
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-        // SAFETY: borrowed alone.
-        unsafe { RecvMany::new(self, out, max) }
-    }
-
-    /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
-    ///
-    /// # Errors
-    /// There is none now, or the channel is closed and empty.
-    pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
-        self.recv_many(out, max).try_now()
-    }
-
-    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
-    ///
-    /// ```
-    /// let (mut tx, mut rx) = leno::channel::spsc::bounded(4);
-    /// tx.try_send(1).unwrap();
-    /// tx.try_send(2).unwrap();
-    /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
-    /// ```
-    pub fn drain(&mut self) -> Drain<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { Drain::new(self, self.len()) }
-    }
-
-    /// Receives on a plain thread until the channel is closed and empty; each step blocks as
-    /// [`recv_blocking`](Self::recv_blocking) does.
-    pub fn iter(&mut self) -> Iter<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { Iter::new(self) }
-    }
-
-    /// Receives without waiting, until there is no value.
-    pub fn try_iter(&mut self) -> TryIter<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { TryIter::new(self) }
-    }
-
-    /// A stream of the channel's values; it ends when the channel is closed and empty.
-    ///
-    /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
-    #[track_caller]
-    pub fn stream(&mut self) -> RecvStream<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { RecvStream::new(self) }
-    }
-
-    /// As [`recv`](Self::recv), in a future that keeps this receiver. See
-    /// [`leno::Receiver::into_recv`](super::super::Receiver::into_recv).
-    #[track_caller]
-    pub fn into_recv(self) -> IntoRecv<T> {
-        IntoRecv::new(self)
-    }
-
-    /// As [`stream`](Self::stream), keeping the receiver.
-    #[track_caller]
-    pub fn into_stream(self) -> IntoStream<T> {
-        IntoStream::new(self)
-    }
-}
+lone_receiver!();
 
 /// Asks the channel, whichever it is.
 macro_rules! on {
@@ -430,21 +286,3 @@ macro_rules! handle {
 
 handle!(Sender, Sender, "Sender");
 handle!(Receiver, Receiver, "Receiver");
-
-impl<T> IntoIterator for Receiver<T> {
-    type Item = T;
-    type IntoIter = IntoIter<T>;
-
-    fn into_iter(self) -> IntoIter<T> {
-        IntoIter::new(self)
-    }
-}
-
-impl<'a, T> IntoIterator for &'a mut Receiver<T> {
-    type Item = T;
-    type IntoIter = Iter<'a, T>;
-
-    fn into_iter(self) -> Iter<'a, T> {
-        self.iter()
-    }
-}
