@@ -357,55 +357,61 @@ fn node(
     })
 }
 
+/// Trees grow, are cancelled and end in parts, while others look for who lives.
+fn trees_come_and_go(workers: usize, time: usize) {
+    let runtime = Runtime::builder().workers(workers).build().unwrap();
+    let (made, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+    // Released by its parent, it becomes a root among all the others.
+    let stays = runtime
+        .spawn(async {
+            let stays = leno::spawn(pending::<()>());
+            leno::yield_now().await;
+            Some(stays)
+        })
+        .wait()
+        .unwrap()
+        .expect("it was made");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let mut looks = 0;
+            while !over.load(SeqCst) {
+                assert_eq!(leno::fiber::find(stays.id()), Some(stays.fiber()));
+                looks += 1;
+                std::thread::yield_now();
+            }
+            looks
+        });
+        let mut grown = std::collections::VecDeque::new();
+        for round in 0..100 {
+            for root in 0..4 {
+                let seed = ((time as u64 * 100 + round) * 4 + root).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                grown.push_back(runtime.spawn(node(5, seed, made.clone(), drops.clone())));
+            }
+            let ended = runtime.spawn(async { leno::fiber::current() }).wait().unwrap();
+            assert!(ended.is_finished());
+            assert_eq!(leno::fiber::find(ended.id()), None);
+            // The others go on without an end to their roots.
+            if grown.len() > 32 {
+                grown.drain(..8).step_by(2).for_each(|root| root.cancel());
+            }
+        }
+        over.store(true, SeqCst);
+        assert!(looks.join().unwrap() > 0);
+    });
+    let left = runtime.shutdown(Duration::ZERO);
+    assert!(left.contains(&stays.fiber()), "shutdown knows who lives");
+    assert_eq!(drops.count(), made.load(SeqCst));
+    assert!(drops.count() > 1000, "there were trees");
+}
+
 /// F4, F7, F15: trees grow, are cancelled and end in parts on several workers, while others look for who lives. Each future
 /// is dropped once, who waits all the time is found all the time, and who has ended is not.
 #[test]
 fn trees_come_and_go_while_others_look() {
-    for workers in [1, 2, 4] {
-        let runtime = Runtime::builder().workers(workers).build().unwrap();
-        let (made, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
-        // Released by its parent, it becomes a root among all the others.
-        let stays = runtime
-            .spawn(async {
-                let stays = leno::spawn(pending::<()>());
-                leno::yield_now().await;
-                Some(stays)
-            })
-            .wait()
-            .unwrap()
-            .expect("it was made");
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let looks = scope.spawn(|| {
-                let mut looks = 0;
-                while !over.load(SeqCst) {
-                    assert_eq!(leno::fiber::find(stays.id()), Some(stays.fiber()));
-                    looks += 1;
-                    std::thread::yield_now();
-                }
-                looks
-            });
-            let mut grown = std::collections::VecDeque::new();
-            for round in 0..rounds(100) as u64 {
-                for root in 0..4 {
-                    let seed = (round * 4 + root).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                    grown.push_back(runtime.spawn(node(5, seed, made.clone(), drops.clone())));
-                }
-                let ended = runtime.spawn(async { leno::fiber::current() }).wait().unwrap();
-                assert!(ended.is_finished());
-                assert_eq!(leno::fiber::find(ended.id()), None);
-                // The others go on without an end to their roots.
-                if grown.len() > 32 {
-                    grown.drain(..8).step_by(2).for_each(|root| root.cancel());
-                }
-            }
-            over.store(true, SeqCst);
-            assert!(looks.join().unwrap() > 0);
-        });
-        let left = runtime.shutdown(Duration::ZERO);
-        assert!(left.contains(&stays.fiber()), "shutdown knows who lives");
-        assert_eq!(drops.count(), made.load(SeqCst));
-        assert!(drops.count() > rounds(1000), "there were trees");
+    // (A look takes longer the more there are, and what has no root any more stays to the end.)
+    for time in 0..rounds(1) {
+        [1, 2, 4].map(|workers| trees_come_and_go(workers, time));
     }
 }
 

@@ -5,13 +5,16 @@
 #[path = "contract/support/mod.rs"]
 mod support;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
+use futures_core::Stream;
 use leno::channel::{Builder, Receiver};
 use leno::select::{Select, select};
+use leno::sync::Semaphore;
 use leno::{bounded, rendezvous, unbounded};
 
 use support::{Event, PollExt, Tracker, hooked_waker};
@@ -255,4 +258,79 @@ fn a_value_survives_the_waker_of_one_that_asks() {
     drop(asking);
     drop(set);
     tracker.assert_done();
+}
+
+/// Polls an operation that waits with a waker that another one is put beside, while `meanwhile` completes it: so that one is left
+/// with it whose drop panics.
+fn leaves_a_waker<F: Future + Unpin>(operation: &mut F, meanwhile: impl FnOnce() + Send + 'static) -> Waker {
+    operation.must_wait("not yet");
+    let (meanwhile, polled) = (Mutex::new(Some(meanwhile)), Arc::new(AtomicBool::new(false)));
+    let is_over = Arc::clone(&polled);
+    let waker = hooked_waker(move |event| match event {
+        Event::Clone => {
+            if let Some(meanwhile) = meanwhile.lock().expect("no panic").take() {
+                meanwhile();
+            }
+        }
+        Event::Drop if is_over.swap(false, Relaxed) => {
+            resume_unwind(Box::new("planted: the drop of a waker panics"))
+        }
+        _ => {}
+    });
+    assert!(operation.poll_with(&waker).is_pending(), "a peer has it");
+    polled.store(true, Relaxed);
+    waker
+}
+
+/// C1, C29: a value, a lock, permits: they survive the drop of a waker that was left with the operation that was handed them.
+#[test]
+fn what_was_handed_over_survives_the_drop_of_a_waker_that_was_left() {
+    for is_dropped in [false, true] {
+        let (tx, rx) = bounded(1);
+        let mut receiving = rx.recv();
+        let waker = leaves_a_waker(&mut receiving, move || tx.try_send(7).expect("somebody waits"));
+        if is_dropped {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(receiving)));
+            assert_eq!(rx.try_recv(), Ok(7), "the next receive has it");
+        } else {
+            receiving.must_be_ready("it was handed over").expect("the value");
+        }
+        drop(waker);
+
+        for mutex in [leno::sync::Mutex::fair(()), leno::sync::Mutex::new(())].map(Arc::new) {
+            let guard = mutex.try_lock_arc().expect("free");
+            let mut locking = mutex.lock();
+            let waker = leaves_a_waker(&mut locking, move || drop(guard));
+            let mut behind = mutex.lock();
+            if is_dropped {
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(locking)));
+            } else {
+                drop(locking.must_be_ready("it was handed over, or is free"));
+            }
+            drop(behind.must_be_ready("the lock is free"));
+            drop(waker);
+        }
+
+        let semaphore = Arc::new(Semaphore::new(2));
+        let permits = semaphore.try_acquire_many_arc(2).expect("there are two");
+        let mut acquiring = semaphore.acquire_many(2);
+        let waker = leaves_a_waker(&mut acquiring, move || drop(permits));
+        if is_dropped {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(acquiring)));
+        } else {
+            drop(acquiring.must_be_ready("they were handed over").expect("open"));
+        }
+        assert_eq!(semaphore.available_permits(), 2);
+        drop(waker);
+    }
+}
+
+/// C29: a stream that has its receiver is dropped, and the drop of its waker panics: the receiver is gone all the same.
+#[test]
+fn a_stream_lets_its_receiver_go_where_the_drop_of_a_waker_panics() {
+    let (tx, rx) = leno::channel::broadcast::channel::<u8>(1);
+    let mut stream = rx.into_stream();
+    assert!(Pin::new(&mut stream).poll_next(&mut Context::from_waker(&Last::waker(None))).is_pending());
+    catch_unwind(AssertUnwindSafe(|| drop(stream))).expect_err("the panic goes through");
+    assert_eq!(tx.receiver_count(), 0);
 }

@@ -6,6 +6,7 @@
 mod support;
 
 use std::future::{pending, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -371,4 +372,32 @@ fn a_set_that_is_used_for_long_costs_no_more() {
         drop(set);
         assert_eq!(Arc::strong_count(&waker), 1, "S1: no waker is kept");
     }
+}
+
+/// S1, C29: a select completes one of its branches, and for that pops the node of another; then somebody else's waker panics.
+#[test]
+fn a_select_that_a_panic_interrupts_leaves_nothing() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            resume_unwind(Box::new("planted: a waker panics"));
+        }
+    }
+    let barrier = leno::sync::Barrier::new(3);
+    let panics = Waker::from(Arc::new(Panics));
+    let ((), change) = Counting::measure(|| {
+        for round in 0..10_000 {
+            let mut waiting = barrier.wait_for_all();
+            assert!(waiting.poll_with(&panics).is_pending());
+            let mut selecting = select_biased((barrier.wait_for_all(), barrier.wait_for_all()));
+            catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready()))
+                .expect_err("the panic goes through");
+            if round % 2 == 0 {
+                assert!(selecting.poll_with(Waker::noop()).is_ready(), "all have come");
+            }
+            drop(selecting);
+            assert!(waiting.poll_with(Waker::noop()).is_ready(), "all have come");
+        }
+    });
+    assert_flat("S1: selects that a panic interrupts", change.live);
 }

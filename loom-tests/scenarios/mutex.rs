@@ -1,6 +1,9 @@
 //! The mutex, barging and fair: exclusion, registering against unlocking, leaving.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{Context, Wake, Waker};
 
 use leno::sync::{LockArc, Mutex, MutexGuard, OwnedMutexGuard};
 
@@ -271,4 +274,66 @@ pub(crate) fn told_while_it_moves() {
 
 pub(crate) fn granted_while_it_moves() {
     moved_against_unlock(Arc::new(Mutex::fair(0)));
+}
+
+/// A waker that looks, as who unlocks drops it without having called it, whether the lock is free.
+struct Looks {
+    was_called: AtomicBool,
+    mutex: Arc<Mutex<usize>>,
+    unlocker: thread::ThreadId,
+    was_held: Arc<AtomicBool>,
+}
+
+impl Wake for Looks {
+    fn wake(self: Arc<Self>) {
+        self.was_called.store(true, Relaxed);
+    }
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        let is_left = !self.was_called.load(Relaxed) && thread::current().id() == self.unlocker;
+        if is_left && self.mutex.try_lock().is_none() {
+            self.was_held.store(true, Relaxed);
+        }
+    }
+}
+
+/// A waker that panics where a task wakes itself. (In a model a poll that does so yields as well; so it does not come to that.)
+struct Refuses;
+
+impl Wake for Refuses {
+    fn wake(self: Arc<Self>) {}
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        resume_unwind(Box::new("a waker"));
+    }
+}
+
+/// C13: a waiter is polled with another waker, and dropped, while it is granted the lock: the waker that is left behind goes
+/// when the lock is free again.
+pub(crate) fn left_while_it_is_granted() {
+    let mutex = Arc::new(Mutex::fair(0));
+    let guard = mutex.try_lock_arc().unwrap();
+    let was_held = Arc::new(AtomicBool::new(false));
+    let looks = Looks {
+        was_called: AtomicBool::new(false),
+        mutex: Arc::clone(&mutex),
+        unlocker: thread::current().id(),
+        was_held: Arc::clone(&was_held),
+    };
+    let mut locking = mutex.lock_arc();
+    let waker = Waker::from(Arc::new(looks));
+    assert!(std::pin::Pin::new(&mut locking).poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(waker);
+    let moving = thread::spawn(move || {
+        let waker = Waker::from(Arc::new(Refuses));
+        let polls = || std::pin::Pin::new(&mut locking).poll(&mut Context::from_waker(&waker)).is_ready();
+        let _ = catch_unwind(AssertUnwindSafe(polls));
+        drop(locking);
+    });
+    drop(guard);
+    moving.join().unwrap();
+    assert!(!was_held.load(Relaxed), "foreign code ran while the lock was held");
+    assert!(mutex.try_lock().is_some(), "nobody holds it");
 }

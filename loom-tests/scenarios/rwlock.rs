@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use leno::channel::rendezvous;
+use leno::select::{Selected2, select_biased as select};
 use leno::sync::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 use super::harness::thread;
@@ -135,5 +137,46 @@ pub(crate) fn try_upgrade_against_the_last_reader() {
     assert!(woken.count() > 0);
     assert!(settle(&mut writing).is_ready());
     drop(writing);
+    lock.assert_free();
+}
+
+/// A select that has borrowed an upgrade is dropped while the last reader leaves: readers are let in, although the future of the
+/// upgrade is still there.
+pub(crate) fn lent_upgrade_dropped_against_the_last_reader() {
+    let lock = lock();
+    let reader = lock.try_read_arc().unwrap();
+    let mut upgrade = RwLockUpgradableReadGuard::upgrade(lock.try_upgradable_read().unwrap());
+    let (_tx, rx) = rendezvous::<usize>();
+    let mut selecting = select((&mut upgrade, rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let reading = thread::spawn(move || drop(reader));
+    drop(selecting);
+    reading.join().unwrap();
+    drop(lock.try_read().expect("a reader fits beside the upgradable one, and nobody upgrades"));
+    drop(upgrade);
+    lock.assert_free();
+}
+
+/// The same for one that another branch wins while this one is about to wait.
+pub(crate) fn lent_upgrade_loses_against_the_last_reader() {
+    let lock = lock();
+    let reader = lock.try_read_arc().unwrap();
+    let mut upgrade = RwLockUpgradableReadGuard::upgrade(lock.try_upgradable_read().unwrap());
+    let (tx, rx) = rendezvous::<usize>();
+    let reading = thread::spawn(move || drop(reader));
+    let sending = thread::spawn(move || tx.try_send(1).is_ok());
+    let won = match poll(&mut select((rx.recv(), &mut upgrade))) {
+        std::task::Poll::Ready(Selected2::Second(guard)) => {
+            drop(guard);
+            true
+        }
+        _ => false,
+    };
+    reading.join().unwrap();
+    sending.join().unwrap();
+    if !won {
+        drop(lock.try_read().expect("a reader fits beside the upgradable one, and nobody upgrades"));
+        drop(upgrade);
+    }
     lock.assert_free();
 }

@@ -69,15 +69,14 @@
 
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::task::Waker;
 
 use super::queue::{Queue, SEND};
 use super::ring::{HELD, ONE_LEN};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
-use crate::task::error::{discard, shielded};
+use crate::task::error::shielded;
 use crate::task::thread;
-use crate::wait::{Attempt, By, Claim, Primitive, SENDERS, Tray, Waiter, Word};
+use crate::wait::{Attempt, By, Claim, Left, Primitive, SENDERS, Tray, Waiter, Word};
 
 /// As many places are reserved at once.
 pub(super) const MOST: usize = (u32::MAX - 1) as usize;
@@ -135,11 +134,8 @@ pub(super) struct Turn<'a, T> {
     shared: &'a Shared<T>,
     turns: &'a Turns,
     /// Reservations that have left: freed without the lock.
-    gone: &'a mut Vec<Left>,
+    gone: &'a mut Left,
 }
-
-/// What a reservation has left whose owner is gone: its node, and the waker of it. There may be another waker in the node.
-pub(super) type Left = (Claim, Option<Waker>);
 
 impl<T> Shared<T> {
     pub(super) fn turns(&self) -> Option<&Turns> {
@@ -181,13 +177,9 @@ impl<T> Shared<T> {
 
     /// Does something under the lock.
     pub(super) fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
-        let mut gone = Vec::new();
-        let outcome = {
-            let mut state = turns.state.lock();
-            f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
-        };
-        free_left(gone);
-        outcome
+        let mut gone = Left::default();
+        let mut state = turns.state.lock();
+        f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
     }
 
     /// Reserves so many places, if they are there now.
@@ -572,16 +564,8 @@ impl<T> Turn<'_, T> {
     }
 }
 
-/// Frees nodes, and drops wakers: foreign code, which may come back to the channel.
-pub(super) fn free_left(gone: Vec<Left>) {
-    for (claim, waker) in gone {
-        shielded(|| claim.free());
-        discard(waker);
-    }
-}
-
 /// Gives a reservation what it wants. False: its owner has left.
-pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Vec<Left>) -> bool {
+pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Left) -> bool {
     if bug!("places_granted_unchecked") {
         by.wakes(claim.done());
         return true;
@@ -591,13 +575,12 @@ pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Vec<Left>) -> bool {
             by.wakes(waker);
             true
         }
-        Err((claim, waker)) if bug!("frees_in_turn") => {
-            claim.free();
-            by.wakes(waker);
+        Err(left) if bug!("frees_in_turn") => {
+            Left::default().add(left);
             false
         }
         Err(left) => {
-            gone.push(left);
+            gone.add(left);
             false
         }
     }

@@ -8,14 +8,14 @@
 
 use std::mem::MaybeUninit;
 
-use super::limit::{CHANGES, Left, Reserved, Turns, free_left, grant};
+use super::limit::{CHANGES, Reserved, Turns, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
 use super::ring::HELD;
 use super::room::{in_count, is_uncounted};
 use super::shared::{CLOSED, End, Sent, Shared};
 use crate::prim::{Ordering, fence};
-use crate::wait::{By, Claim, Primitive, Waiter, Word};
+use crate::wait::{By, Claim, Left, Primitive, Waiter, Word};
 
 impl<T> Shared<T> {
     /// Gives so many places, which no receive has left, to those who wait for them, in order, or back.
@@ -58,7 +58,7 @@ impl<T> Shared<T> {
     pub(super) fn share_out(&self, linked: &Linked<T>, places: u64, by: &mut By) {
         let room = linked.room();
         let Some(mut places) = room.begin_to_serve(places) else { return };
-        let mut gone = Vec::new();
+        let mut gone = Left::default();
         loop {
             places = self.serve(linked, places, by, &mut gone);
             match room.end_to_serve(places) {
@@ -66,11 +66,10 @@ impl<T> Shared<T> {
                 Err(more) => places += more,
             }
         }
-        free_left(gone);
     }
 
     /// The server goes round, row by row: see the header of the room. Gives how many places are left, for one who wants more.
-    fn serve(&self, linked: &Linked<T>, mut places: u64, by: &mut By, gone: &mut Vec<Left>) -> u64 {
+    fn serve(&self, linked: &Linked<T>, mut places: u64, by: &mut By, gone: &mut Left) -> u64 {
         let room = linked.room();
         loop {
             let word = room.queue.load();
@@ -110,7 +109,7 @@ impl<T> Shared<T> {
     }
 
     /// Grants a reservation so many places. False: its owner has left.
-    fn grant_places(&self, claim: Claim, count: u64, by: &mut By, gone: &mut Vec<Left>) -> bool {
+    fn grant_places(&self, claim: Claim, count: u64, by: &mut By, gone: &mut Left) -> bool {
         let turns = self.make_turns();
         // Before: the permits may be used, or go, as soon as they are granted.
         turns.add(count);

@@ -29,13 +29,12 @@ use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
-use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Kept, Line, Meeting, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS, STAMP_MASK,
-    State, TWO, Tray, Waiter, Word, wake_all,
+    Attempt, By, Claim, Kept, Left, Line, Meeting, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS,
+    STAMP_MASK, State, TWO, Tray, Waiter, Word, wake_all,
 };
 
 /// No value enters any more.
@@ -847,7 +846,7 @@ impl<T> Shared<T> {
             told.tell_all(queue, true);
         }
         told.tell_all(&self.watchers, false);
-        let Told { wakers, values } = told;
+        let Told { wakers, values, left: _left } = told;
         // Dropped after that, also when a waker panics.
         let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
         wake_all(wakers.into_iter());
@@ -971,17 +970,17 @@ impl<T> Shared<T> {
 pub(super) struct Told<T> {
     wakers: Vec<std::task::Waker>,
     values: Vec<Parcel<T>>,
+    left: Left,
 }
 
 impl<T> Told<T> {
     pub(super) fn new() -> Self {
-        Told { wakers: Vec::new(), values: Vec::new() }
+        Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
     }
 
     /// Wakes them, and drops what they have left.
     pub(super) fn wake(self) {
-        let Told { wakers, values } = self;
-        let _values = values;
+        let Told { wakers, values: _values, left: _left } = self;
         wake_all(wakers.into_iter());
     }
 
@@ -997,9 +996,8 @@ impl<T> Told<T> {
             let waker = match popped.notify() {
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) if is_reservation => {
-                    // (With what foreign waker is left in it: the others are still to be told.)
-                    shielded(|| claim.free());
-                    waker
+                    self.left.add((claim, waker));
+                    None
                 }
                 Notified::Gone(claim, waker) => {
                     if sends {

@@ -334,6 +334,7 @@ impl<O: Operated> Arm for Claimed<O> {
         let operation = self.future.operation();
         let is_out = !stands || operation.branch().leave(node);
         operation.end_loan(node);
+        operation.branch_mut().lost();
         is_out
     }
 

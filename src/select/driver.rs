@@ -45,7 +45,9 @@ use std::task::{Context, Poll};
 use super::arm::{Arms, Open};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
-use crate::wait::{Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, look_again, step};
+use crate::wait::{
+    Anchor, AnchorRef, Attempt, Busied, By, GivenBack, State, Waiter, for_all, look_again, step,
+};
 
 /// Branches whose registrations need no memory of their own.
 const INLINE: usize = 8;
@@ -502,25 +504,24 @@ impl Driver {
 
     /// Puts a branch into its line. False: there is something to look at.
     fn register(&mut self, arms: &mut impl Arms, index: usize, anchor: AnchorRef) -> bool {
-        let node = self.branches[index].node.take().unwrap_or_else(|| Waiter::branch(anchor, index));
         let partner = self.branches[index].partner.map(|partner| partner as usize);
+        for index in [Some(index), partner].into_iter().flatten() {
+            self.branches[index].node.get_or_insert_with(|| Waiter::branch(anchor, index));
+        }
+        let node = |index: usize| self.branches[index].node.as_ref().expect("it was made");
         let waits = match partner {
-            None => arms.arm(index).enter(&node, false),
+            None => arms.arm(index).enter(node(index), false),
             Some(partner) => {
-                let other =
-                    self.branches[partner].node.take().unwrap_or_else(|| Waiter::branch(anchor, partner));
-                arms.arm(partner).lend(&other);
-                node.pair(&other);
-                let waits = arms.arm(index).enter(&node, true);
+                arms.arm(partner).lend(node(partner));
+                node(index).pair(node(partner));
+                let waits = arms.arm(index).enter(node(index), true);
                 if !waits {
-                    arms.arm(partner).end_loan(&other);
+                    arms.arm(partner).end_loan(node(partner));
                     self.uncover(index);
                 }
-                self.branches[partner].node = Some(other);
                 waits
             }
         };
-        self.branches[index].node = Some(node);
         if waits {
             self.branches[index].stage = Stage::Waits;
         }
@@ -592,8 +593,8 @@ impl Driver {
         let node = self.branches[index].node.take_if(is_through)?;
         node.detach();
         arms.arm(index).adopt(node);
-        self.retire(arms, Some(index), 0);
         self.adopted = Some(index);
+        self.retire(arms, Some(index), 0);
         self.take_adopted(arms)
     }
 
@@ -632,11 +633,11 @@ impl Driver {
         if self.watches {
             // Whatever it was told, it takes nothing.
             if !bug!("who_watches_passes_nothing_on") {
-                (0..self.branches.len()).for_each(|index| arms.arm(index).pass_on());
+                for_all(0..self.branches.len(), |index| arms.arm(index).pass_on());
             }
         } else if is_told {
-            let told = self.branches.iter().enumerate().filter(|(_, branch)| branch.stage == Stage::Told);
-            told.filter(|(index, _)| winner != Some(*index)).for_each(|(index, _)| arms.arm(index).pass_on());
+            let told = |index: &usize| self.branches[*index].stage == Stage::Told && winner != Some(*index);
+            for_all((0..self.branches.len()).filter(told), |index| arms.arm(index).pass_on());
         }
         drop(parker);
     }
@@ -696,8 +697,8 @@ impl Driver {
             node.detach();
         }
         arms.arm(index).adopt(node);
-        self.retire(arms, Some(index), others);
         self.adopted = Some(index);
+        self.retire(arms, Some(index), others);
     }
 }
 

@@ -76,8 +76,8 @@ use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Parcel, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
-    State, Tray, Waiter, Word, abandon,
+    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, REST_BITS, REST_SHIFT,
+    STAMP_MASK, State, Tray, Waiter, Word, abandon,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -279,10 +279,7 @@ impl Permits {
                     served.wakes(waker);
                     hand -= want;
                 }
-                Err((claim, waker)) => {
-                    claim.free();
-                    served.gone.extend(waker);
-                }
+                Err(left) => served.gone.add(left),
             }
         }
     }
@@ -371,10 +368,7 @@ impl Permits {
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
             match popped.notify() {
                 Notified::Told(waker) => served.wakes(waker),
-                Notified::Gone(claim, waker) => {
-                    claim.free();
-                    served.gone.extend(waker);
-                }
+                Notified::Gone(claim, waker) => served.gone.add((claim, waker)),
             }
         }
         let left = self.hand_out(0, true, &mut served);
@@ -422,13 +416,12 @@ impl Permits {
 /// Those who were served: to be woken when nothing is in hand.
 pub(super) struct Served {
     by: By,
-    /// Wakers of those who have left: their drop is foreign code, too.
-    gone: Vec<std::task::Waker>,
+    gone: Left,
 }
 
 impl Served {
     pub(super) fn new() -> Served {
-        Served { by: By::plain(), gone: Vec::new() }
+        Served { by: By::plain(), gone: Left::default() }
     }
 
     fn wakes(&mut self, waker: Option<std::task::Waker>) {

@@ -104,8 +104,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray, Waiter,
-    Word, abandon, wake_all,
+    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray,
+    Waiter, Word, abandon, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -248,8 +248,8 @@ impl RawMutex {
 
     /// Grants the lock to the first waiter, or frees it. `holds`: it is the caller's still.
     fn hand_over(&self, mut holds: bool) {
-        // Wakers of those who have left: their drop is foreign code, for which the lock must not be held.
-        let mut gone = Vec::new();
+        // (Foreign code, for which the lock must not be held.)
+        let mut gone = Left::default();
         let mut by = By::plain();
         let granted = loop {
             let word = self.line.load();
@@ -271,10 +271,8 @@ impl RawMutex {
             }
             match claim.grant() {
                 Ok(waker) => break waker,
-                Err((claim, waker)) => {
-                    claim.free();
-                    gone.extend(waker);
-                }
+                Err(left) if bug!("left_goes_at_once") => Left::default().add(left),
+                Err(left) => gone.add(left),
             }
         };
         if let Some(waker) = granted {
@@ -347,9 +345,8 @@ impl Iterator for Told<'_> {
                 Notified::Told(None) => continue,
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) => {
-                    claim.free();
-                    // Foreign code may run here: nothing is held.
-                    drop(waker);
+                    // (At once: nothing is held.)
+                    Left::default().add((claim, waker));
                     continue;
                 }
             };
@@ -505,6 +502,12 @@ impl Branch for Acquire {
 
     fn told(&mut self) {
         self.missed = self.missed.saturating_add(1);
+    }
+
+    /// Invariant 5, for one that is lent: it starves again once it waits again.
+    #[inline]
+    fn lost(&mut self) {
+        self.set_starves(false);
     }
 
     /// It may be behind one that was told and is dead.

@@ -302,9 +302,10 @@ impl Branch for Upgrading {
         false
     }
 
-    /// It had begun, and had only asked whether it would have to wait.
-    fn pass_on(&mut self) {
-        self.cancel(0);
+    fn lost(&mut self) {
+        if !bug!("lost_upgrade_stays") {
+            self.cancel(0);
+        }
     }
 
     fn discard(&mut self) {

@@ -59,7 +59,9 @@ use std::ptr;
 use crate::prim::{self, AtomicU64, AtomicUsize, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word};
+use crate::wait::{
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word,
+};
 
 const STORED: u64 = OWN[0];
 
@@ -112,7 +114,7 @@ impl Signal {
 
     /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
     pub(super) fn tell_one(&self, store: bool) -> bool {
-        let mut gone = Vec::new();
+        let mut gone = Left::default();
         let mut by = By::plain();
         let waker = loop {
             let word = self.line.load();
@@ -132,10 +134,7 @@ impl Signal {
             unsafe { claim.put(Parcel::new(Told::Alone)) };
             match claim.grant() {
                 Ok(waker) => break waker,
-                Err((claim, waker)) => {
-                    claim.free();
-                    gone.extend(waker);
-                }
+                Err(left) => gone.add(left),
             }
         };
         if let Some(waker) = waker {
@@ -166,7 +165,7 @@ impl Signal {
 
     /// Tells those in line whose round is over; `by` is to wake them.
     pub(super) fn tell_those_in_line(&self, by: &mut By) {
-        let mut gone = Vec::new();
+        let mut gone = Left::default();
         loop {
             let word = self.line.load();
             if word.is_free() {
@@ -185,10 +184,7 @@ impl Signal {
             unsafe { claim.put(Parcel::new(Told::WithAll)) };
             match claim.grant() {
                 Ok(waker) => by.wakes(waker),
-                Err((claim, waker)) => {
-                    claim.free();
-                    gone.extend(waker);
-                }
+                Err(left) => gone.add(left),
             }
         }
     }

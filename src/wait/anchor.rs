@@ -543,8 +543,12 @@ impl By {
         }
     }
 
+    /// Foreign code has panicked, in a select perhaps that has popped nodes of its own: these are given back to it as to any.
     #[cold]
-    fn wake_late(&mut self) {
+    fn end_late(&mut self) {
+        for node in GivenBack(std::mem::take(&mut self.own)) {
+            chain(node.as_ref(), &mut self.kept);
+        }
         // Poked also if a waker panics.
         let _kept = self.take_kept();
         self.wake();
@@ -556,13 +560,13 @@ impl By {
     }
 }
 
-/// What is not poked by the time an operation is over is poked then. Somebody is to be woken still only if foreign code has
-/// panicked.
+/// What is not poked by the time an operation is over is poked then. Somebody is to be woken still, and nodes of its own are to
+/// be seen to, only if foreign code has panicked.
 impl Drop for By {
     #[inline]
     fn drop(&mut self) {
-        if self.wake.is_some() {
-            self.wake_late();
+        if self.wake.is_some() || self.own != 0 {
+            self.end_late();
         }
         self.poke();
     }

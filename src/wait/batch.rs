@@ -1,21 +1,51 @@
-//! Wakers that were collected while something was held, and are called when nothing is.
+//! Foreign code that was collected while something was held, and is called when nothing is.
 
 use std::task::Waker;
 
-/// Wakes each in turn, the rest also when one of them panics; a second one that does ends the process, as a panic during
-/// a panic does.
-pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
-    struct Rest<I: Iterator<Item = Waker>>(I);
-    impl<I: Iterator<Item = Waker>> Drop for Rest<I> {
+use super::node::Claim;
+use crate::task::error::discard;
+
+/// Calls `f` with each in turn, with the rest also when it panics; a second panic ends the process, as a panic during a panic
+/// does.
+pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
+    struct Rest<I: Iterator, F: FnMut(I::Item)>(I, F);
+    impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
         fn drop(&mut self) {
-            // Empty unless a waker has panicked.
-            for waker in &mut self.0 {
-                waker.wake();
-            }
+            // Empty unless one has panicked.
+            self.0.by_ref().for_each(&mut self.1);
         }
     }
-    let mut rest = Rest(wakers);
-    for waker in &mut rest.0 {
-        waker.wake();
+    let mut rest = Rest(items, f);
+    for item in rest.0.by_ref() {
+        (rest.1)(item);
+    }
+}
+
+/// Wakes each in turn, as [`for_all`] does.
+pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
+    for_all(wakers, Waker::wake);
+}
+
+/// What those have left whose owners are gone: their nodes, and the wakers that counted; there may be others in the nodes. All
+/// go when this is dropped: foreign code, the panics of which end here.
+#[derive(Debug, Default)]
+pub(crate) struct Left(Vec<(Claim, Option<Waker>)>);
+
+impl Left {
+    pub(crate) fn add(&mut self, left: (Claim, Option<Waker>)) {
+        self.0.push(left);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        for (claim, waker) in self.0.drain(..) {
+            claim.free();
+            discard(waker);
+        }
     }
 }

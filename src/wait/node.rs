@@ -38,6 +38,7 @@ use super::place::{At, Place};
 use super::pool::Stable;
 use super::word::{TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
+use crate::task::error::discard;
 
 /// How far an operation that waits has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,7 +306,7 @@ impl NodeRef {
         self.node().branch.with_mut(|branch| unsafe { (*branch).next = next });
     }
 
-    /// Frees a node, with whatever waker is left in it.
+    /// Frees a node. If a waker is left in it that nobody will call any more, a panic of its drop ends here.
     ///
     /// # Safety
     /// The node is the caller's alone, and nothing is in its payload.
@@ -356,7 +357,7 @@ impl NodeRef {
                 beside.free();
             }
         }
-        drop(parker);
+        discard(parker);
     }
 }
 
@@ -720,7 +721,7 @@ impl Claim {
     }
 
     /// The owner has left a node that holds nothing, to be freed by whoever finds out.
-    pub(crate) fn free(self) {
+    pub(super) fn free(self) {
         // SAFETY: both are through with it: GONE was seen by an exchange that failed.
         unsafe { self.0.free() };
     }

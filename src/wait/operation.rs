@@ -188,6 +188,11 @@ pub(crate) trait Branch {
     /// Told to look for itself, it does so.
     fn told(&mut self) {}
 
+    /// A select that it took part in is over: as if it had not begun to wait, whether it has left its line just now, never stood
+    /// there, or a peer has its node.
+    #[inline(always)]
+    fn lost(&mut self) {}
+
     /// Disposes of an outcome that nobody wants.
     fn restore(&mut self, tray: &mut Tray<Self::Goods>) {
         tray.clear();
@@ -500,7 +505,7 @@ impl<B: Branch> Operation<B> {
                     continue;
                 }
                 State::Look => {
-                    let _spare = self.take_back(node);
+                    self.take_told(node);
                     self.branch.told();
                     return None;
                 }
@@ -540,7 +545,15 @@ impl<B: Branch> Operation<B> {
         node.free();
     }
 
-    /// Its node is its own, and nothing happened.
+    /// A peer has taken the waker that counts, and nothing happened.
+    #[inline]
+    fn take_told(&mut self, node: Waiter) {
+        self.branch.unstow(node.as_ref());
+        self.at = FRESH;
+        node.free();
+    }
+
+    /// It has left the line itself: its node is its own, and nothing happened.
     #[inline]
     fn take_back(&mut self, node: Waiter) -> Spare {
         self.branch.unstow(node.as_ref());
@@ -709,7 +722,7 @@ impl<B: Branch> Operation<B> {
                 }
                 State::Redirect => self.follow(node),
                 State::Look => {
-                    let _spare = self.take_back(node);
+                    self.take_told(node);
                     return false;
                 }
                 _ => return false,
@@ -740,7 +753,7 @@ impl<B: Branch> Operation<B> {
                 }
                 State::Redirect => self.follow(node),
                 State::Look => {
-                    let _spare = self.take_back(node);
+                    self.take_told(node);
                     self.branch.pass_on();
                     return Cancelled::Undone;
                 }
@@ -752,7 +765,7 @@ impl<B: Branch> Operation<B> {
                     self.at = OVER;
                     let number = node.as_ref();
                     if self.branch.abandon(node) {
-                        let _spare = self.take_back(Waiter::of(number));
+                        self.take_told(Waiter::of(number));
                         self.branch.pass_on();
                         return Cancelled::Undone;
                     }

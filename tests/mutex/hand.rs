@@ -388,6 +388,26 @@ fn who_was_told_does_not_step_back() {
     drop(mutex.lock().must_be_ready("nobody starves any more"));
 }
 
+/// M3: one that starves in a select does so no more when that is over, though its future is still there.
+#[test]
+fn who_starves_in_a_select_that_is_over_holds_up_nobody() {
+    let mutex = Mutex::new(0);
+    let (_tx, rx) = leno::rendezvous::<u8>();
+    let mut starving = mutex.lock();
+    let mut selecting = leno::select::select((&mut starving, rx.recv()));
+    for _ in 0..10 {
+        let guard = mutex.try_lock().expect("free");
+        selecting.must_wait("held");
+        drop(guard);
+    }
+    let guard = mutex.try_lock().expect("barges");
+    selecting.must_wait("held");
+    drop(selecting);
+    drop(guard);
+    drop(mutex.lock().must_be_ready("nobody starves"));
+    drop(starving.must_be_ready("free"));
+}
+
 /// What a mutex takes.
 #[test]
 fn sizes() {

@@ -24,4 +24,5 @@ models! { mutex:
     fair_two_hand_over - 1
     told_while_it_moves
     granted_while_it_moves
+    left_while_it_is_granted
 }

@@ -11,4 +11,6 @@ models! { rwlock:
     upgrade_dropped_alone
     downgrade_against_readers
     try_upgrade_against_the_last_reader
+    lent_upgrade_dropped_against_the_last_reader
+    lent_upgrade_loses_against_the_last_reader
 }

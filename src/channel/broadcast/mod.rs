@@ -593,9 +593,16 @@ impl<T: Clone> Drop for Feed<'_, T> {
 
 impl<T: Clone> Drop for IntoFeed<T> {
     fn drop(&mut self) {
+        /// Also when the drop of a waker panics.
+        struct Free<T>(NonNull<Receiver<T>>);
+        impl<T> Drop for Free<T> {
+            fn drop(&mut self) {
+                // SAFETY: from `Box::leak`, and nobody else's any more.
+                drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+            }
+        }
+        let _free = Free(self.flow.receiver);
         self.flow.operation = None;
-        // SAFETY: from `Box::leak`, and nobody else's any more.
-        drop(unsafe { Box::from_raw(self.flow.receiver.as_ptr()) });
     }
 }
 
