@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_core::Stream;
 use leno::channel::{Builder, Receiver};
-use leno::select::{Select, select};
+use leno::select::{Select, Selected2, select, select_biased};
 use leno::sync::Semaphore;
 use leno::{bounded, rendezvous, unbounded};
 
@@ -333,4 +333,86 @@ fn a_stream_lets_its_receiver_go_where_the_drop_of_a_waker_panics() {
     assert!(Pin::new(&mut stream).poll_next(&mut Context::from_waker(&Last::waker(None))).is_pending());
     catch_unwind(AssertUnwindSafe(|| drop(stream))).expect_err("the panic goes through");
     assert_eq!(tx.receiver_count(), 0);
+}
+
+/// C1, C29: a select borrows two operations that wait, and the drop of a waker of the first panics: it borrows the second when it
+/// is polled again.
+#[test]
+fn a_select_borrows_the_rest_after_a_panic() {
+    let tracker = Tracker::new();
+    let (_silent, silents) = bounded::<u8>(1);
+    let (tx, rx) = bounded(1);
+    tx.try_send(tracker.value()).expect("there is room");
+    let mut receiving = silents.recv();
+    let mut sending = tx.send(tracker.value());
+    assert!(receiving.poll_with(&Last::waker(None)).is_pending());
+    sending.must_wait("it is full");
+    let mut selecting = select_biased((&mut receiving, &mut sending));
+    catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready()))
+        .expect_err("the panic goes through");
+    drop((rx.try_recv().expect("the first"), rx.try_recv().expect("the second, which waited")));
+    selecting.must_be_ready("it was sent");
+    drop(selecting);
+    assert!(rx.try_recv().is_err(), "C1: once");
+    drop((receiving, sending));
+    tracker.assert_done();
+}
+
+/// S2, C29: a branch completes, and the waker panics of one that it serves: the select is that branch's, though another one
+/// could complete, too.
+#[test]
+fn a_select_stays_with_its_winner_after_a_panic() {
+    let tracker = Tracker::new();
+    let (first, firsts) = bounded(1);
+    let (second, seconds) = bounded(1);
+    second.try_send(tracker.value()).expect("there is room");
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let mut waiting = second.send(tracker.value());
+    assert!(waiting.poll_with(&panics).is_pending());
+    let mut selecting = select_biased((firsts.recv(), seconds.recv()));
+    catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()).is_ready()))
+        .expect_err("the panic goes through");
+    first.try_send(tracker.value()).expect("there is room");
+    assert!(matches!(selecting.must_be_ready("it has a value"), Selected2::Second(Ok(_))));
+    drop(selecting);
+    waiting.must_be_ready("there was room").expect("it is open");
+    assert_eq!((firsts.drain().count(), seconds.drain().count()), (1, 1));
+    tracker.assert_done();
+}
+
+/// The same for one that waits, and has somebody else told in its place.
+#[test]
+fn a_select_that_waited_stays_with_its_winner_after_a_panic() {
+    let tracker = Tracker::new();
+    for _ in 0..20 {
+        let mutex = leno::sync::Mutex::new(());
+        let (tx, rx) = bounded(1);
+        let guard = mutex.try_lock().expect("free");
+        // (In random order.)
+        let mut selecting = select((rx.recv(), mutex.lock()));
+        selecting.must_wait("held");
+        drop(guard);
+        let guard = mutex.try_lock().expect("free");
+        selecting.must_wait("told in vain, so that it is known to answer");
+        let mut behind = mutex.lock();
+        let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+        assert!(behind.poll_with(&panics).is_pending());
+        drop(guard);
+        tx.try_send(tracker.value()).expect("there is room");
+        match catch_unwind(AssertUnwindSafe(|| selecting.poll_with(Waker::noop()))) {
+            Ok(Poll::Ready(Selected2::First(received))) => drop(received.expect("the value")),
+            Ok(Poll::Ready(Selected2::Second(guard))) => {
+                catch_unwind(AssertUnwindSafe(|| drop(guard))).expect_err("the panic goes through");
+                drop(rx.try_recv().expect("it is there still"));
+            }
+            Ok(Poll::Pending) => panic!("both are ready"),
+            Err(_) => {
+                let selected = selecting.must_be_ready("it has a value");
+                assert!(matches!(selected, Selected2::First(Ok(_))));
+            }
+        }
+        drop((selecting, behind));
+        drop(rx);
+    }
+    tracker.assert_done();
 }

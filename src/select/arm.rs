@@ -27,6 +27,11 @@ pub trait Arm {
         false
     }
 
+    /// Whether its outcome is there.
+    fn is_through(&mut self) -> bool {
+        false
+    }
+
     /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm. `by`: the select has begun to wait.
     fn attempt(&mut self, by: Option<&mut By>, cx: &mut Context<'_>) -> Attempt<()>;
 
@@ -274,6 +279,10 @@ impl<O: Operated> Arm for Claimed<O> {
         !self.is_through && self.future.operation().is_fresh()
     }
 
+    fn is_through(&mut self) -> bool {
+        self.is_through
+    }
+
     fn start(&mut self) -> bool {
         if self.is_through {
             return true;
@@ -284,6 +293,8 @@ impl<O: Operated> Arm for Claimed<O> {
             self.is_through = true;
             return true;
         }
+        // (It may be over before this one waits again.)
+        operation.branch_mut().lost();
         assert!(
             operation.is_fresh(),
             "a leno operation was selected that another select has borrowed, and was forgotten"
@@ -365,6 +376,7 @@ impl<O: Operated> Arm for Claimed<O> {
             Cancelled::Done | Cancelled::Taken => drop(operation.renew()),
             Cancelled::Undone => {}
         }
+        operation.branch_mut().lost();
     }
 
     fn discard(&mut self) {
@@ -410,6 +422,10 @@ impl<O: Operated> Arm for Claimed<O> {
 }
 
 impl<F: Future + Unpin> Arm for Polled<F> {
+    fn is_through(&mut self) -> bool {
+        self.output.is_some()
+    }
+
     fn attempt(&mut self, _by: Option<&mut By>, cx: &mut Context<'_>) -> Attempt<()> {
         if self.output.is_some() {
             // A select that only asks has polled it.

@@ -59,8 +59,12 @@ const ROUNDS: u32 = 8;
 pub(super) struct Driver {
     anchor: Option<Anchor>,
     branches: Registrations,
-    /// Whether the operations were borrowed from the futures that they are of.
+    /// Whether it has begun to borrow the operations from the futures that they are of.
     started: bool,
+    /// Whether none of them waits as a future of its own any more.
+    borrowed: bool,
+    /// A poll has begun, and not ended: foreign code has panicked in it, if this is another one.
+    polled: bool,
     /// Whether there are foreign futures among them.
     foreign: bool,
     /// It only asks what is ready.
@@ -186,6 +190,12 @@ fn is_any_unsure(arms: &mut impl Arms) -> bool {
     (0..arms.count()).any(|index| !arms.is_off(index) && arms.arm(index).is_unsure())
 }
 
+/// The branch that had completed when foreign code panicked: no other one may.
+#[cold]
+fn find_through(arms: &mut impl Arms) -> Option<usize> {
+    (0..arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).is_through())
+}
+
 impl Driver {
     /// As [`poll`](Self::poll): compiled here, and not with each select.
     pub(super) fn poll_open(
@@ -203,21 +213,37 @@ impl Driver {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let looked = match self.adopted {
-            Some(_) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
-            None if self.anchor.is_some() => self.look_again(arms, biased, cx),
-            None => self.look_first(arms, biased, cx),
+        let is_broken = std::mem::replace(&mut self.polled, true);
+        let through = if is_broken { find_through(arms) } else { None };
+        let looked = match (self.adopted, through) {
+            (Some(_), _) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
+            (None, Some(winner)) => {
+                self.win(arms, winner);
+                Looked::Won(winner)
+            }
+            _ if self.anchor.is_some() => self.look_again(arms, biased, cx),
+            _ => self.look_first(arms, biased, cx),
         };
-        match looked {
-            Looked::Won(winner) => return Poll::Ready(winner),
-            Looked::Claimed(index) => match self.take_claimed(arms, index) {
-                Some(winner) => return Poll::Ready(winner),
-                None => look_again(cx),
-            },
-            Looked::Again => look_again(cx),
-            Looked::Nothing => note(arms),
-        }
-        Poll::Pending
+        let winner = match looked {
+            Looked::Won(winner) => Some(winner),
+            Looked::Claimed(index) => {
+                let winner = self.take_claimed(arms, index);
+                if winner.is_none() {
+                    look_again(cx);
+                }
+                winner
+            }
+            Looked::Again => {
+                look_again(cx);
+                None
+            }
+            Looked::Nothing => {
+                note(arms);
+                None
+            }
+        };
+        self.polled = false;
+        winner.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Looks at each branch once, and registers none: what is ready now, if anything is.
@@ -253,7 +279,7 @@ impl Driver {
     /// Makes it as new; it has completed, or has left.
     pub(super) fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
-        self.started = false;
+        (self.started, self.borrowed, self.polled) = (false, false, false);
         self.watches = false;
         self.adopted = None;
     }
@@ -261,10 +287,17 @@ impl Driver {
     /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed.
     #[inline]
     fn start(&mut self, arms: &mut impl Arms, order: Order) -> Option<usize> {
-        if std::mem::replace(&mut self.started, true) || arms.are_fresh() {
+        self.started = true;
+        if self.borrowed {
             return None;
         }
-        order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start())
+        let winner = match arms.are_fresh() {
+            true => None,
+            false => order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start()),
+        };
+        // (Not if the drop of a waker has panicked: the rest are borrowed by the next poll.)
+        self.borrowed = true;
+        winner
     }
 
     #[inline]

@@ -388,24 +388,45 @@ fn who_was_told_does_not_step_back() {
     drop(mutex.lock().must_be_ready("nobody starves any more"));
 }
 
-/// M3: one that starves in a select does so no more when that is over, though its future is still there.
+/// M3: one that starves, and that a select has borrowed, does so no more when that is over, though its future is still there: a
+/// select that waited, one that was over before, one that was handed the lock and dropped.
 #[test]
 fn who_starves_in_a_select_that_is_over_holds_up_nobody() {
-    let mutex = Mutex::new(0);
-    let (_tx, rx) = leno::rendezvous::<u8>();
-    let mut starving = mutex.lock();
-    let mut selecting = leno::select::select((&mut starving, rx.recv()));
-    for _ in 0..10 {
-        let guard = mutex.try_lock().expect("free");
-        selecting.must_wait("held");
-        drop(guard);
+    for ends in 0..3 {
+        let mutex = Mutex::new(0);
+        let (tx, rx) = leno::bounded(1);
+        let mut starving = mutex.lock();
+        for _ in 0..10 {
+            let guard = mutex.try_lock().expect("free");
+            starving.must_wait("held");
+            drop(guard);
+        }
+        let guard = mutex.try_lock().expect("barges");
+        starving.must_wait("held");
+        if ends == 1 {
+            tx.try_send(1).expect("there is room");
+        }
+        let mut selecting = leno::select::select_biased((rx.recv(), &mut starving));
+        match ends {
+            0 => {
+                selecting.must_wait("held");
+                drop(selecting);
+                drop(guard);
+            }
+            1 => {
+                selecting.must_be_ready("there is a value");
+                drop(selecting);
+                drop(guard);
+            }
+            _ => {
+                selecting.must_wait("held");
+                leno::sync::MutexGuard::unlock_fair(guard);
+                drop(selecting);
+            }
+        }
+        drop(mutex.lock().must_be_ready("nobody starves"));
+        drop(starving.must_be_ready("free"));
     }
-    let guard = mutex.try_lock().expect("barges");
-    selecting.must_wait("held");
-    drop(selecting);
-    drop(guard);
-    drop(mutex.lock().must_be_ready("nobody starves"));
-    drop(starving.must_be_ready("free"));
 }
 
 /// What a mutex takes.
