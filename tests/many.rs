@@ -777,3 +777,20 @@ fn nothing_is_undelivered() {
         assert!(out.into_iter().chain(values).eq(0..capacity + 2), "C22");
     }
 }
+
+/// S13: a receive of several wins in a set that is dropped: it goes on as one that is through.
+#[test]
+fn what_came_in_a_select_that_was_dropped_counts() {
+    let (tx, rx) = bounded(8);
+    (0..3).for_each(|n| tx.try_send(n).expect("there is room"));
+    let mut out = Vec::new();
+    let mut receiving = rx.recv_many(&mut out, 8);
+    for _ in 0..2 {
+        let mut set = Select::new();
+        set.add(&mut receiving);
+        assert!(set.try_select().is_some(), "they are there");
+    }
+    assert_eq!(receiving.must_be_ready("they have come"), Ok(3));
+    drop(receiving);
+    assert_eq!(out, [0, 1, 2]);
+}

@@ -182,7 +182,7 @@ pub struct Receiving<'a, T, B> {
     asked: usize,
     /// How many values were there before.
     before: usize,
-    /// Several have come at once, and none is on the tray.
+    /// Several have come at once, and none is on the tray; nobody has taken note yet.
     came: bool,
     is_closed: bool,
 }
@@ -229,7 +229,7 @@ impl<T, B> Receiving<'_, T, B> {
     }
 
     fn may_wait(&self) -> bool {
-        self.left() > 0
+        self.left() > 0 && !self.came
     }
 }
 
@@ -395,13 +395,13 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
 
     fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
         let left = self.left();
-        self.came = left == 0 || self.branch.several(self.out, left) > 0;
+        self.came = self.came || left == 0 || self.branch.several(self.out, left) > 0;
         self.came
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         let left = self.left();
-        self.came = self.branch.several_by(self.out, left, by) > 0;
+        self.came = self.came || self.branch.several_by(self.out, left, by) > 0;
         if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
     }
 

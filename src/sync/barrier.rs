@@ -81,7 +81,8 @@ impl Barrier {
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
         let hearing = unsafe { Hearing::new(&raw const self.inner.signal, What::Barrier) };
-        let coming = Coming { barrier: &raw const self.inner, hearing, counts: Cell::new(false) };
+        let coming =
+            Coming { barrier: &raw const self.inner, hearing, counts: Cell::new(false), unused: None };
         WaitForAll { _barrier: self, operation: Operation::new(coming) }
     }
 
@@ -122,6 +123,8 @@ pub struct Coming {
     hearing: Hearing,
     /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
     counts: Cell<bool>,
+    /// What came of it in a select that was dropped: it goes on as one that is through.
+    unused: Option<bool>,
 }
 
 // SAFETY: it is a reference to a barrier, which is Sync.
@@ -155,6 +158,10 @@ impl Branch for Coming {
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<bool>) -> Attempt<()> {
+        if let Some(is_leader) = self.unused.take() {
+            tray.put(is_leader);
+            return Attempt::Ready(());
+        }
         if self.counts.get() {
             // It came back without having waited, or left too late: its round is over, or it would not count.
             if self.hearing.is_over() {
@@ -183,6 +190,9 @@ impl Branch for Coming {
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
+        if self.unused.is_some() {
+            return false;
+        }
         if !self.counts.get() {
             // SAFETY: as in `barrier`; it borrows nothing from this.
             let barrier = unsafe { &*self.barrier };
@@ -223,8 +233,12 @@ impl Branch for Coming {
         tray.take().expect("what is through has its outcome")
     }
 
+    /// (Its round is over: it counts in that, should it go on.)
     fn abandon(&mut self, node: Waiter) -> bool {
-        self.counts.set(false);
         self.hearing.abandon(node)
+    }
+
+    fn restore(&mut self, tray: &mut Tray<bool>) {
+        self.unused = tray.take();
     }
 }

@@ -16,6 +16,7 @@ use super::guard::MutexGuard;
 use super::mutex::{Lock, Mutex};
 use super::signal::{Hearing, Signal, Told, What};
 use crate::prim;
+use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::place::Place;
 use crate::task::thread::{self, deadline_after};
@@ -253,7 +254,8 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
         };
         let guard = match self.guard.take() {
             Some(guard) => guard,
-            None => self.mutex.lock().wait(),
+            // (It may have begun to wait for the lock, as a future.)
+            None => self.lock.take().unwrap_or_else(|| self.mutex.lock()).wait(),
         };
         self.told = None;
         (guard, WaitTimeoutResult(timed_out))
@@ -264,13 +266,19 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
         if self.told.is_some() {
             return Poll::Ready(());
         }
-        match self.hearing.poll(cx) {
+        let hearing = &mut self.hearing;
+        // (Whether or not its fiber has had its turn: it has the lock until it stands in line.)
+        let polled = match self.guard {
+            Some(_) => budget::without(|| hearing.poll(cx)),
+            None => hearing.poll(cx),
+        };
+        match polled {
             Poll::Ready(told) => {
                 self.told = Some(told);
                 Poll::Ready(())
             }
             Poll::Pending => {
-                // (If it stands in no line its turn of this poll was over: it is polled again.)
+                // (If it stands in no line it is polled again.)
                 if self.hearing.waits() {
                     drop(self.guard.take());
                 }

@@ -132,6 +132,10 @@ pub struct Notified<'a> {
 impl Notified<'_> {
     /// Enters the line without waiting; true: it was told already, and is ready.
     pub fn enable(&mut self) -> bool {
+        if self.operation.is_open() {
+            // It stands there, with the waker of its last poll.
+            return false;
+        }
         let cx = &mut Context::from_waker(Waker::noop());
         match budget::without(|| self.operation.poll(cx)) {
             Poll::Ready(told) => {

@@ -334,6 +334,11 @@ impl<B: Branch> Operation<B> {
         !matches!(self.at, FRESH | OVER | LENT)
     }
 
+    /// Whether it is in a line, and nothing has happened.
+    pub(crate) fn is_open(&self) -> bool {
+        self.waits() && self.node().0.as_ref().state() == State::Open
+    }
+
     /// Where it was begun.
     #[inline(always)]
     pub(crate) fn place(&self) -> Place {

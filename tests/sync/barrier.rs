@@ -146,3 +146,34 @@ fn auto_traits() {
     static STATIC: Barrier = Barrier::new(1);
     assert!(STATIC.wait_for_all().wait().is_leader());
 }
+
+/// S13: the barrier opens while a select has borrowed the wait, or the wait opens it, and the select is dropped: the wait goes on as
+/// one that is through, and does not count again.
+#[test]
+fn what_came_in_a_select_that_was_dropped_counts() {
+    let (_tx, rx) = leno::bounded::<u8>(1);
+    for comes_last in [false, true] {
+        let barrier = Barrier::new(2);
+        let mut lent = barrier.wait_for_all();
+        if comes_last {
+            let mut other = barrier.wait_for_all();
+            other.must_wait("one of two");
+            let mut set = leno::select::Select::new();
+            set.add(&mut lent);
+            assert!(set.try_select().is_some(), "the last one");
+            drop(set);
+            other.must_be_ready("open");
+        } else {
+            let mut selecting = select((&mut lent, rx.recv()));
+            selecting.must_wait("one of two");
+            barrier.wait_for_all().must_be_ready("the last one");
+            drop(selecting);
+        }
+        let mut next = barrier.wait_for_all();
+        next.must_wait("one of two");
+        assert_eq!(lent.must_be_ready("open").is_leader(), comes_last);
+        next.must_wait("still one of two");
+        drop((lent, next));
+        barrier.assert_valid();
+    }
+}

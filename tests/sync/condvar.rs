@@ -268,3 +268,52 @@ fn auto_traits() {
     static STATIC: Condvar = Condvar::new();
     STATIC.notify_all();
 }
+
+/// M8: a wait that was told, and stands in line for the lock, goes on from there on a thread.
+#[test]
+fn a_wait_goes_on_on_a_thread() {
+    for timed in [false, true] {
+        for mutex in [Mutex::new(0), Mutex::fair(0)] {
+            within("M8: it has begun to lock", move || {
+                let condvar = Condvar::new();
+                let mut waiting = condvar.wait(mutex.try_lock().expect("free"));
+                waiting.must_wait("not told");
+                let guard = mutex.try_lock().expect("free");
+                condvar.notify_one();
+                waiting.must_wait("told, and somebody has the lock");
+                drop(guard);
+                if timed {
+                    let (guard, result) = waiting.wait_timeout(Duration::from_secs(10));
+                    assert!(!result.timed_out());
+                    drop(guard);
+                } else {
+                    drop(waiting.wait());
+                }
+                assert!(mutex.try_lock().is_some());
+            });
+        }
+    }
+}
+
+/// It unlocks in its first poll, also where its fiber has had its turn.
+#[test]
+fn a_wait_unlocks_at_the_end_of_a_turn() {
+    for spent in 0..300 {
+        let unlocked = leno::block_on(async move {
+            let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+            let mut waiting = condvar.wait(mutex.try_lock().expect("free"));
+            leno::yield_now().await;
+            std::future::poll_fn(|cx| {
+                let (tx, rx) = leno::unbounded();
+                for _ in 0..spent {
+                    tx.try_send(0).expect("there is room");
+                    let _ = std::pin::pin!(rx.recv()).poll(cx);
+                }
+                assert!(std::pin::pin!(&mut waiting).poll(cx).is_pending(), "not told");
+                std::task::Poll::Ready(mutex.try_lock().is_some())
+            })
+            .await
+        });
+        assert!(unlocked, "after {spent} operations");
+    }
+}

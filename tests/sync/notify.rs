@@ -225,3 +225,16 @@ fn auto_traits_and_sizes() {
     STATIC.notify_one();
     STATIC.notified().wait();
 }
+
+/// M2: one that waits already keeps its place, and its waker.
+#[test]
+fn enabling_one_that_waits_changes_nothing() {
+    let notify = Notify::new();
+    let mut notified = notify.notified();
+    let woken = notified.must_wait("not told");
+    assert!(!notified.enable());
+    notify.notify_one();
+    assert!(woken.was_woken());
+    assert!(notified.enable(), "told");
+    notified.must_be_ready("told");
+}
