@@ -484,6 +484,11 @@ impl Driver {
         by: &mut By,
         busy: &mut bool,
     ) -> Looked {
+        let is_told = self.branches[index].stage == Stage::Told;
+        if is_told {
+            // Before it stands again: its node says how often that was in vain.
+            arms.arm(index).told();
+        }
         if !*busy {
             if self.register(arms, index, anchor) {
                 // It stands: those seniors in whose place it does are to look.
@@ -499,8 +504,7 @@ impl Driver {
                 Busied::Later => return Looked::Again,
             }
         }
-        if self.branches[index].stage == Stage::Told {
-            arms.arm(index).told();
+        if is_told {
             self.branches[index].stage = Stage::ToDo;
         }
         let mut opposite = None;

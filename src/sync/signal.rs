@@ -386,8 +386,11 @@ impl Branch for Hearing {
     }
 
     fn restore(&mut self, tray: &mut Tray<Told>) {
-        if let Some(told) = tray.take() {
-            self.pass(told);
+        match tray.take() {
+            // (A count that was zero once may not be so any more.)
+            Some(Told::WithAll) => self.remember(Told::WithAll),
+            Some(Told::Alone) => self.pass(Told::Alone),
+            None => {}
         }
     }
 

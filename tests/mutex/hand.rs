@@ -429,6 +429,27 @@ fn who_starves_in_a_select_that_is_over_holds_up_nobody() {
     }
 }
 
+/// M3: each branch of a select that was told in vain is known for it.
+#[test]
+fn each_branch_of_a_select_starves() {
+    let locks = [Mutex::new(0), Mutex::new(0)];
+    let mut guards = locks.each_ref().map(|mutex| mutex.try_lock().expect("free"));
+    let mut selecting = leno::select::select_biased((locks[0].lock(), locks[1].lock()));
+    selecting.must_wait("both are held");
+    for _ in 0..20 {
+        guards = {
+            drop(guards);
+            locks.each_ref().map(|mutex| mutex.try_lock().expect("free, until the select runs"))
+        };
+        selecting.must_wait("both are held");
+    }
+    drop(guards);
+    for mutex in &locks {
+        mutex.lock().must_wait("it steps back");
+    }
+    drop(selecting);
+}
+
 /// What a mutex takes.
 #[test]
 fn sizes() {

@@ -114,3 +114,17 @@ fn auto_traits() {
         assert!(impls!(WaitAll<'static>: Send + Unpin));
     }
 }
+
+/// S13: a wait that was over in a set that is dropped stays over, though somebody works again.
+#[test]
+fn what_was_over_in_a_select_that_was_dropped_stays_over() {
+    let group = WaitGroup::new();
+    let mut waiting = group.wait_all();
+    let mut set = leno::select::Select::new();
+    set.add(&mut waiting);
+    assert!(set.try_select().is_some(), "nobody works");
+    drop(set);
+    let worker = group.worker();
+    waiting.must_be_ready("nobody worked");
+    drop(worker);
+}

@@ -262,7 +262,8 @@ impl<T> Receiver<T> {
     /// seen then. `is_wanted` is called for the values that are found, once for each, while nobody can change them: it must
     /// not use this channel. If it panics the panic goes through.
     ///
-    /// Cancelling: dropping the future sees nothing.
+    /// Cancelling: dropping the future sees nothing. In a [`Select`](crate::select::Select) that it has won it keeps that look, and
+    /// holds the senders back, until its outcome is taken or the set is dropped.
     ///
     /// ```
     /// let (tx, mut rx) = leno::channel::watch::channel(0);
