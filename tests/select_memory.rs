@@ -17,7 +17,7 @@ use leno::sync::Mutex;
 use leno::{bounded, rendezvous};
 
 use support::memory::Counting;
-use support::{CountingWaker, Kind, PollExt};
+use support::{CountingWaker, Event, Kind, PollExt, hooked_waker};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -377,14 +377,12 @@ fn a_set_that_is_used_for_long_costs_no_more() {
 /// S1, C29: a select completes one of its branches, and for that pops the node of another; then somebody else's waker panics.
 #[test]
 fn a_select_that_a_panic_interrupts_leaves_nothing() {
-    struct Panics;
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {
+    let barrier = leno::sync::Barrier::new(3);
+    let panics = hooked_waker(|event| {
+        if event == Event::Wake {
             resume_unwind(Box::new("planted: a waker panics"));
         }
-    }
-    let barrier = leno::sync::Barrier::new(3);
-    let panics = Waker::from(Arc::new(Panics));
+    });
     let ((), change) = Counting::measure(|| {
         for round in 0..10_000 {
             let mut waiting = barrier.wait_for_all();

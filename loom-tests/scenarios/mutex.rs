@@ -1,14 +1,14 @@
 //! The mutex, barging and fair: exclusion, registering against unlocking, leaving.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::task::{Context, Wake, Waker};
+use std::task::{Wake, Waker};
 
 use leno::sync::{LockArc, Mutex, MutexGuard, OwnedMutexGuard};
 
 use super::harness::thread;
-use super::support::{Woken, poll, poll_with, settle};
+use super::support::{Panics, Woken, poll, poll_as, poll_with, settle};
 
 fn both(run: impl Fn(Arc<Mutex<usize>>)) {
     run(Arc::new(Mutex::new(0)));
@@ -299,17 +299,6 @@ impl Drop for Looks {
     }
 }
 
-/// A waker that panics where a task wakes itself. (In a model a poll that does so yields as well; so it does not come to that.)
-struct Refuses;
-
-impl Wake for Refuses {
-    fn wake(self: Arc<Self>) {}
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        resume_unwind(Box::new("a waker"));
-    }
-}
-
 /// C13: a waiter is polled with another waker, and dropped, while it is granted the lock: the waker that is left behind goes
 /// when the lock is free again.
 pub(crate) fn left_while_it_is_granted() {
@@ -324,12 +313,11 @@ pub(crate) fn left_while_it_is_granted() {
     };
     let mut locking = mutex.lock_arc();
     let waker = Waker::from(Arc::new(looks));
-    assert!(std::pin::Pin::new(&mut locking).poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(poll_as(&mut locking, &waker).is_pending());
     drop(waker);
     let moving = thread::spawn(move || {
-        let waker = Waker::from(Arc::new(Refuses));
-        let polls = || std::pin::Pin::new(&mut locking).poll(&mut Context::from_waker(&waker)).is_ready();
-        let _ = catch_unwind(AssertUnwindSafe(polls));
+        let waker = Waker::from(Arc::new(Panics(true)));
+        let _ = catch_unwind(AssertUnwindSafe(|| poll_as(&mut locking, &waker).is_ready()));
         drop(locking);
     });
     drop(guard);

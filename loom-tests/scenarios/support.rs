@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,9 +75,28 @@ impl Wake for Woken {
     }
 }
 
+/// A waker that panics; `true`: only where a task wakes itself. (In a model a poll that does so yields as well; with this one it does
+/// not come to that.)
+pub(crate) struct Panics(pub(crate) bool);
+
+impl Wake for Panics {
+    fn wake(self: StdArc<Self>) {
+        if !self.0 {
+            resume_unwind(Box::new("a waker"));
+        }
+    }
+
+    fn wake_by_ref(self: &StdArc<Self>) {
+        resume_unwind(Box::new("a waker"));
+    }
+}
+
+pub(crate) fn poll_as<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
 pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, woken: &StdArc<Woken>) -> Poll<F::Output> {
-    let waker = Waker::from(StdArc::clone(woken));
-    Pin::new(future).poll(&mut Context::from_waker(&waker))
+    poll_as(future, &Waker::from(StdArc::clone(woken)))
 }
 
 /// Polls once, with a waker that nobody looks at.

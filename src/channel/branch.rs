@@ -93,17 +93,9 @@ impl<T> Watch<T> {
     }
 }
 
-/// What a branch of either side does.
-macro_rules! common {
+/// What a branch of either side says of what may happen there soon.
+macro_rules! prospects {
     ($end:ident) => {
-        fn is_unsure(&self) -> bool {
-            self.shared().is_unsure(End::$end)
-        }
-
-        fn progress(&self) -> u32 {
-            self.shared().progress()
-        }
-
         fn most(&self) -> usize {
             self.shared().most()
         }
@@ -114,6 +106,22 @@ macro_rules! common {
 
         fn enough(&self) -> usize {
             self.shared().enough()
+        }
+
+        fn progress(&self) -> u32 {
+            self.shared().progress()
+        }
+    };
+}
+pub(super) use prospects;
+
+/// What a branch of either side does.
+macro_rules! common {
+    ($end:ident) => {
+        prospects!($end);
+
+        fn is_unsure(&self) -> bool {
+            self.shared().is_unsure(End::$end)
         }
 
         fn has_both_sides(&self) -> bool {

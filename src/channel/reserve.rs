@@ -1,5 +1,6 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
+use super::branch::prospects;
 use super::kind::{Many, Reserves};
 use super::limit::{self, MOST};
 use super::permit::{OwnedPermit, Permit, Permits};
@@ -68,21 +69,7 @@ impl<T> Branch for Reserving<T> {
         self.shared().is_unsure_of(self.count)
     }
 
-    fn most(&self) -> usize {
-        self.shared().most()
-    }
-
-    fn supply(&self) -> usize {
-        self.shared().supply(End::Sender)
-    }
-
-    fn enough(&self) -> usize {
-        self.shared().enough()
-    }
-
-    fn progress(&self) -> u32 {
-        self.shared().progress()
-    }
+    prospects!(Sender);
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "reservations are made on one side");

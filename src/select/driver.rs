@@ -214,6 +214,20 @@ impl Driver {
             return Poll::Pending;
         }
         let is_broken = std::mem::replace(&mut self.polled, true);
+        let polled = self.poll_on(arms, biased, cx, is_broken);
+        self.polled = false;
+        polled
+    }
+
+    /// `is_broken`: foreign code has panicked in the poll before.
+    #[inline(always)]
+    fn poll_on(
+        &mut self,
+        arms: &mut impl Arms,
+        biased: bool,
+        cx: &mut Context<'_>,
+        is_broken: bool,
+    ) -> Poll<usize> {
         let through = if is_broken { find_through(arms) } else { None };
         let looked = match (self.adopted, through) {
             (Some(_), _) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
@@ -224,26 +238,16 @@ impl Driver {
             _ if self.anchor.is_some() => self.look_again(arms, biased, cx),
             _ => self.look_first(arms, biased, cx),
         };
-        let winner = match looked {
-            Looked::Won(winner) => Some(winner),
-            Looked::Claimed(index) => {
-                let winner = self.take_claimed(arms, index);
-                if winner.is_none() {
-                    look_again(cx);
-                }
-                winner
-            }
-            Looked::Again => {
-                look_again(cx);
-                None
-            }
-            Looked::Nothing => {
-                note(arms);
-                None
-            }
-        };
-        self.polled = false;
-        winner.map_or(Poll::Pending, Poll::Ready)
+        match looked {
+            Looked::Won(winner) => return Poll::Ready(winner),
+            Looked::Claimed(index) => match self.take_claimed(arms, index) {
+                Some(winner) => return Poll::Ready(winner),
+                None => look_again(cx),
+            },
+            Looked::Again => look_again(cx),
+            Looked::Nothing => note(arms),
+        }
+        Poll::Pending
     }
 
     /// Looks at each branch once, and registers none: what is ready now, if anything is.

@@ -433,7 +433,7 @@ impl Served {
     }
 
     pub(super) fn wake_shielded(self) {
-        if self.by.has_wakes() || self.by.keeps() || !self.gone.is_empty() {
+        if self.by.has_wakes() || self.by.keeps() {
             shielded(|| self.wake());
         }
     }

@@ -35,10 +35,6 @@ impl Left {
     pub(crate) fn add(&mut self, left: (Claim, Option<Waker>)) {
         self.0.push(left);
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Drop for Left {

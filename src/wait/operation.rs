@@ -553,9 +553,7 @@ impl<B: Branch> Operation<B> {
     /// A peer has taken the waker that counts, and nothing happened.
     #[inline]
     fn take_told(&mut self, node: Waiter) {
-        self.branch.unstow(node.as_ref());
-        self.at = FRESH;
-        node.free();
+        self.take_back(node).take().free();
     }
 
     /// It has left the line itself: its node is its own, and nothing happened.

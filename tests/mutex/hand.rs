@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use leno::sync::{Lock, LockArc, MappedMutexGuard, Mutex, MutexGuard, OwnedMutexGuard};
 
 use crate::impls;
-use crate::support::{Event, PollExt, hooked_waker, within};
+use crate::support::{CountingWaker, Event, PollExt, hooked_waker, within};
 
 fn both() -> [Mutex<u32>; 2] {
     [Mutex::new(0), Mutex::fair(0)]
@@ -361,19 +361,27 @@ fn told_waiters_that_leave_pass_it_on() {
     assert!(mutex.try_lock().is_some(), "M1: free");
 }
 
+/// Tells a waiter in vain until it starves; it waits then, and the lock is held.
+fn starve<'a>(
+    mutex: &'a Mutex<i32>,
+    waiting: &mut Lock<'a, i32>,
+) -> (MutexGuard<'a, i32>, Arc<CountingWaker>) {
+    for _ in 0..10 {
+        let guard = mutex.try_lock().expect("free");
+        waiting.must_wait("held");
+        drop(guard);
+    }
+    let guard = mutex.try_lock().expect("barges");
+    (guard, waiting.must_wait("held"))
+}
+
 /// M2: a newcomer that steps back for one that starves was told nothing; one that was told does not step back, and takes
 /// nothing with it when it is dropped.
 #[test]
 fn who_was_told_does_not_step_back() {
     let mutex = Mutex::new(0);
     let mut starving = mutex.lock();
-    for _ in 0..10 {
-        let guard = mutex.try_lock().expect("free");
-        starving.must_wait("held");
-        drop(guard);
-    }
-    let guard = mutex.try_lock().expect("barges");
-    let woken = starving.must_wait("held");
+    let (guard, woken) = starve(&mutex, &mut starving);
     let mut waiting = mutex.lock();
     let told = waiting.must_wait("held");
     let mut newcomer = mutex.lock();
@@ -396,13 +404,7 @@ fn who_starves_in_a_select_that_is_over_holds_up_nobody() {
         let mutex = Mutex::new(0);
         let (tx, rx) = leno::bounded(1);
         let mut starving = mutex.lock();
-        for _ in 0..10 {
-            let guard = mutex.try_lock().expect("free");
-            starving.must_wait("held");
-            drop(guard);
-        }
-        let guard = mutex.try_lock().expect("barges");
-        starving.must_wait("held");
+        let (guard, _) = starve(&mutex, &mut starving);
         if ends == 1 {
             tx.try_send(1).expect("there is room");
         }
@@ -420,7 +422,7 @@ fn who_starves_in_a_select_that_is_over_holds_up_nobody() {
             }
             _ => {
                 selecting.must_wait("held");
-                leno::sync::MutexGuard::unlock_fair(guard);
+                MutexGuard::unlock_fair(guard);
                 drop(selecting);
             }
         }

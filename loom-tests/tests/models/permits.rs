@@ -1,13 +1,11 @@
 //! Permits: places that are reserved, in rings (by turns) and in linked channels (in the room).
 
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc as StdArc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 
 use crate::scenarios::harness::{check, thread};
-use crate::scenarios::support::{Value, Values, poll};
+use crate::scenarios::support::{Panics, Value, Values, poll, poll_as};
 use crate::scenarios::table::Do::*;
 use crate::scenarios::table::Kind::{Linked, Ring, Unbounded};
 use crate::scenarios::table::{any, in_order};
@@ -86,25 +84,6 @@ impl Drop for ComesBack {
     fn drop(&mut self) {
         drop(self.0.try_reserve());
     }
-}
-
-/// A waker that panics; `true`: only where a task wakes itself.
-struct Panics(bool);
-
-impl Wake for Panics {
-    fn wake(self: StdArc<Self>) {
-        if !self.0 {
-            resume_unwind(Box::new("a waker"));
-        }
-    }
-
-    fn wake_by_ref(self: &StdArc<Self>) {
-        resume_unwind(Box::new("a waker"));
-    }
-}
-
-fn poll_as<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
 /// C13: a reservation is polled with another waker, and dropped, while it is being granted. The waker that is left behind goes

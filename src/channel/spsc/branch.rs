@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::super::branch as core;
+use super::super::branch::{self as core, prospects};
 use super::super::shared::{End, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
@@ -153,21 +153,7 @@ impl<T> Watch<T> {
 /// What a branch of either side does; it waits in a word of its own.
 macro_rules! common {
     ($end:ident, $word:ident) => {
-        fn most(&self) -> usize {
-            self.shared().most()
-        }
-
-        fn supply(&self) -> usize {
-            self.shared().supply(End::$end)
-        }
-
-        fn enough(&self) -> usize {
-            self.shared().enough()
-        }
-
-        fn progress(&self) -> u32 {
-            self.shared().progress()
-        }
+        prospects!($end);
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
             debug_assert!(!pair, "one side is ready");
