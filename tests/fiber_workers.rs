@@ -132,6 +132,39 @@ fn two_that_wake_each_other_starve_nobody() {
 }
 
 #[test]
+fn two_that_wake_each_other_for_many_values_at_once_keep_others_waiting_no_longer() {
+    // F10
+    in_time(|| {
+        let runtime = runtime(1);
+        let (tx, rx) = leno::bounded(64);
+        let received = Arc::new(AtomicUsize::new(0));
+        let counts = received.clone();
+        let sender = runtime.spawn(async move { while tx.send(()).await.is_ok() {} });
+        let receiver = runtime.spawn(async move {
+            for _ in 0..100_000 {
+                rx.recv().await.unwrap();
+                counts.fetch_add(1, SeqCst);
+            }
+        });
+        let third = runtime.spawn(async move {
+            let mut most = 0;
+            let mut before = 0;
+            while before < 100_000 {
+                yield_now().await;
+                let now = received.load(SeqCst);
+                most = most.max(now - before);
+                before = now;
+            }
+            most
+        });
+        let most = third.wait().unwrap();
+        assert!((64..=1000).contains(&most), "received between two turns of the third: {most}");
+        receiver.wait().unwrap();
+        sender.wait().unwrap();
+    });
+}
+
+#[test]
 fn fibers_that_only_yield_do_not_keep_a_runtime_from_ending() {
     // F7
     in_time(|| {

@@ -9,16 +9,28 @@ use std::cell::Cell;
 use crate::prim;
 
 /// Operations that one poll of a fiber may complete before it is sent to the back of the queue.
-const PER_POLL: u32 = 128;
+pub(crate) const PER_POLL: u32 = 128;
 const UNLIMITED: u32 = u32::MAX;
 
 prim::thread_local! {
     static LEFT: Cell<u32> = Cell::new(UNLIMITED);
+    /// What was taken of full budgets, modulo 2³².
+    static SPENT: Cell<u32> = Cell::new(0);
 }
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
-    within(PER_POLL, poll)
+    within(PER_POLL, || {
+        let output = poll();
+        let left = LEFT.try_with(Cell::get).unwrap_or(PER_POLL);
+        let _ = SPENT.try_with(|spent| spent.set(spent.get().wrapping_add(PER_POLL - left)));
+        output
+    })
+}
+
+/// How many operations this thread's polls of fibers have completed, modulo 2³². (Without those that have panicked.)
+pub(crate) fn spent() -> u32 {
+    SPENT.try_with(Cell::get).unwrap_or(0)
 }
 
 /// Runs `poll` without a budget.

@@ -73,7 +73,7 @@ use crossbeam_utils::CachePadded;
 use self::closed::Closed;
 use self::park::{Sleepers, needs_searcher};
 pub(crate) use self::worker::Worker;
-use self::worker::{KEEP, LATE, Own, STREAK};
+use self::worker::{KEEP, LATE, Own};
 use crate::fiber::ring::Entry;
 use crate::prim::{
     AtomicBool, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
@@ -351,20 +351,14 @@ impl<T: Entry> Crew<T> {
         }
         if let Some(task) = worker.ring.take_next() {
             // SAFETY: by contract; nothing foreign is called.
-            let streak = unsafe {
-                worker.own(|own| {
-                    own.streak += 1;
-                    own.streak
-                })
-            };
-            if streak <= STREAK {
+            if unsafe { worker.own(Own::streak_goes_on) } {
                 return Some(task);
             }
             // SAFETY: by contract.
             unsafe { self.push_last(worker, task) };
         }
         // SAFETY: by contract; nothing foreign is called.
-        unsafe { worker.own(|own| own.streak = 0) };
+        unsafe { worker.own(Own::end_streak) };
         worker.ring.pop()
     }
 

@@ -5,9 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::fiber::ring::{Entry, Ring};
 use crate::prim::{AtomicBool, AtomicU64, Condvar, MODEL, RUN_SLOTS, UnsafeCell};
+use crate::task::budget;
 
 /// So many fibers in a row may run from the slot: two that wake each other starve nobody.
-pub(super) const STREAK: u32 = 64;
+const STREAK: u32 = 64;
+/// And they may complete so many operations: a streak of long polls is over before those who stand in the ring have stood there
+/// for long, so that it does not call the other workers to them.
+const STREAK_OPERATIONS: u32 = 12 * budget::PER_POLL;
 /// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
 /// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
 pub(super) const LATE: Duration = Duration::from_micros(30);
@@ -35,6 +39,8 @@ pub(super) struct Own<T> {
     pub(super) queue: VecDeque<T>,
     /// So many in a row came from the slot.
     pub(super) streak: u32,
+    /// What the thread's fibers had spent when the streak began.
+    spent: u32,
     pub(super) mark: Mark,
     /// The others' turns at the last look, as the watcher.
     pub(super) seen: Vec<u64>,
@@ -46,8 +52,14 @@ unsafe impl<T: Send> Sync for Worker<T> {}
 impl<T: Entry> Worker<T> {
     /// The worker `index` of so many.
     pub(super) fn new(index: usize, workers: usize) -> Self {
-        let own =
-            Own { next: None, queue: VecDeque::new(), streak: 0, mark: Mark::NONE, seen: vec![0; workers] };
+        let own = Own {
+            next: None,
+            queue: VecDeque::new(),
+            streak: 0,
+            spent: 0,
+            mark: Mark::NONE,
+            seen: vec![0; workers],
+        };
         Worker {
             index,
             ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
@@ -76,17 +88,30 @@ impl<T: Entry> Worker<T> {
 }
 
 impl<T> Own<T> {
+    /// Whether the one from the slot may run before the others.
+    #[inline]
+    pub(super) fn streak_goes_on(&mut self) -> bool {
+        self.streak += 1;
+        self.streak <= STREAK && budget::spent().wrapping_sub(self.spent) <= STREAK_OPERATIONS
+    }
+
+    /// The next one is not from the slot.
+    #[inline]
+    pub(super) fn end_streak(&mut self) {
+        self.streak = 0;
+        self.spent = budget::spent();
+    }
+
     /// In a crew of one.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
         if let Some(task) = self.next.take() {
-            self.streak += 1;
-            if self.streak <= STREAK {
+            if self.streak_goes_on() {
                 return Some(task);
             }
             self.queue.push_back(task);
         }
-        self.streak = 0;
+        self.end_streak();
         let task = self.queue.pop_front();
         if task.is_none() && self.queue.capacity() > KEEP {
             self.queue = VecDeque::new();
