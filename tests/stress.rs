@@ -8,11 +8,14 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use futures_core::FusedFuture;
 use leno::channel::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use leno::select::Select;
+use leno::sync::{RwLock, RwLockUpgradableReadGuard, Semaphore};
 use leno::{Receiver, Sender, select_blocking};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -646,6 +649,124 @@ fn there_is_room_where_a_value_is_gone() {
                 }
                 drop(over);
             });
+        });
+    }
+}
+
+/// What the operations of [`lent_operations_under_threads`] are for.
+struct Lending {
+    tx: Sender<()>,
+    rx: Receiver<()>,
+    semaphore: Semaphore,
+    mutex: leno::sync::Mutex<usize>,
+    lock: RwLock<usize>,
+    sent: AtomicUsize,
+    received: AtomicUsize,
+}
+
+impl Lending {
+    /// Some operations are begun, polled, lent to selects which they win, lose, or win in vain, and dropped.
+    fn lend(&self, rng: &mut StdRng) {
+        let mut send = self.tx.send(());
+        let mut recv = self.rx.recv();
+        let mut acquire = self.semaphore.acquire_many(rng.random_range(1..=3));
+        let mut lock = self.mutex.lock();
+        let mut write = self.lock.write();
+        let mut upgrade = self.lock.try_upgradable_read().map(RwLockUpgradableReadGuard::upgrade);
+        let received = || _ = self.received.fetch_add(1, Ordering::Relaxed);
+        let waker = CountingWaker::new();
+        for _ in 0..rng.random_range(1..5) {
+            if rng.random_ratio(1, 4) {
+                if !send.is_terminated() && rng.random() {
+                    let _ = send.poll_once(&waker);
+                }
+                if !recv.is_terminated() && recv.poll_once(&waker).is_ready() {
+                    received();
+                }
+                continue;
+            }
+            let mut set = Select::new();
+            let sends = (!send.is_terminated() && rng.random()).then(|| set.add(&mut send));
+            let recvs = (!recv.is_terminated() && rng.random()).then(|| set.add(&mut recv));
+            let acquires = (!acquire.is_terminated() && rng.random()).then(|| set.add(&mut acquire));
+            let locks = (!lock.is_terminated() && rng.random()).then(|| set.add(&mut lock));
+            let writes = (!write.is_terminated() && rng.random()).then(|| set.add(&mut write));
+            let upgrade = upgrade.as_mut().filter(|upgrade| !upgrade.is_terminated() && rng.random());
+            let upgrades = upgrade.map(|upgrade| set.add(upgrade));
+            if set.is_empty() {
+                continue;
+            }
+            let mut selecting = set.select();
+            for _ in 0..rng.random_range(1..5) {
+                let Poll::Ready(won) = selecting.poll_once(&waker) else {
+                    if rng.random() {
+                        thread::yield_now();
+                    }
+                    continue;
+                };
+                if rng.random_ratio(1, 4) {
+                    drop(won);
+                } else if let Some(token) = sends.filter(|token| won.is(*token)) {
+                    won.output(token).expect("the channel is open");
+                } else if let Some(token) = recvs.filter(|token| won.is(*token)) {
+                    won.output(token).expect("the channel is open");
+                    received();
+                } else if let Some(token) = acquires.filter(|token| won.is(*token)) {
+                    drop(won.output(token));
+                } else if let Some(token) = locks.filter(|token| won.is(*token)) {
+                    *won.output(token) += 1;
+                } else if let Some(token) = writes.filter(|token| won.is(*token)) {
+                    *won.output(token) += 1;
+                } else if let Some(token) = upgrades.filter(|token| won.is(*token)) {
+                    *won.output(token) += 1;
+                }
+                break;
+            }
+            drop(selecting);
+            drop(set);
+            // Those that have lost wait for nothing, and keep nobody out.
+            drop(self.mutex.lock().wait());
+            drop(self.lock.read().wait());
+        }
+        if send.into_inner().is_none() {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// S1, S9, S10, S13, C9, C10, M2: whatever becomes of operations that are lent to selects, nothing is lost by it.
+#[test]
+fn lent_operations_under_threads() {
+    for capacity in [0, 1, 2, 300] {
+        within("lent operations", move || {
+            let (tx, rx) = leno::bounded(capacity);
+            let lending = Lending {
+                tx,
+                rx,
+                semaphore: Semaphore::new(3),
+                mutex: leno::sync::Mutex::new(0),
+                lock: RwLock::new(0),
+                sent: AtomicUsize::new(0),
+                received: AtomicUsize::new(0),
+            };
+            thread::scope(|scope| {
+                for seed in 0..4 {
+                    let lending = &lending;
+                    scope.spawn(move || {
+                        let mut rng = StdRng::seed_from_u64(seed);
+                        (0..2000 * scale()).for_each(|_| lending.lend(&mut rng));
+                    });
+                }
+            });
+            let Lending { tx, rx, semaphore, mutex, lock, sent, received } = lending;
+            assert_eq!(sent.into_inner(), received.into_inner() + rx.drain().count(), "C1: each once");
+            assert_eq!(tx.try_send(()).is_ok(), capacity > 0, "C9, C10: nobody is left in line");
+            tx.assert_valid();
+            assert_eq!(semaphore.available_permits(), 3, "M2");
+            semaphore.assert_valid();
+            assert!(mutex.try_lock().is_some(), "M2");
+            mutex.assert_valid();
+            lock.assert_free();
         });
     }
 }
