@@ -340,7 +340,7 @@ impl Op {
             }
             other => each!(other, future => {
                 let token = set.add(future);
-                (token.index(), Box::new(move |won| world.hold(Box::new(won.output(token)))))
+                (token.index(), Box::new(move |won| world.hold(Box::new([won.output(token)]))))
             }),
         }
     }

@@ -5,6 +5,8 @@
 #[path = "contract/support/mod.rs"]
 mod support;
 
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,8 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_core::Stream;
-use leno::channel::{Builder, Receiver};
-use leno::select::{Select, Selected2, select, select_biased};
+use leno::channel::broadcast::Lag;
+use leno::channel::{Builder, Receiver, broadcast, spsc};
+use leno::select::{Select, Selected2, foreign, select, select_biased};
 use leno::sync::Semaphore;
 use leno::{bounded, rendezvous, unbounded};
 
@@ -97,6 +100,54 @@ fn who_leaves_is_not_hit_by_the_waker_of_one_that_watches() {
     }
 }
 
+/// C2: one that waits behind another one is served before one that came later, however many have come and gone meanwhile. (As
+/// many as it takes for versions to come round.)
+#[test]
+fn who_came_first_is_served_first_after_many_have_left() {
+    const ROUND: usize = (1 << 27) / 256;
+    let (tx, rx) = bounded(255);
+    let come_and_go = |times: usize| {
+        (0..times).for_each(|_| assert!(rx.recv().poll_with(Waker::noop()).is_pending()));
+    };
+    let [mut first, mut second, mut third] = [(); 3].map(|()| rx.recv());
+    assert!(first.poll_with(Waker::noop()).is_pending());
+    assert!(second.poll_with(Waker::noop()).is_pending());
+    come_and_go(ROUND / 4);
+    assert!(third.poll_with(Waker::noop()).is_pending());
+    come_and_go(ROUND / 4 + ROUND / 8);
+    for (value, waiting) in [&mut first, &mut second, &mut third].into_iter().enumerate() {
+        tx.try_send(value).expect("somebody waits");
+        assert_eq!(waiting.must_be_ready("C2: it is its turn"), Ok(value));
+    }
+}
+
+/// C17: a value that was handed to a receive, which was dropped, is in the channel, and takes no room.
+#[test]
+fn what_was_given_back_takes_no_room() {
+    macro_rules! check {
+        ($tx:ident, $rx:ident, $capacity:expr) => {
+            let mut waiting = $rx.recv();
+            assert!(waiting.poll_with(Waker::noop()).is_pending());
+            $tx.try_send(0).expect("somebody waits");
+            drop(waiting);
+            for value in 1..=$capacity {
+                assert_eq!(($tx.len(), $tx.is_full()), (value, false), "C17: {}", $capacity);
+                $tx.try_send(value).expect("there is room");
+            }
+            assert_eq!(($tx.len(), $tx.is_full()), ($capacity + 1, true), "C17: {}", $capacity);
+            $tx.try_send(0).expect_err("it is full");
+            assert_eq!($rx.try_recv(), Ok(0));
+            assert!($rx.is_full());
+        };
+    }
+    for capacity in [1, 2, 300] {
+        let (tx, rx) = bounded(capacity);
+        check!(tx, rx, capacity);
+        let (mut tx, mut rx) = spsc::bounded(capacity);
+        check!(tx, rx, capacity);
+    }
+}
+
 /// C17: capacities that no memory could hold.
 #[test]
 fn the_largest_capacities() {
@@ -130,6 +181,84 @@ fn many_wait_for_one_large_place() {
     last.expect("a thread").join().expect("nothing panics");
     let sum = threads.into_iter().map(|thread| thread.join().expect("nothing panics")).sum::<u64>();
     assert_eq!(sum, 4 * EACH * (EACH - 1) / 2, "C1");
+}
+
+/// C29: what a select has taken in a poll that a panic has ended is there still, also if the drop of its own waker panics.
+#[test]
+fn what_a_broken_select_has_taken_survives_the_drop_of_its_waker() {
+    for drop_panics in [false, true] {
+        let (tx, rx) = bounded(1);
+        let second = RefCell::new(None);
+        let polls = Cell::new(0);
+        // In its second poll there is a value all at once, and a sender whose waker panics.
+        let feeding = poll_fn(|_| {
+            polls.set(polls.get() + 1);
+            if polls.get() == 2 {
+                tx.try_send(1).expect("there is room");
+                let mut sending = tx.send(2);
+                let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+                assert!(sending.poll_with(&panics).is_pending());
+                second.replace(Some(sending));
+            }
+            Poll::<()>::Pending
+        });
+        let armed = Arc::new(AtomicBool::new(false));
+        let arms = Arc::clone(&armed);
+        let waker = hooked_waker(move |event| {
+            assert!(
+                event != Event::Drop || !arms.swap(false, Relaxed),
+                "planted: the drop of a waker panics"
+            );
+        });
+        let mut selecting = Box::new(select_biased((rx.recv(), foreign(feeding))));
+        assert!(selecting.poll_with(&waker).is_pending());
+        catch_unwind(AssertUnwindSafe(|| selecting.poll_with(&waker).is_ready()))
+            .expect_err("it goes through");
+        armed.store(drop_panics, Relaxed);
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(selecting)));
+        assert_eq!(dropped.is_err(), drop_panics);
+        assert_eq!([rx.try_recv(), rx.try_recv()], [Ok(1), Ok(2)], "C29");
+    }
+}
+
+/// C13, C29: a stream goes on after a waker of somebody else has panicked in it, with the value that it had taken.
+#[test]
+fn a_stream_goes_on_after_a_panic() {
+    fn poll_it<S: Stream + Unpin>(stream: &mut S) -> Poll<Option<S::Item>> {
+        Pin::new(stream).poll_next(&mut Context::from_waker(Waker::noop()))
+    }
+    fn goes_on(stream: &mut (impl Stream<Item = u64> + Unpin), values: std::ops::Range<u64>) {
+        catch_unwind(AssertUnwindSafe(|| poll_it(stream).is_ready())).expect_err("it goes through");
+        for value in values {
+            assert_eq!(poll_it(stream), Poll::Ready(Some(value)), "C29");
+        }
+        assert!(poll_it(stream).is_pending());
+    }
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    for capacity in [0, 1, 64, 300] {
+        for owned in [false, true] {
+            let (tx, rx) = bounded(capacity);
+            (0..capacity).for_each(|value| tx.try_send(value as u64).expect("there is room"));
+            let values = 0..capacity as u64 + 1;
+            let mut waits = tx.send(capacity as u64);
+            assert!(waits.poll_with(&panics).is_pending());
+            if owned {
+                goes_on(&mut rx.into_stream(), values)
+            } else {
+                goes_on(&mut rx.stream(), values)
+            }
+            waits.must_be_ready("it was sent").expect("open");
+        }
+    }
+    let (tx, rx) = broadcast::with_lag(1, Lag::Suspend);
+    tx.try_send(7).expect("there is room");
+    let mut waits = tx.send_async(8);
+    assert!(waits.poll_with(&panics).is_pending());
+    let mut feed = rx.into_stream();
+    catch_unwind(AssertUnwindSafe(|| poll_it(&mut feed).is_ready())).expect_err("it goes through");
+    assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(7))), "C29");
+    waits.must_be_ready("there is room").expect("there is a receiver");
+    assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(8))));
 }
 
 /// A waker whose drop lets go of a receiver, if it has one, and panics.

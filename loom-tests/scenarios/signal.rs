@@ -179,6 +179,24 @@ pub(crate) fn group_against_wait() {
     group.assert_valid();
 }
 
+/// Who sees that nobody is at work, and uses the group again, waits for the new worker.
+pub(crate) fn group_used_again() {
+    let group = WaitGroup::new();
+    let worker = group.worker();
+    let working = thread::spawn(move || drop(worker));
+    if poll(&mut group.wait_all()).is_pending() {
+        return working.join().unwrap();
+    }
+    let worker = group.worker();
+    let mut waiting = group.wait_all();
+    assert!(poll(&mut waiting).is_pending(), "one is at work");
+    working.join().unwrap();
+    assert!(poll(&mut waiting).is_pending(), "the last of those before has told those of its round only");
+    drop(worker);
+    assert!(poll(&mut waiting).is_ready());
+    group.assert_valid();
+}
+
 /// Two need the value: it is made once, and seen by both.
 pub(crate) fn once_twice() {
     let cell = Arc::new(OnceCell::new());

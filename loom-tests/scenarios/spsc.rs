@@ -30,6 +30,39 @@ fn two_values((mut tx, mut rx): Ends<Value>) {
     assert_eq!(values.alive(), 0);
 }
 
+/// A receive is dropped while it is told of the end: there is nothing.
+pub(crate) fn dropped_receive_against_close() {
+    let (tx, mut rx) = bounded::<Value>(2);
+    let mut receiving = rx.recv();
+    assert!(poll(&mut receiving).is_pending());
+    let closing = thread::spawn(move || {
+        tx.close();
+        tx
+    });
+    drop(receiving);
+    let tx = closing.join().unwrap();
+    assert_eq!((tx.len(), rx.len()), (0, 0));
+    rx.assert_valid();
+}
+
+/// A value is published while a receive comes to wait, and is dropped: it is the only one.
+pub(crate) fn dropped_receive_is_not_counted() {
+    let values = Values::default();
+    let (mut tx, mut rx) = bounded(2);
+    let sent = values.make(1);
+    let sending = thread::spawn(move || {
+        tx.try_send(sent).unwrap();
+        tx
+    });
+    let mut receiving = rx.recv();
+    let received = poll(&mut receiving);
+    drop(receiving);
+    let tx = sending.join().unwrap();
+    assert_eq!((tx.len(), tx.is_full()), (usize::from(received.is_pending()), false));
+    drop((tx, rx, received));
+    assert_eq!(values.alive(), 0);
+}
+
 /// A value is published while a receiver comes to wait; then a second one, for which there is no room yet.
 pub(crate) fn publish_against_park_of_one() {
     two_values(bounded(1));

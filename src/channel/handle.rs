@@ -393,12 +393,9 @@ macro_rules! handle {
             }
 
             /// Whether there is no room for another value; always so on a rendezvous channel. Permits count: the room that
-            /// they hold is taken.
+            /// they hold is taken. (What a waiting [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of it.)
             pub fn is_full(&self) -> bool {
-                let shared = self.get();
-                shared
-                    .capacity()
-                    .is_some_and(|capacity| shared.len().saturating_add(shared.reserved()) >= capacity)
+                self.get().is_full()
             }
 
             /// How many values the channel holds; `None`: there is no bound.

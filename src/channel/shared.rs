@@ -907,12 +907,21 @@ impl<T> Shared<T> {
 
     pub(super) fn len(&self) -> usize {
         let word = self.line.load();
-        let held = match self.linked() {
+        self.held(word) + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
+    }
+
+    /// The values that take up room: not those that were given back.
+    fn held(&self, word: Word) -> usize {
+        match self.linked() {
             None if self.is_overdrawn(word) => 0,
             None => self.ring_len(word) as usize,
             Some(linked) => linked.len(word),
-        };
-        held + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        let is_full = |capacity| self.held(self.line.load()).saturating_add(self.reserved()) >= capacity;
+        self.capacity().is_some_and(is_full)
     }
 
     /// Grows with each value that passes, and wraps.
@@ -993,6 +1002,7 @@ impl<T> Told<T> {
             }
             let is_reservation = P::SAYS && primitive.said(word) != SEND;
             let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
+            primitive.tells(&popped);
             let waker = match popped.notify() {
                 Notified::Told(waker) => waker,
                 Notified::Gone(claim, waker) if is_reservation => {

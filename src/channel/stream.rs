@@ -47,7 +47,10 @@ impl<T, K: Kind> State<T, K> {
         place: Place,
         cx: &mut Context<'_>,
     ) -> Poll<Option<T>> {
-        if let State::Between = self {
+        // (It is over already if foreign code has panicked in the poll before; what it had taken is the next one's.)
+        if matches!(self, State::Between)
+            || matches!(self, State::Receiving(operation) if operation.is_over())
+        {
             // SAFETY: the caller's promise.
             *self = State::Receiving(Operation::at(place, unsafe { K::recv(receiver) }));
         }

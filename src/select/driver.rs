@@ -311,8 +311,9 @@ impl Driver {
             return Looked::Won(winner);
         }
         match look_at_all(arms, order, cx) {
-            Looked::Won(winner) => Looked::Won(winner),
-            _ => self.begin_to_wait(arms, order, cx),
+            Looked::Nothing => self.begin_to_wait(arms, order, cx),
+            // (A lock steps back for one that starves: not if it were looked at again in this poll.)
+            looked => looked,
         }
     }
 
@@ -723,10 +724,13 @@ impl Driver {
 
     /// The select is dropped. A branch may have its outcome still: the waker of a peer, called just then, has panicked.
     pub(super) fn end(&mut self, arms: &mut impl Arms) {
-        self.leave(arms, false);
-        if std::mem::take(&mut self.started) {
-            (0..arms.count()).for_each(|index| arms.arm(index).discard());
-        }
+        for_all([false, true].into_iter(), |has_left| {
+            if !has_left {
+                self.leave(arms, false);
+            } else if std::mem::take(&mut self.started) {
+                for_all(0..arms.count(), |index| arms.arm(index).discard());
+            }
+        });
     }
 
     /// The operation that a peer has claimed goes on by itself.

@@ -18,6 +18,7 @@ use crate::prim::Counter;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
+use crate::wait::for_all;
 
 /// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too: those of a
 /// set are never used again.
@@ -362,8 +363,9 @@ impl<'a> Select<'a> {
     /// ```
     ///
     /// A closed channel makes its operation ready. A [`Barrier`](crate::sync::Barrier) counts who waits at it in here; a
-    /// future that is [`foreign`](super::foreign) is polled, and its output kept for the next select. With an outcome in the
-    /// set that nobody has taken, that operation is ready.
+    /// future that is [`foreign`](super::foreign) is polled, and its output kept for the next select. A
+    /// [`wait_for`](crate::channel::watch::Receiver::wait_for) that has not looked at the value of now is ready: only the look can
+    /// tell. With an outcome in the set that nobody has taken, that operation is ready.
     ///
     /// Cancelling: dropping the future leaves no trace.
     ///
@@ -490,13 +492,14 @@ impl Default for Select<'_> {
 
 impl Drop for Select<'_> {
     fn drop(&mut self) {
-        self.stop();
-        // What has happened, and nobody has taken.
-        for branch in &mut self.branches.all {
-            if !bug!("set_keeps_unused") {
-                branch.operation.discard();
+        for_all([false, true].into_iter(), |has_left| {
+            if !has_left {
+                self.stop();
+            } else if !bug!("set_keeps_unused") {
+                // What has happened, and nobody has taken.
+                for_all(self.branches.all.iter_mut(), |branch| branch.operation.discard());
             }
-        }
+        });
     }
 }
 

@@ -382,16 +382,18 @@ macro_rules! permit {
             /// Joins those of the same semaphore into one.
             ///
             /// # Panics
-            /// If they are another semaphore's.
+            /// If they are another semaphore's, or more than `u32::MAX` together.
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
                 let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
                 assert!(same, "permits of another semaphore");
+                let together = self.permits.checked_add(other.permits).expect("too many permits for one");
                 if self.permits == 0 {
                     std::mem::swap(&mut self.share, &mut other.share);
                 }
                 other.share.leave();
-                self.permits += std::mem::take(&mut other.permits);
+                other.permits = 0;
+                self.permits = together;
             }
         }
 

@@ -5,14 +5,16 @@
 //!   63       28 27           6 5          0
 //!   [ version  ][first waiter][   flags   ]      flags: – STORED – MANY MORE –
 //!
-//!   rounds: how often all were told
+//!   63    32 31     0
+//!   [ round  ][ count  ]     how often all were told; of a group, how many are at work
 //! ```
 //!
 //! | part | set by | means |
 //! |---|---|---|
 //! | `STORED` | `tell_one`, if nobody waits | the next one who would wait need not |
 //! | `version` | whoever changes who waits, and `tell_all` in any case | see [`line`](crate::wait) |
-//! | rounds | `tell_all`, before the version | one that began in an earlier round was told |
+//! | round | `tell_all`, before the version | one that began in an earlier round was told |
+//! | count | a group's workers | the last one to be done tells all: the round ends in the exchange that makes it zero, and who comes after that is of the next |
 //!
 //! # Steps
 //!
@@ -26,7 +28,8 @@
 //! | somebody waits | wait | joins the line behind the word | |
 //! | somebody waits | tell one | next, V | grants; one that has left: goes on |
 //! | nobody waits | tell one | STORED | where these are kept |
-//! | any | tell all | rounds + 1, and V | goes on with those in line |
+//! | any | tell all | round + 1, and V | goes on with those in line |
+//! | any | the last worker is done | count 0 and round + 1, and V | the same |
 //! | the first one's round is over | tell those in line | next, V | grants |
 //! | the first one's round is not over | tell those in line | – | all others came later: wakes those told |
 //!
@@ -40,9 +43,9 @@
 //! 2. Nobody whose round is over waits, unless a `tell_all` is at work.
 //! 3. No foreign code runs before all who are to be told have been.
 //!
-//! *Why 2 holds.* Who enters has loaded the word first, then the rounds. If it has loaded the word after the exchange of
+//! *Why 2 holds.* Who enters has loaded the word first, then the round. If it has loaded the word after the exchange of
 //! `tell_all` it acquires that, and sees the round; otherwise its own exchange fails. Who joins confirms by an exchange, and
-//! looks at the rounds once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round
+//! looks at the round once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round
 //! may stand in front of it; otherwise `tell_all` finds it.
 //!
 //! # Progress, cost
@@ -52,11 +55,9 @@
 //!
 //! # Orderings
 //!
-//! Telling releases and being told acquires, on the word, the rounds, or the node's state.
+//! Telling releases and being told acquires, on the word, the round, or the node's state.
 
-use std::ptr;
-
-use crate::prim::{self, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -64,6 +65,10 @@ use crate::wait::{
 };
 
 const STORED: u64 = OWN[0];
+/// The round, above the count.
+const ROUND_SHIFT: u32 = 32;
+const ONE_ROUND: u64 = 1 << ROUND_SHIFT;
+const COUNT: u64 = ONE_ROUND - 1;
 
 pub(crate) struct Signal {
     line: Line,
@@ -109,7 +114,58 @@ impl Signal {
     #[inline]
     pub(super) fn round(&self) -> u32 {
         // ORDERING: Acquire pairs with `tell_all`: what was done before it is seen by who sees the round.
-        self.rounds.load(Ordering::Acquire) as u32
+        (self.rounds.load(Ordering::Acquire) >> ROUND_SHIFT) as u32
+    }
+
+    /// Of a group: how many are at work.
+    pub(super) fn count(&self) -> usize {
+        // ORDERING: Acquire pairs with `done`: who sees nobody at work sees what they did.
+        (self.rounds.load(Ordering::Acquire) & COUNT) as usize
+    }
+
+    /// So many more are at work. False, and nothing done: too many.
+    #[must_use]
+    pub(super) fn add(&self, n: usize) -> bool {
+        // ORDERING: Relaxed: who adds is waited for by those who know of it otherwise.
+        let mut rounds = self.rounds.load(Ordering::Relaxed);
+        loop {
+            if n as u64 > COUNT - (rounds & COUNT) {
+                return false;
+            }
+            let more = rounds + n as u64;
+            match self.rounds.compare_exchange_weak(rounds, more, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => rounds = now,
+            }
+        }
+    }
+
+    /// One less is at work; the last one tells all. False, and nothing done: nobody is.
+    #[must_use]
+    pub(super) fn done(&self) -> bool {
+        let mut rounds = self.rounds.load(Ordering::Relaxed);
+        let is_last = loop {
+            let is_last = match rounds & COUNT {
+                0 => return false,
+                count => count == 1,
+            };
+            let ends = is_last && !bug!("group_ends_its_round_late");
+            let fewer = (rounds - 1).wrapping_add(if ends { ONE_ROUND } else { 0 });
+            // ORDERING: Release pairs with the look at zero, and with `round`; Acquire: the last one hands on what the others did.
+            match self.rounds.compare_exchange_weak(rounds, fewer, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => break is_last,
+                Err(now) => rounds = now,
+            }
+        };
+        if is_last {
+            if bug!("group_ends_its_round_late") {
+                self.next_round();
+            } else {
+                self.renew_version();
+            }
+            self.tell_waiting();
+        }
+        true
     }
 
     /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
@@ -146,6 +202,10 @@ impl Signal {
     /// Tells all who began before this.
     pub(super) fn tell_all(&self) {
         self.next_round();
+        self.tell_waiting();
+    }
+
+    fn tell_waiting(&self) {
         let mut by = By::plain();
         self.tell_those_in_line(&mut by);
         by.wake();
@@ -154,7 +214,12 @@ impl Signal {
     /// Begins the next round; those of the one before are to be told.
     pub(super) fn next_round(&self) {
         // ORDERING: Release pairs with `round`.
-        self.rounds.fetch_add(1, Ordering::AcqRel);
+        self.rounds.fetch_add(ONE_ROUND, Ordering::AcqRel);
+        self.renew_version();
+    }
+
+    /// Who is about to enter the line, and has not seen the round, fails.
+    fn renew_version(&self) {
         loop {
             let word = self.line.load();
             if bug!("round_is_silent") || self.cas(word, self.bump(word)) {
@@ -222,8 +287,6 @@ pub struct Hearing {
     what: What,
     /// It was told, and asked before it was awaited.
     heard: Option<Told>,
-    /// If there is one: it need not wait while that is zero.
-    count: *const AtomicUsize,
 }
 
 /// For whom it is.
@@ -247,16 +310,7 @@ impl Hearing {
         // SAFETY: the caller's promise.
         let round = unsafe { &*signal }.round();
         let keeps = matches!(what, What::Notify);
-        Hearing { signal, round, keeps, what, heard: None, count: ptr::null() }
-    }
-
-    /// One that need not wait while `count` is zero; who makes it zero tells all.
-    ///
-    /// # Safety
-    /// The signal and the count outlive this.
-    pub(super) unsafe fn of_count(signal: *const Signal, count: *const AtomicUsize) -> Self {
-        // SAFETY: the caller's promise.
-        Hearing { count, ..unsafe { Hearing::new(signal, What::Group) } }
+        Hearing { signal, round, keeps, what, heard: None }
     }
 
     /// It was told, and is to say so when it is asked the next time.
@@ -280,12 +334,9 @@ impl Hearing {
         self.signal().round() != self.round
     }
 
-    /// Whether there is a count, and it is zero.
+    /// Whether it is a group's, and nobody is at work.
     fn is_at_zero(&self) -> bool {
-        // SAFETY: the promise of `of_count`.
-        let count = unsafe { self.count.as_ref() };
-        // ORDERING: Acquire pairs with the Release of who made it zero.
-        count.is_some_and(|count| count.load(Ordering::Acquire) == 0)
+        matches!(self.what, What::Group) && self.signal().count() == 0
     }
 
     /// Told, and not taken note of.

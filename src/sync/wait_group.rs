@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::signal::{Hearing, Signal};
-use crate::prim::{AtomicUsize, Ordering};
+use super::signal::{Hearing, Signal, What};
 use crate::wait::{Operation, future};
 
 /// Waits until all workers are done.
@@ -30,34 +29,34 @@ use crate::wait::{Operation, future};
 /// ```
 #[derive(Clone)]
 pub struct WaitGroup {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    count: AtomicUsize,
-    signal: Signal,
+    signal: Arc<Signal>,
 }
 
 /// One that a [`WaitGroup`] waits for, until this is dropped.
 pub struct Worker {
-    inner: Arc<Inner>,
+    signal: Arc<Signal>,
 }
 
 impl WaitGroup {
     /// A group without workers.
     pub fn new() -> WaitGroup {
-        WaitGroup { inner: Arc::new(Inner { count: AtomicUsize::new(0), signal: Signal::new() }) }
+        WaitGroup { signal: Arc::new(Signal::new()) }
     }
 
     /// One more worker.
+    ///
+    /// # Panics
+    /// If there are 2³² − 1 already.
     pub fn worker(&self) -> Worker {
-        self.add(1);
-        Worker { inner: Arc::clone(&self.inner) }
+        Worker::new(&self.signal)
     }
 
     /// So many more workers, each of which says by [`done`](Self::done) that it is.
+    ///
+    /// # Panics
+    /// If there would be more than 2³² − 1; none is added then.
     pub fn add(&self, n: usize) {
-        self.inner.add(n);
+        add(&self.signal, n);
     }
 
     /// One that was [added](Self::add) is done.
@@ -65,12 +64,12 @@ impl WaitGroup {
     /// # Panics
     /// If there is none.
     pub fn done(&self) {
-        self.inner.done();
+        done(&self.signal);
     }
 
     /// How many are at work.
     pub fn count(&self) -> usize {
-        self.inner.count.load(Ordering::Acquire)
+        self.signal.count()
     }
 
     /// Waits until nobody is at work; is ready at once if nobody is. It is enough that there is a moment at which nobody is,
@@ -79,48 +78,42 @@ impl WaitGroup {
     /// Cancelling: a dropped future has done nothing.
     #[track_caller]
     pub fn wait_all(&self) -> WaitAll<'_> {
-        // SAFETY: the future borrows the group, which keeps both.
-        let hearing = unsafe { Hearing::of_count(&raw const self.inner.signal, &raw const self.inner.count) };
+        // SAFETY: the future borrows the group, which keeps it.
+        let hearing = unsafe { Hearing::new(&raw const *self.signal, What::Group) };
         WaitAll { _group: self, operation: Operation::new(hearing) }
     }
 
     /// Panics if an invariant does not hold. For tests.
     #[doc(hidden)]
     pub fn assert_valid(&self) {
-        self.inner.signal.assert_valid();
+        self.signal.assert_valid();
     }
 }
 
-impl Inner {
-    fn add(&self, n: usize) {
-        // ORDERING: Relaxed: who adds is waited for by those who know of it otherwise.
-        let before = self.count.fetch_add(n, Ordering::Relaxed);
-        assert!(before.checked_add(n).is_some(), "too many workers");
-    }
+fn add(signal: &Signal, n: usize) {
+    assert!(signal.add(n), "too many workers");
+}
 
-    fn done(&self) {
-        // ORDERING: Release pairs with the look at zero; Acquire: the last one hands on what the others did.
-        let before = self.count.fetch_sub(1, Ordering::AcqRel);
-        if before == 0 {
-            self.count.fetch_add(1, Ordering::Relaxed);
-            panic!("more workers are done than there were");
-        }
-        if before == 1 {
-            self.signal.tell_all();
-        }
+fn done(signal: &Signal) {
+    assert!(signal.done(), "more workers are done than there were");
+}
+
+impl Worker {
+    fn new(signal: &Arc<Signal>) -> Worker {
+        add(signal, 1);
+        Worker { signal: Arc::clone(signal) }
     }
 }
 
 impl Clone for Worker {
     fn clone(&self) -> Self {
-        self.inner.add(1);
-        Worker { inner: Arc::clone(&self.inner) }
+        Worker::new(&self.signal)
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.inner.done();
+        done(&self.signal);
     }
 }
 

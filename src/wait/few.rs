@@ -7,8 +7,10 @@
 //!   [ stamp  ][generation ][side][ number ]        0: free
 //! ```
 //!
-//! Cells are taken, and freed, by a compare-exchange each, in any order; the oldest is the one with the stamp farthest
-//! back. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none:
+//! Cells are taken, and freed, by a compare-exchange each, in any order; the oldest is the one whose stamp is before all others.
+//! Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may be farther than
+//! that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list, as if there
+//! were no cell. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none:
 //! whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still
 //! what it was before ([`line`](super::line)).
 //!
@@ -22,11 +24,13 @@
 //! worker of tokio, a value takes 0.90 to 0.96 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
-use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
+use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK, is_before};
 use crate::prim::{AtomicU64, FEW_CELLS, Ordering};
 
 const STAMP_SHIFT: u32 = 64 - STAMP_BITS;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
+/// Stamps that are no farther from each other tell who came first.
+pub(super) const FAR: u32 = 1 << (STAMP_BITS - 2);
 /// Everything but the stamp.
 const WHO: u64 = (1 << STAMP_SHIFT) - 1;
 
@@ -73,13 +77,25 @@ impl Cell<'_> {
     }
 }
 
+#[inline]
+fn stamp_of(cell: u64) -> u32 {
+    (cell >> STAMP_SHIFT) as u32
+}
+
 impl Few {
     pub(super) fn new() -> Few {
         Few { cells: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    /// Takes a cell. False: there is none.
-    pub(super) fn push(&self, entry: Entry, stamp: u32) -> bool {
+    /// Takes a cell; `version`: that of the word. False: there is none, or an entry that is too old.
+    pub(super) fn push(&self, entry: Entry, version: impl Fn() -> u32) -> bool {
+        // ORDERING: Acquire: the version is no older than those that are seen here.
+        let seen = self.cells.each_ref().map(|cell| cell.load(Ordering::Acquire));
+        let stamp = version();
+        let is_far = |cell: u64| stamp.wrapping_sub(stamp_of(cell)) & STAMP_MASK >= FAR;
+        if seen.into_iter().any(|cell| cell != 0 && is_far(cell)) {
+            return false;
+        }
         let full = entry.0 | u64::from(stamp) << STAMP_SHIFT;
         self.cells.iter().any(|cell| {
             cell.load(Ordering::Relaxed) == 0
@@ -97,16 +113,15 @@ impl Few {
         })
     }
 
-    /// The oldest entry that is `eligible`; `now` is the version that the word has.
+    /// The oldest entry that is `eligible`.
     #[inline]
-    pub(super) fn oldest(&self, now: u32, eligible: impl Fn(Entry) -> bool) -> Option<Entry> {
-        let age = |cell: u64| now.wrapping_sub((cell >> STAMP_SHIFT) as u32) & STAMP_MASK;
+    pub(super) fn oldest(&self, eligible: impl Fn(Entry) -> bool) -> Option<Entry> {
         let mut oldest: Option<u64> = None;
         for cell in &self.cells {
             // ORDERING: Acquire pairs with `push`.
             let found = cell.load(Ordering::Acquire);
             if found != 0
-                && oldest.is_none_or(|oldest| age(oldest) < age(found))
+                && oldest.is_none_or(|oldest| is_before(stamp_of(found), stamp_of(oldest)))
                 && eligible(Entry(found & WHO))
             {
                 oldest = Some(found);

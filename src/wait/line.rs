@@ -172,6 +172,9 @@ pub(crate) trait Primitive {
         0
     }
 
+    /// One that was popped is about to be told to look.
+    fn tells(&self, _popped: &Popped) {}
+
     /// What the place of the first waiter says. It counts if the word is still this one later, or is changed from it.
     #[inline]
     fn said(&self, word: Word) -> u32 {
@@ -257,7 +260,7 @@ pub(crate) trait Primitive {
         let mut stay = place.begin(At::Few, said);
         let in_few = self.has_few()
             && (!word.has(MANY) || bug!("few_beside_many"))
-            && behind.few.push(Entry::new(number, stay, side), self.stamp(word));
+            && behind.few.push(Entry::new(number, stay, side), || self.stamp(self.line().load()));
         let mut flags = MORE;
         if !in_few {
             stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
@@ -367,7 +370,7 @@ pub(crate) trait Primitive {
         let behind = self.line().behind();
         if self.has_few() {
             let eligible = |entry: Entry| entry.is(cache::place(entry.number()).stay(), word.side());
-            if let Some(entry) = behind.few.oldest(self.stamp(word), eligible) {
+            if let Some(entry) = behind.few.oldest(eligible) {
                 return Some(entry.number());
             }
         }

@@ -621,6 +621,11 @@ impl Popped {
         }
     }
 
+    /// The address of its node, which is somebody's until this is told or claimed.
+    pub(crate) fn address(&self) -> *const () {
+        self.node.address()
+    }
+
     /// Tells the operation to look for itself; gives its waker.
     pub(crate) fn notify(self) -> Notified {
         let Some(anchor) = self.node.anchor() else {

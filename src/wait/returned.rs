@@ -5,7 +5,7 @@
 //! nothing but a few moves of a vector happens there.
 
 use super::node::{NodeRef, State};
-use super::word::STAMP_BITS;
+use super::word::is_before;
 use crate::prim::{Mutex, MutexGuard};
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Nodes {
     pub(super) fn insert(&mut self, node: NodeRef) {
         let stamp = node.stamp();
         // Stamps wrap; those of nodes that are here at one time are close to each other.
-        let is_later = |other: u32| ((other.wrapping_sub(stamp) << (u32::BITS - STAMP_BITS)) as i32) > 0;
+        let is_later = |other: u32| is_before(stamp, other);
         let at = self.0.iter().position(|(other, _)| other.is_some_and(is_later)).unwrap_or(self.0.len());
         let at = if bug!("given_back_anew") { self.0.len() } else { at };
         self.0.insert(at, (Some(stamp), node));

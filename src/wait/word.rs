@@ -43,6 +43,13 @@ pub(crate) const REST_BITS: u32 = 64 - REST_SHIFT;
 /// The bits of a version that serve as a stamp: the order in which things came, as long as they are close to each other.
 pub(crate) const STAMP_BITS: u32 = 28;
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
+
+/// Whether a stamp came before another one that is less than half of all of them away.
+#[inline(always)]
+pub(super) const fn is_before(stamp: u32, other: u32) -> bool {
+    ((stamp.wrapping_sub(other) << (u32::BITS - STAMP_BITS)) as i32) < 0
+}
+
 /// What says who waits.
 const WAITING: u64 = NUMBER | SENDERS | MORE | MANY | TWO;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use leno::select::Selected2;
 use leno::sync::{Lock, LockArc, MappedMutexGuard, Mutex, MutexGuard, OwnedMutexGuard};
 
 use crate::impls;
@@ -394,6 +395,21 @@ fn who_was_told_does_not_step_back() {
     drop(waiting.must_be_ready("M2: it was told, and does not step back"));
     drop(starving.must_be_ready("free"));
     drop(mutex.lock().must_be_ready("nobody starves any more"));
+}
+
+/// M3: a newcomer in a select steps back for one that starves, as one alone does.
+#[test]
+fn who_selects_steps_back() {
+    let mutex = Mutex::new(0);
+    let (_tx, rx) = leno::bounded::<()>(1);
+    let mut starving = mutex.lock();
+    let (guard, _) = starve(&mutex, &mut starving);
+    drop(guard);
+    let mut selecting = leno::select::select_biased((mutex.lock(), rx.recv()));
+    let stepped = selecting.must_wait("it steps back");
+    assert!(stepped.was_woken(), "for one poll");
+    drop(starving.must_be_ready("free"));
+    assert!(matches!(selecting.must_be_ready("free"), Selected2::First(_)));
 }
 
 /// M3: one that starves, and that a select has borrowed, does so no more when that is over, though its future is still there: a

@@ -38,6 +38,10 @@ fn all_are_waited_for() {
     assert!(catch_unwind(AssertUnwindSafe(|| empty.done())).is_err(), "there is none");
     assert_eq!(empty.count(), 0);
     empty.wait_all().wait();
+    let one = empty.worker();
+    assert!(catch_unwind(AssertUnwindSafe(|| empty.add(u32::MAX as usize))).is_err(), "too many");
+    assert_eq!(empty.count(), 1, "none was added");
+    drop(one);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let _worker = empty.worker();
         panic!("planted");

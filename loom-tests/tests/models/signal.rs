@@ -15,6 +15,7 @@ models! { signal:
     barrier_two_leave
     barrier_of_two
     group_against_wait
+    group_used_again
     once_twice
     once_against_cancel
     once_filled_twice

@@ -10,6 +10,8 @@ models! { spsc:
     room_against_park_of_two
     three_values_through_one_place
     dropped_receive_against_publish
+    dropped_receive_against_close
+    dropped_receive_is_not_counted
     dropped_send_against_room
     dropped_send_against_two_receives
     kept_send_against_room

@@ -543,6 +543,8 @@ impl<T: Clone> Flow<T> {
         if self.has_ended {
             return Poll::Ready(None);
         }
+        // (It is over already if foreign code has panicked in the poll before.)
+        self.operation.take_if(|operation| operation.is_over());
         let (receiver, place) = (self.receiver, self.place);
         // SAFETY: the receiver is this one's, and outlives the operation.
         let new = || Operation::at(place, Listen(unsafe { Receive::new(receiver) }));

@@ -278,7 +278,7 @@ impl<T> Branch for OwnRecv<T> {
 
     fn restore(&mut self, tray: &mut Tray<T>) {
         if let Some(value) = tray.take() {
-            self.shared().put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+            self.shared().put_value(value);
         }
     }
 }

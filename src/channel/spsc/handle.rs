@@ -236,7 +236,7 @@ macro_rules! handle {
 
             /// Whether there is no room for another value; always so on a rendezvous channel.
             pub fn is_full(&self) -> bool {
-                self.capacity().is_some_and(|capacity| self.len() >= capacity)
+                on!(self.channel, is_full)
             }
 
             /// How many values the channel holds; `None`: there is no bound.

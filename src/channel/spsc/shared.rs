@@ -326,7 +326,7 @@ impl<T> Shared<T> {
         let (value, told) = self.take(head)?;
         if !told {
             // A sender has come to wait meanwhile: the slow way tells it, and finds this first.
-            self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+            self.put_value(value);
             return None;
         }
         Some(value)
@@ -467,6 +467,7 @@ impl<T> Shared<T> {
     #[cold]
     fn evict(&self, side: &Side<T>, word: Word, by: &mut By) -> bool {
         let Some(popped) = side.pop(word, |word| word) else { return false };
+        side.tells(&popped);
         match popped.notify() {
             Notified::Told(waker) => by.wakes(waker),
             Notified::Gone(claim, waker) => {
@@ -510,6 +511,7 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || !word.is_free() || !has_to_wait || has_stray() {
                 return false;
             }
+            side.forget_told();
             if side.enter(word, node, end.side()) {
                 return true;
             }
@@ -557,6 +559,13 @@ impl<T> Shared<T> {
         debug_assert!(before.is_null(), "a receive takes what there is before it waits");
     }
 
+    /// Keeps a value for the next receive.
+    #[cold]
+    pub(super) fn put_value(&self, value: T) {
+        self.back.forget_told();
+        self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+    }
+
     /// Drops what is to be received first; waits for a sender in the middle of handing it over.
     pub(super) fn sweep_stray(&self) {
         let Some(node) = self.take_stray() else { return };
@@ -584,11 +593,23 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn len(&self) -> usize {
+        let stray = self.stray.load(Ordering::Relaxed);
+        // (Not one that was told to look: it gets no value.)
+        let is_value = !stray.is_null() && (!self.back.was_told(stray) || bug!("spsc_told_stray_counts"));
+        self.held() + usize::from(is_value)
+    }
+
+    /// The values that take up room: not a stray one.
+    fn held(&self) -> usize {
         // The front first: it is never beyond the back.
         let head = self.front.load().rest();
         let word = self.back.load();
         let held = if word.has(SEALED) { 0 } else { distance(head, word.rest()).min(self.capacity) };
-        held as usize + usize::from(!self.stray.load(Ordering::Relaxed).is_null())
+        held as usize
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.bound.is_some_and(|capacity| self.held() >= capacity)
     }
 
     /// Grows with each value that is received, and wraps.

@@ -2,7 +2,7 @@
 
 use super::store::{Block, Slot, Store};
 use crate::prim::{AtomicPtr, AtomicU64, Ordering};
-use crate::wait::{Line, OWN, Primitive, REST_BITS, REST_SHIFT, Word};
+use crate::wait::{Line, OWN, Popped, Primitive, REST_BITS, REST_SHIFT, Word};
 
 /// Of both words: no value enters any more, and no sender waits.
 pub(super) use super::super::shared::CLOSED;
@@ -37,6 +37,8 @@ pub(super) struct Side<T> {
     pub(super) seen: AtomicU64,
     block: AtomicPtr<Block<T>>,
     pub(super) slots: AtomicPtr<Slot<T>>,
+    /// The node that was told last to look, unless it was used again since.
+    told: AtomicPtr<()>,
 }
 
 pub(super) fn tagged<T>(block: *mut Block<T>, parity: usize) -> *mut Block<T> {
@@ -50,6 +52,19 @@ impl<T> Side<T> {
             seen: AtomicU64::new(0),
             block: AtomicPtr::new(begin),
             slots: AtomicPtr::new(Store::begin(begin)),
+            told: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    pub(super) fn was_told(&self, node: *const ()) -> bool {
+        // ORDERING: Relaxed: exact when nobody is at work.
+        self.told.load(Ordering::Relaxed).cast_const() == node
+    }
+
+    /// Nodes come that are nobody's yet.
+    pub(super) fn forget_told(&self) {
+        if !self.told.load(Ordering::Relaxed).is_null() {
+            self.told.store(std::ptr::null_mut(), Ordering::Relaxed);
         }
     }
 
@@ -104,5 +119,10 @@ impl<T> Primitive for Side<T> {
 
     fn is_to_wait(&self, word: Word) -> bool {
         !word.has(CLOSED)
+    }
+
+    fn tells(&self, popped: &Popped) {
+        // ORDERING: Relaxed: its owner comes to the line again after it was told.
+        self.told.store(popped.address().cast_mut(), Ordering::Relaxed);
     }
 }

@@ -1,8 +1,8 @@
 //! At the edges: what wraps, those who come too late, and what is full.
 
-use super::super::few::{Entry, Few};
+use super::super::few::{Entry, FAR, Few};
 use super::super::place::At;
-use super::super::word::{MANY, MORE, REST_BITS, SENDERS, STAMP_BITS};
+use super::super::word::{MANY, MORE, REST_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
 use super::differential::grows_and_shrinks;
 use super::{Bare, Primitive, REFUSES, Waiting};
 use crate::prim::FEW_CELLS;
@@ -35,22 +35,31 @@ fn versions_wrap() {
     }
 }
 
-/// The oldest is told by its age, not by its stamp.
+/// The oldest is told by what came before what, not by its stamp; who could not be told apart takes no cell.
 #[test]
 fn the_oldest_around_the_wrap() {
     let end = 1 << STAMP_BITS;
     let few = Few::new();
-    let nodes = [1, 2, 3].map(|number| Waiting::new(0, number));
+    let nodes = [1, 2, 3, 4].map(|number| Waiting::new(0, number));
     let entries = nodes.each_ref().map(|waiting| {
         let stay = waiting.node.as_ref().place().begin(At::Few, 0);
         Entry::new(waiting.node.number(), stay, 0)
     });
-    for (entry, stamp) in entries.iter().zip([1, end - 1, 0]) {
-        assert!(few.push(*entry, stamp));
+    let push = |entry: usize, stamp: u32| few.push(entries[entry], || stamp & STAMP_MASK);
+    assert!(push(0, end - 1) && push(1, 0) && push(2, 1));
+    few.find(entries[0]).expect("it is there").free();
+    assert!(push(0, 2));
+    assert_eq!(few.oldest(|_| true), Some(entries[1]));
+    assert_eq!(few.oldest(|entry| entry != entries[1]), Some(entries[2]));
+    assert_eq!(few.oldest(|entry| entry == entries[0]), Some(entries[0]));
+    for stamp in [FAR, end / 2, end - FAR, end - 1] {
+        assert!(!push(3, stamp), "{stamp}");
     }
-    assert_eq!(few.oldest(2, |_| true), Some(entries[1]));
-    assert_eq!(few.oldest(2, |entry| entry != entries[1]), Some(entries[2]));
-    assert_eq!(few.oldest(2, |entry| entry == entries[0]), Some(entries[0]));
+    assert!(push(3, FAR - 1));
+    assert_eq!(few.oldest(|_| true), Some(entries[1]));
+    few.find(entries[1]).expect("it is there").free();
+    assert!(!push(1, FAR + 1) && push(1, FAR));
+    assert_eq!(few.oldest(|_| true), Some(entries[2]));
     nodes.into_iter().for_each(Waiting::free);
 }
 
