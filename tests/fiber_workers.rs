@@ -6,11 +6,12 @@ mod fiber_support;
 use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, until};
 use leno::fiber::{self, Cord, FiberRef, Runtime, yield_now};
 use std::cell::RefCell;
+use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 fn runtime(workers: usize) -> Runtime {
@@ -161,6 +162,61 @@ fn two_that_wake_each_other_for_many_values_at_once_keep_others_waiting_no_longe
         assert!((64..=1000).contains(&most), "received between two turns of the third: {most}");
         receiver.wait().unwrap();
         sender.wait().unwrap();
+    });
+}
+
+/// F10: who drives an operation to its end within a poll, by an executor of its own, gets there, though the budget is spent.
+#[test]
+fn an_executor_within_a_poll_is_not_refused_for_ever() {
+    in_time(|| {
+        let (tx, rx) = leno::unbounded();
+        (0..1000).for_each(|value| tx.try_send(value).unwrap());
+        let runtime = runtime(1);
+        let fiber = runtime.spawn(async move {
+            for _ in 0..128 {
+                rx.recv().await.unwrap();
+            }
+            let mut receiving = rx.recv();
+            let cx = &mut Context::from_waker(Waker::noop());
+            loop {
+                if let Poll::Ready(received) = Pin::new(&mut receiving).poll(cx) {
+                    return received;
+                }
+            }
+        });
+        assert_eq!(fiber.wait().unwrap(), Ok(128));
+    });
+}
+
+/// F10, C28: a limit that is over at once is no way around the budget, and does not throw away what is there.
+#[test]
+fn a_limit_of_zero_keeps_to_the_budget() {
+    let cord = Cord::new();
+    cord.block_on(async {
+        let (tx, rx) = leno::unbounded();
+        (0..2000).for_each(|value| tx.try_send(value).unwrap());
+        let turns = Rc::new(RefCell::new(0));
+        let counts = turns.clone();
+        let other = fiber::spawn_local(async move {
+            loop {
+                *counts.borrow_mut() += 1;
+                yield_now().await;
+            }
+        });
+        for value in 0..1000 {
+            assert_eq!(leno::timeout(Duration::ZERO, rx.recv()).await, Ok(Ok(value)));
+        }
+        assert!(*turns.borrow() >= 1000 / 128, "F10");
+        for value in 0..300 {
+            let three = async { [rx.recv().await, rx.recv().await, rx.recv().await] };
+            let first = 1000 + 3 * value;
+            assert_eq!(
+                leno::timeout(Duration::ZERO, three).await,
+                Ok([first, first + 1, first + 2].map(Ok)),
+                "C28"
+            );
+        }
+        other.cancel();
     });
 }
 

@@ -6,9 +6,9 @@
 mod support;
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
@@ -18,7 +18,8 @@ use leno::channel::broadcast::Lag;
 use leno::channel::{Builder, Receiver, broadcast, spsc};
 use leno::select::{Select, Selected2, foreign, select, select_biased};
 use leno::sync::Semaphore;
-use leno::{bounded, rendezvous, unbounded};
+use leno::{bounded, fiber, rendezvous, unbounded};
+use rand::RngExt as _;
 
 use support::{Event, PollExt, Tracker, hooked_waker};
 
@@ -259,6 +260,68 @@ fn a_stream_goes_on_after_a_panic() {
     assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(7))), "C29");
     waits.must_be_ready("there is room").expect("there is a receiver");
     assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(8))));
+}
+
+/// F5: what foreign code has panicked in does not pass for one that is through.
+#[test]
+fn a_set_of_futures_that_has_panicked_gives_nothing() {
+    fn is_over<F: Future>(set: F) {
+        let mut set = pin!(set);
+        for _ in 0..2 {
+            let mut cx = Context::from_waker(Waker::noop());
+            catch_unwind(AssertUnwindSafe(|| set.as_mut().poll(&mut cx).is_ready()))
+                .expect_err("nothing comes of it");
+        }
+    }
+    async fn number(n: u8) -> u8 {
+        assert!(n != 1, "planted: a future panics");
+        n
+    }
+    async fn perhaps(n: u8) -> Result<u8, ()> {
+        Ok(number(n).await)
+    }
+    is_over(fiber::join_all([0, 1, 2].map(number)));
+    is_over(fiber::try_join_all([0, 1, 2].map(perhaps)));
+    is_over(fiber::map_concurrent(0..4, 1, number));
+    is_over(fiber::try_map_concurrent(0..4, 1, perhaps));
+    is_over(fiber::map_concurrent(0..4, 2, |n| number(n + 1)));
+}
+
+/// F5: what was computed on another thread is there, though the drop of a waker panics.
+#[test]
+fn an_unblocked_result_survives_the_drop_of_a_waker() {
+    let [armed, woken] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (arms, wakes) = (Arc::clone(&armed), Arc::clone(&woken));
+    let waker = hooked_waker(move |event| {
+        wakes.fetch_or(event == Event::Wake, Relaxed);
+        assert!(event != Event::Drop || !arms.swap(false, Relaxed), "planted: the drop of a waker panics");
+    });
+    let mut unblocked = fiber::unblock(|| 42);
+    assert!(unblocked.poll_with(&waker).is_pending(), "it is begun by this");
+    while !woken.load(Relaxed) {
+        std::thread::yield_now();
+    }
+    armed.store(true, Relaxed);
+    assert_eq!(unblocked.poll_with(&waker), Poll::Ready(42));
+}
+
+/// F2: a thread that ends may begin with something, though its own random numbers are gone.
+#[test]
+fn a_destructor_of_a_thread_may_spawn() {
+    struct Spawns;
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            assert_eq!(leno::spawn(async { 1 }).wait().expect("it does not panic"), 1);
+        }
+    }
+    thread_local! {
+        static SPAWNS: Spawns = const { Spawns };
+    }
+    let ending = std::thread::spawn(|| {
+        SPAWNS.with(|_| ());
+        rand::rng().random::<u64>()
+    });
+    ending.join().expect("it ends");
 }
 
 /// A waker whose drop lets go of a receiver, if it has one, and panics.

@@ -21,7 +21,8 @@ pub(crate) use std::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
 
-use rand::RngExt as _;
+use rand::TryRng as _;
+use rand::rngs::SysRng;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
@@ -215,7 +216,8 @@ fn random() -> u64 {
     }
     #[cold]
     fn seed() -> u64 {
-        rand::rng().random::<u64>() | 1
+        // (Not a thread's own generator: that may be gone in a destructor of a thread-local.)
+        SysRng.try_next_u64().expect("the system has random numbers") | 1
     }
     STATE.with(|state| {
         let mut x = state.get();

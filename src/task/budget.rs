@@ -10,9 +10,14 @@ use crate::prim;
 
 /// Operations that one poll of a fiber may complete before it is sent to the back of the queue.
 pub(crate) const PER_POLL: u32 = 128;
+/// So often operations are refused then, within one poll. After that they pass: who drives one to its end within the poll, by
+/// an executor of its own, could wait for ever for a poll that comes after it.
+const REFUSALS: u32 = 1024;
+const FULL: u32 = PER_POLL + REFUSALS;
 const UNLIMITED: u32 = u32::MAX;
 
 prim::thread_local! {
+    /// Operations, then refusals; 0: neither is left.
     static LEFT: Cell<u32> = Cell::new(UNLIMITED);
     /// What was taken of full budgets, modulo 2³².
     static SPENT: Cell<u32> = Cell::new(0);
@@ -20,9 +25,9 @@ prim::thread_local! {
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
-    within(PER_POLL, || {
+    within(FULL, || {
         let output = poll();
-        let left = LEFT.try_with(Cell::get).unwrap_or(PER_POLL);
+        let left = LEFT.try_with(Cell::get).unwrap_or(FULL).saturating_sub(REFUSALS);
         let _ = SPENT.try_with(|spent| spent.set(spent.get().wrapping_add(PER_POLL - left)));
         output
     })
@@ -54,11 +59,10 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn spend() -> bool {
     LEFT.try_with(|left| match left.get() {
-        UNLIMITED => true,
-        0 => false,
+        UNLIMITED | 0 => true,
         n => {
             left.set(n - 1);
-            true
+            n > REFUSALS
         }
     })
     .unwrap_or(true)
@@ -66,5 +70,5 @@ pub(crate) fn spend() -> bool {
 
 /// Whether nothing is left: an operation that is polled now does not even look.
 pub(crate) fn is_spent() -> bool {
-    LEFT.try_with(|left| left.get() == 0).unwrap_or(false)
+    LEFT.try_with(|left| (1..=REFUSALS).contains(&left.get())).unwrap_or(false)
 }

@@ -28,7 +28,7 @@ use crate::time::{Sleep, sleep};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(limit), waits: false }
+    Timeout { future: future.into_future(), sleep: sleep(limit), waits: false, overtime: false }
 }
 
 /// See [`timeout`].
@@ -38,6 +38,8 @@ pub struct Timeout<F> {
     sleep: Sleep,
     /// It was polled, and the time was not up.
     waits: bool,
+    /// The time was up in a poll without a budget: one more follows.
+    overtime: bool,
 }
 
 impl<F> Timeout<F> {
@@ -53,19 +55,22 @@ impl<F: Future> Future for Timeout<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: `future` is pinned with `self`: it is not moved, there is no `Drop` for `Timeout`, and it is
         // `Unpin` only if `F` is.
-        let (mut future, sleep, waits) = unsafe {
-            let this = self.get_unchecked_mut();
-            (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep), &mut this.waits)
-        };
-        // Without a budget leno's operations do not look.
-        let has_looked = !budget::is_spent();
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: as above.
+        let (mut future, sleep) =
+            unsafe { (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep)) };
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        let waited = std::mem::replace(waits, true);
+        let waited = std::mem::replace(&mut this.waits, true);
         ready!(sleep.poll(cx));
-        if waited || !has_looked {
-            if let Poll::Ready(output) = budget::without(|| future.poll(cx)) {
+        // Without a budget leno's operations do not look.
+        if budget::is_spent() && !std::mem::replace(&mut this.overtime, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if waited {
+            if let Poll::Ready(output) = budget::with(|| future.poll(cx)) {
                 return Poll::Ready(Ok(output));
             }
         }

@@ -127,7 +127,7 @@ impl<F: Future> Members<F> {
         if self.set.is_empty() {
             return Poll::Ready(None);
         }
-        if budget::is_spent() {
+        if budget::is_spent() && !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

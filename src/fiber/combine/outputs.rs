@@ -18,14 +18,14 @@ impl<T> Outputs<T> {
     ///
     /// # Panics
     ///
-    /// If all was given.
+    /// If all was given, or `next` has panicked.
     pub(super) fn poll_all(
         &mut self,
         what: &str,
         mut next: impl FnMut() -> Poll<Option<(usize, T)>>,
     ) -> Poll<Vec<T>> {
-        self.check(what);
-        while let Some((index, output)) = ready!(next()) {
+        self.begin(what);
+        while let Some((index, output)) = ready!(self.wait(next())) {
             self.put(index, output);
         }
         Poll::Ready(self.give())
@@ -35,18 +35,17 @@ impl<T> Outputs<T> {
     ///
     /// # Panics
     ///
-    /// If all was given.
+    /// If all was given, or `next` has panicked.
     pub(super) fn try_poll_all<E>(
         &mut self,
         what: &str,
         mut next: impl FnMut() -> Poll<Option<(usize, Result<T, E>)>>,
     ) -> Poll<Result<Vec<T>, E>> {
-        self.check(what);
-        while let Some((index, output)) = ready!(next()) {
+        self.begin(what);
+        while let Some((index, output)) = ready!(self.wait(next())) {
             match output {
                 Ok(output) => self.put(index, output),
                 Err(error) => {
-                    self.given = true;
                     self.slots = Vec::new();
                     return Poll::Ready(Err(error));
                 }
@@ -55,8 +54,15 @@ impl<T> Outputs<T> {
         Poll::Ready(Ok(self.give()))
     }
 
-    fn check(&self, what: &str) {
-        assert!(!self.given, "a `{what}` was polled after it was ready");
+    /// Nothing more comes, unless this poll ends by waiting.
+    fn begin(&mut self, what: &str) {
+        assert!(!self.given, "a `{what}` was polled after it was ready, or had panicked");
+        self.given = true;
+    }
+
+    fn wait<R>(&mut self, next: Poll<R>) -> Poll<R> {
+        self.given = next.is_ready();
+        next
     }
 
     fn put(&mut self, index: usize, output: T) {
@@ -68,7 +74,6 @@ impl<T> Outputs<T> {
 
     /// All of them; each index below the highest has one.
     fn give(&mut self) -> Vec<T> {
-        self.given = true;
         let slots = std::mem::take(&mut self.slots);
         slots.into_iter().map(|slot| slot.expect("every future has given its output")).collect()
     }
