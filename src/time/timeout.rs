@@ -14,7 +14,8 @@ use crate::time::{Sleep, sleep};
 ///
 /// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the
 /// `Timeout`, not before. At one instant the future wins: once the time is up it is polled a last time, and what is there
-/// for it by then is taken. A limit of zero polls once. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
+/// for it by then is taken. A limit of zero polls once, and once more in the fiber's next turn if its operations have used up this
+/// one. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
 ///
 /// ```
 /// use leno::fiber::Elapsed;
