@@ -341,8 +341,8 @@ pub(crate) fn single_against_a_send() {
     assert!(sender.join().unwrap().is_ok());
 }
 
-/// A receive of a single receiver is dropped in the sender's hands: a select that comes then has its value, though the
-/// sender wakes somebody else.
+/// A receive of a single receiver is dropped in the sender's hands: a set that comes then is ready, and has its value, though
+/// the sender wakes somebody else.
 pub(crate) fn single_after_one_that_was_dropped() {
     let (mut tx, mut rx) = spsc::bounded(1);
     let mut receiving = rx.recv();
@@ -352,6 +352,7 @@ pub(crate) fn single_after_one_that_was_dropped() {
     let selecting = thread::spawn(move || {
         let mut set = Select::new();
         let receive = set.recv(&mut rx);
+        assert_eq!(set.ready_blocking(), receive.index());
         let received = set.select().wait().recv(receive);
         drop(set);
         (received, rx)
