@@ -26,7 +26,7 @@ use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use support::{Event, PollExt, hooked_waker};
+use support::{Event, PollExt, hooked_waker, scale};
 
 const PERMITS: usize = 3;
 /// Selects inside selects, or wakers that call back in what they wake.
@@ -511,10 +511,9 @@ fn program(seed: u64) {
 #[test]
 fn nothing_is_lost_in_mishaps() {
     let replayed = std::env::var("LENO_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    let scale: u64 = std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let seeds = match replayed {
         Some(seed) => seed..seed + 1,
-        None => 0..if cfg!(miri) { 10 } else { 3000 * scale },
+        None => 0..if cfg!(miri) { 10 } else { 3000 * scale() as u64 },
     };
     for seed in seeds {
         if let Err(panic) = catch_unwind(|| program(seed)) {

@@ -21,7 +21,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use support::memory::Counting;
-use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, within};
+use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, scale, within};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -35,10 +35,6 @@ const KINDS: [Kind; 7] = [
     Kind::Bounded(5000),
     Kind::Unbounded,
 ];
-
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
-}
 
 /// A value that says who sent it, as how many'th.
 struct Parcel {

@@ -11,17 +11,13 @@ use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use leno::rendezvous;
 
 use support::memory::Counting;
-use support::{CountingWaker, PollExt};
+use support::{CountingWaker, PollExt, scale};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// Caches that fill up once: a chunk of nodes or two, and what waits in an epoch.
 const CACHES: isize = 1 << 20;
-
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
-}
 
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());

@@ -12,7 +12,7 @@ use leno::channel::{RecvError, TryRecvError, WeakReceiver, mpsc};
 use leno::{Receiver, Sender, bounded};
 
 use support::memory::Counting;
-use support::{Kind, PollExt, Tracker, within};
+use support::{Kind, PollExt, Tracker, scale, within};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -242,7 +242,7 @@ fn an_mpsc_sender_is_downgraded() {
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn upgrades_against_last_drops() {
-    let rounds = 300 * std::env::var("LENO_STRESS").map_or(1, |n| n.parse::<usize>().unwrap_or(1));
+    let rounds = 300 * scale();
     within("upgrades against last drops", move || {
         for round in 0..rounds {
             let kind = KINDS[round % KINDS.len()];
@@ -279,7 +279,7 @@ fn upgrades_against_last_drops() {
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn all_go_at_once() {
-    let rounds = 300 * std::env::var("LENO_STRESS").map_or(1, |n| n.parse::<usize>().unwrap_or(1));
+    let rounds = 300 * scale();
     let tracker = Tracker::new();
     for round in 0..rounds {
         let kind = KINDS[round % KINDS.len()];

@@ -71,6 +71,7 @@ impl<F: Future> Future for Timeout<F> {
             return Poll::Pending;
         }
         if waited {
+            // (With a budget of its own: one that always finds something would not come to an end.)
             if let Poll::Ready(output) = budget::with(|| future.poll(cx)) {
                 return Poll::Ready(Ok(output));
             }

@@ -172,7 +172,7 @@ pub(crate) trait Primitive {
         0
     }
 
-    /// One that was popped is about to be told to look.
+    /// One that was popped is about to be told to look, by a close or by the primitive itself.
     fn tells(&self, _popped: &Popped) {}
 
     /// What the place of the first waiter says. It counts if the word is still this one later, or is changed from it.

@@ -18,7 +18,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::model::Model;
-use crate::support::{CountingWaker, Tracked, Tracker};
+use crate::support::{CountingWaker, Tracked, Tracker, scale};
 
 /// One step of a script. Operations are numbered in the order of their creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -383,11 +383,6 @@ fn run_all(cap: usize, script: &mut Vec<Step>, depth: usize) -> usize {
         script.pop();
     }
     count
-}
-
-/// How much more than by default is run: `LENO_STRESS=n`.
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 fn all_short_scripts(cap: usize) {

@@ -10,7 +10,7 @@ use leno::sync::{Lock, Mutex, MutexGuard};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::support::CountingWaker;
+use crate::support::{CountingWaker, scale};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -250,10 +250,6 @@ fn run_all(fair: bool, script: &mut Vec<Step>, depth: usize) -> usize {
         script.pop();
     }
     count
-}
-
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 fn all_short_scripts(fair: bool) {

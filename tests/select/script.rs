@@ -20,7 +20,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::model::{Got, Model, Side, Spec};
-use crate::support::{CountingWaker, Tracked, Tracker};
+use crate::support::{CountingWaker, Tracked, Tracker, scale};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -558,11 +558,6 @@ fn both(first: Spec, second: Spec) -> Plan {
 /// All pairs of branches.
 fn pairs() -> impl Iterator<Item = Plan> {
     ENDS.into_iter().flat_map(|first| ENDS.into_iter().map(move |second| both(first, second)))
-}
-
-/// How much more than by default is run: `LENO_STRESS=n`.
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 /// Every pair of branches, and plain operations.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::support::CountingWaker;
+use crate::support::{CountingWaker, scale};
 
 /// A primitive, and how it is run.
 pub(crate) trait Subject {
@@ -128,10 +128,6 @@ impl<R: Run> Drop for Script<R> {
             eprintln!("failed: {:?}", self.steps);
         }
     }
-}
-
-fn scale() -> usize {
-    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
 }
 
 /// Every script of five steps, with three futures at most.

@@ -127,6 +127,7 @@ impl<F: Future> Members<F> {
         if self.set.is_empty() {
             return Poll::Ready(None);
         }
+        // (Asking counts as a refusal, of which there is an end.)
         if budget::is_spent() && !budget::spend() {
             cx.waker().wake_by_ref();
             return Poll::Pending;

@@ -103,6 +103,11 @@ pub(crate) trait PollExt: Unpin {
 
 impl<F: Unpin> PollExt for F {}
 
+/// How much more than by default is run: `LENO_STRESS=n`.
+pub(crate) fn scale() -> usize {
+    std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
 /// Runs `test` on a thread of its own and fails if it hangs: a deadlock or a lost wake-up becomes a message. The
 /// time limit decides nothing else; with `LENO_STRESS=n` it is n times as long. (An interpreter's clock counts steps.)
 #[track_caller]
@@ -113,8 +118,7 @@ pub(crate) fn within<R: Send + 'static>(what: &str, test: impl FnOnce() -> R + S
         let _ = done.send(());
         result
     });
-    let scale = std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let limit = if cfg!(miri) { 100_000 } else { 30 * scale };
+    let limit = if cfg!(miri) { 100_000 } else { 30 * scale() as u64 };
     if outcome.recv_timeout(Duration::from_secs(limit)) == Err(mpsc::RecvTimeoutError::Timeout) {
         panic!("hangs (a deadlock or a lost wake-up): {what}");
     }
