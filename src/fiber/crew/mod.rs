@@ -8,8 +8,8 @@
 //!   idle = parked:16… | searching:16          sleepers (a lock): who is asleep, and who of them keeps watch
 //! ```
 //!
-//! Here is what is pushed and taken; [`worker`] is one worker's part, [`park`] how workers sleep and are woken, [`closed`]
-//! how it shows that fibers wait only for each other.
+//! Here is what is pushed and taken; [`worker`] is one worker's part, [`park`] how workers sleep and are woken, [`contention`]
+//! how those that are in each other's way part, [`closed`] how it shows that fibers wait only for each other.
 //!
 //! A crew of one, a cord's or that of a runtime with one worker, has a plain queue instead of the ring, as there are no
 //! thieves. A *strict* one, a cord's, has no slot either, and at each turn moves what was injected behind its own queue:
@@ -62,6 +62,7 @@
 //! fiber is left where it was woken until it has waited for long is after "resume on the same thread" in Kotlin's scheduler.
 
 mod closed;
+mod contention;
 mod park;
 mod worker;
 
@@ -92,7 +93,7 @@ pub(crate) const MOST_WORKERS: usize = PARKED - 1;
 const CLOSED: usize = 1;
 const ONE: usize = 2;
 
-/// A worker looks at the timers after so many fibers. (A power of two: each turn asks.)
+/// A worker looks at the timers, and whether others are in its way, after so many fibers. (A power of two: each turn asks.)
 const LOOK_EVERY: u64 = 64;
 /// So long a worker of several that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
@@ -126,6 +127,8 @@ pub(crate) struct Crew<T> {
     /// Whatever else may make fibers ready: on a virtual clock time stands still meanwhile. Counted there, and in a
     /// closed world.
     busy: AtomicUsize,
+    /// So many have stepped aside.
+    aside: AtomicUsize,
     /// Nobody outside makes fibers ready.
     closed: Option<Closed>,
     /// Of the only worker of a runtime.
@@ -148,6 +151,7 @@ impl<T: Entry> Crew<T> {
             dormant: AtomicBool::new(false),
             sleepers: Mutex::new(Sleepers::new()),
             busy: AtomicUsize::new(0),
+            aside: AtomicUsize::new(0),
             closed: None,
             presence: Mutex::new(Presence::Here),
             left: Condvar::new(),
@@ -288,6 +292,10 @@ impl<T: Entry> Crew<T> {
         worker.turn.store(turn, Ordering::Relaxed);
         if turn % LOOK_EVERY == 0 && !self.timers.clock.is_virtual() {
             self.timers.look(worker.index, turn / LOOK_EVERY);
+            if !self.is_alone() {
+                // SAFETY: by contract.
+                unsafe { self.step_aside(worker) };
+            }
         }
         // ORDERING: Relaxed: who must see a change looks again when it parks.
         let injected = self.injected.load(Ordering::Relaxed);

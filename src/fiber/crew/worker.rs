@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::contention::Contention;
 use crate::fiber::ring::{Entry, Ring};
 use crate::prim::{AtomicBool, AtomicU64, Condvar, MODEL, RUN_SLOTS, UnsafeCell};
 use crate::task::budget;
@@ -42,6 +43,7 @@ pub(super) struct Own<T> {
     /// What the thread's fibers had spent when the streak began.
     spent: u32,
     pub(super) mark: Mark,
+    pub(super) contention: Contention,
     /// The others' turns at the last look, as the watcher.
     pub(super) seen: Vec<u64>,
 }
@@ -58,6 +60,7 @@ impl<T: Entry> Worker<T> {
             streak: 0,
             spent: 0,
             mark: Mark::NONE,
+            contention: Contention::NONE,
             seen: vec![0; workers],
         };
         Worker {

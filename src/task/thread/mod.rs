@@ -10,6 +10,7 @@ mod patience;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -174,12 +175,24 @@ pub(crate) fn pauses(times: u32) {
     (0..times).for_each(|_| prim::spin_loop());
 }
 
+prim::thread_local! {
+    /// How long this thread has paused after lost exchanges, in the shortest of these pauses, modulo 2³².
+    static LOST: Cell<u32> = Cell::new(0);
+}
+
 /// A pause after the `lost`th exchange in a row that somebody else was quicker with: that one works on another core.
 #[cold]
 pub(crate) fn back_off(lost: u32) {
     if !prim::MODEL {
-        pauses(32 << lost.min(3));
+        let times = 1 << lost.min(3);
+        pauses(32 * times);
+        let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(times)));
     }
+}
+
+/// How long this thread has paused for that, in pauses of about 1 µs or less, modulo 2³².
+pub(crate) fn lost() -> u32 {
+    LOST.try_with(Cell::get).unwrap_or(0)
 }
 
 /// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
