@@ -8,8 +8,8 @@ use crate::measure::{GRAIN, Sample, sample};
 use crate::peers::{self, Channel, Lock, Once, UNBOUNDED, VisitChannels, VisitLocks, VisitOnces};
 use crate::watchdog;
 use crate::work::{
-    self, Abandon, ChannelWork, Create, ExecutorWork, PingPong, Ring, Select, SelectSet, SelectWaits, Sieve,
-    Skynet, SpawnMany, SpawnOne, Transfer, Uncontended, Yields,
+    self, Abandon, ChannelWork, Create, ExecutorWork, Jobs, PingPong, Ring, Select, SelectSet, SelectWaits,
+    Sieve, Skynet, SpawnMany, SpawnOne, Transfer, Uncontended, Yields,
 };
 
 /// One library on one executor, doing what its cell says.
@@ -169,7 +169,7 @@ fn locks(workers: usize) -> Vec<Cell> {
 
 /// What compares executors.
 fn tasks_alone(workers: usize) -> Vec<Cell> {
-    vec![
+    let mut cells = vec![
         on_executors("yield", workers, Yields),
         on_executors("spawn and join, one", workers, SpawnOne),
         on_executors("spawn and join, 100", workers, SpawnMany),
@@ -177,7 +177,11 @@ fn tasks_alone(workers: usize) -> Vec<Cell> {
         on_timers("timers, 100 k", workers, 100_000),
         on_timers("timers, 1 M", workers, 1_000_000),
         on_main("round trip, the future of block_on and a task", workers),
-    ]
+    ];
+    if workers > 1 {
+        cells.push(on_executors("jobs of 2 µs for two tasks", workers, Jobs));
+    }
+    cells
 }
 
 /// Channels that one task has for itself: more workers change nothing.

@@ -63,6 +63,33 @@ impl ExecutorWork for SpawnMany {
     }
 }
 
+/// Jobs of some 2 µs each, through one of leno's channels, for two tasks; an operation is one job. With two workers the best is
+/// half of that.
+#[derive(Clone, Copy)]
+pub struct Jobs;
+
+impl ExecutorWork for Jobs {
+    async fn run<E: Exec>(self, ops: u64) {
+        let (jobs, queue) = leno::bounded(64);
+        let workers = [queue.clone(), queue].map(|queue| {
+            E::spawn(async move {
+                let mut done = 0;
+                while let Ok(job) = queue.recv().await {
+                    black_box((0..8_000).fold(job, |value: u64, step| black_box(value ^ step)));
+                    done += job;
+                }
+                done
+            })
+        });
+        for job in 0..ops {
+            jobs.send(job).await.expect("the workers stay");
+        }
+        drop(jobs);
+        let [a, b] = workers;
+        assert_eq!(a.await + b.await, ops * (ops - 1) / 2, "each job is done once");
+    }
+}
+
 /// A tree of tasks, each with ten children, whose 100,000 leaves are added up; an operation is one leaf.
 #[derive(Clone, Copy)]
 pub struct Skynet;

@@ -18,7 +18,7 @@ mod select;
 mod transfer;
 
 pub use alone::{Abandon, Create, Uncontended};
-pub use executor::{ExecutorWork, Skynet, SpawnMany, SpawnOne, Yields, round_trips, timers};
+pub use executor::{ExecutorWork, Jobs, Skynet, SpawnMany, SpawnOne, Yields, round_trips, timers};
 pub use lock::lock;
 pub use many::{Ring, Sieve};
 pub use once::once;

@@ -27,10 +27,10 @@
 //! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there is more:
 //!    pushers may have relied on the search.
 //! 3. Who parks looks at `inject` after it has been counted as parked.
-//! 4. Who takes a fiber and leaves some in its ring which have stood there for long wakes one, if nobody searches. Searchers
-//!    take of a ring only what has stood there for long, by their own watch or by the owner's word. (So short polls stay
-//!    together; and a lone one is left to its worker, unless the slot keeps it waiting: it is next, and moving it costs
-//!    more than waiting.)
+//! 4. Who takes a fiber and leaves some in its ring which have stood there for long, or will, as polls took long just now, wakes
+//!    one, if nobody searches. Searchers take of a ring only what has stood there for long, by their own watch or by the
+//!    owner's word. (So short polls stay together; and a lone one is left to its worker, unless the slot, or a long poll, keeps it waiting: it is next, and moving
+//!    it costs more than waiting.)
 //! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps and somebody
 //!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended since
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
@@ -72,7 +72,7 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 
 use self::closed::Closed;
-use self::park::{Sleepers, needs_searcher};
+use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own};
 use crate::fiber::ring::Entry;
@@ -331,11 +331,12 @@ impl<T: Entry> Crew<T> {
     /// As for `next`.
     #[inline]
     unsafe fn look_for_help(&self, worker: &Worker<T>, left: usize) {
-        if needs_searcher(self.idle.load(Ordering::Relaxed)) {
+        // ORDERING: Relaxed: a hint. (For who searches as well as for who sleeps.)
+        if self.idle.load(Ordering::Relaxed) != 0 {
             // SAFETY: by contract; nothing foreign is called.
             let late = unsafe {
                 // A lone one comes next, but for those from the slot.
-                worker.own(|own| if left > 1 || own.streak > 0 { own.mark.look(&worker.ring) } else { None })
+                worker.own(|own| own.mark.look(&worker.ring, left == 1 && own.streak == 0))
             };
             if let Some(late) = late {
                 worker.late.store(late, Ordering::Relaxed);

@@ -16,6 +16,9 @@ const STREAK_OPERATIONS: u32 = 12 * budget::PER_POLL;
 /// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
 /// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
 pub(super) const LATE: Duration = Duration::from_micros(30);
+/// For so many turns after a poll that has taken longer than that, whatever they leave in the ring may move at once: what comes next
+/// there may be as long.
+const LONG: u32 = 16;
 /// A queue that has grown beyond this gives its memory back when it is empty.
 pub(super) const KEEP: usize = 1024;
 
@@ -134,17 +137,27 @@ pub(super) struct Mark {
     looks: u32,
     /// Looks without a mark before the next one.
     pause: u32,
+    /// So many turns are left of [`LONG`].
+    long: u32,
 }
 
 impl Mark {
-    const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1 };
+    const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1, long: 0 };
 
-    /// Whether it is long by now; `None`: nothing new. To be asked at each turn that leaves something there.
-    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>) -> Option<bool> {
+    /// Whether it is long by now, or is likely to be; `None`: nothing new. To be asked at each turn that leaves something there, if only one
+    /// that `comes_next`.
+    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>, comes_next: bool) -> Option<bool> {
+        if self.long > 0 {
+            self.long -= 1;
+            return Some(true);
+        }
+        if comes_next {
+            return None;
+        }
         self.looks += 1;
         let Some(since) = self.since else {
             if self.looks >= self.pause {
-                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, pause: self.pause };
+                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, ..*self };
             }
             return None;
         };
@@ -156,8 +169,38 @@ impl Mark {
         let is_time = self.looks.is_power_of_two() && self.looks.ilog2() % 2 == 0;
         let late = is_time && (MODEL || since.elapsed() >= LATE);
         if late {
-            *self = Mark::NONE;
+            // One turn, or one poll, that is.
+            let long = if self.looks == 1 { LONG } else { 0 };
+            *self = Mark { long, ..Mark::NONE };
         }
         late.then_some(true)
+    }
+}
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::fiber::ring::Number;
+
+    #[test]
+    fn after_a_long_poll_what_is_left_is_late_at_once() {
+        let ring = Ring::new(RUN_SLOTS);
+        for number in 1..=3 {
+            assert!(ring.push(Number(number)).is_ok());
+        }
+        let mut mark = Mark::NONE;
+        assert_eq!(mark.look(&ring, false), None);
+        // The long poll.
+        std::thread::sleep(LATE);
+        assert_eq!(mark.look(&ring, false), Some(true));
+        assert!(ring.pop().is_some() && ring.pop().is_some());
+        for _ in 0..LONG {
+            assert_eq!(mark.look(&ring, true), Some(true));
+        }
+        assert_eq!(mark.look(&ring, true), None);
+        // What was there at the next mark is taken before the next look.
+        assert_eq!(mark.look(&ring, false), None);
+        assert!(ring.pop().is_some());
+        assert_eq!(mark.look(&ring, false), Some(false));
     }
 }
