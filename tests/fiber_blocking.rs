@@ -5,9 +5,10 @@ mod fiber_support;
 use fiber_support::{Drops, Latch, SeqCst, in_time, until};
 use leno::fiber::{self, Cord, Runtime, spawn_local, unblock};
 use leno::time::Clock;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -124,6 +125,32 @@ fn a_single_worker_that_waits_for_a_timer_gets_it() {
         });
         fiber.wait().unwrap();
     });
+}
+
+#[test]
+fn workers_that_all_wait_fire_their_timers() {
+    // F12
+    for workers in [1, 2] {
+        in_time(move || {
+            let runtime = Arc::new(Runtime::builder().workers(workers).build().unwrap());
+            let fibers: Vec<_> = (0..workers)
+                .map(|_| {
+                    let inner = runtime.clone();
+                    runtime.spawn(async move {
+                        let sleep = |millis| leno::sleep(Duration::from_millis(millis));
+                        fiber::race(sleep(1), pending::<()>()).wait();
+                        fiber::join_all([sleep(2), sleep(1), sleep(3)]).wait();
+                        inner.block_on(async move {
+                            sleep(1).await;
+                            leno::timeout(Duration::from_millis(1), pending::<()>()).await.unwrap_err();
+                        });
+                        leno::channel::ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();
+                    })
+                })
+                .collect();
+            fibers.into_iter().for_each(|fiber| fiber.wait().unwrap());
+        });
+    }
 }
 
 #[test]

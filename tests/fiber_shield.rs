@@ -52,6 +52,22 @@ fn a_value_after_the_section_is_the_outcome() {
 }
 
 #[test]
+fn a_section_that_is_waited_for_blocking_begins_after_the_cancel() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async {
+            fiber::current().cancel();
+            let section = Box::pin(shield(async {
+                fiber::yield_now().await;
+                5
+            }));
+            fiber::race(section, pending::<()>()).wait()
+        });
+        assert_eq!(fiber.wait().unwrap(), fiber::Either::Left(5), "all of it is one poll");
+    });
+}
+
+#[test]
 fn no_section_begins_after_the_cancel() {
     let cord = Cord::new();
     let begun = Arc::new(AtomicBool::new(false));

@@ -305,6 +305,14 @@ impl Seam for Core {
         self.crew.timers.clear(key);
     }
 
+    fn next_timer(&self) -> Option<Instant> {
+        if self.crew.timers.clock.is_virtual() { None } else { self.crew.timers.next() }
+    }
+
+    fn fire_timers(&self) {
+        self.crew.timers.fire();
+    }
+
     fn busy(&self) {
         self.crew.busy();
     }

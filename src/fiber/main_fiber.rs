@@ -27,6 +27,7 @@ use crate::fiber::core::Core;
 use crate::fiber::spawn::{admit, next_id};
 use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
+use crate::task::context::Away;
 use crate::task::extras::Extras;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
@@ -132,13 +133,13 @@ impl Main {
         main
     }
 
-    /// Waits at the gate.
-    pub(super) fn wait(&self) -> Task {
+    /// Waits at the gate, `aside` meanwhile.
+    pub(super) fn wait(&self, aside: &Away) -> Task {
         let keeper = self.keeper.as_ref().expect("only main fibers of a runtime wait at a gate");
         // SAFETY: a main fiber.
         let gate = unsafe { cell(&self.task) }.gate();
         // SAFETY: the count came with the entry.
-        unsafe { Task::from_raw(keeper.wait(gate)) }
+        unsafe { Task::from_raw(keeper.wait(gate, aside)) }
     }
 
     pub(super) fn is(&self, task: &Task) -> bool {

@@ -277,14 +277,14 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
-    let _aside = context::stand_aside();
+    let aside = context::stand_aside();
     // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
     let mut busy = None;
     let main = Main::start(home, &Place::Gate, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {
         drop(busy.take());
-        let task = main.wait();
+        let task = main.wait(&aside);
         // The wake-up has counted it.
         busy = Some(Busy::counted(&**home));
         if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {

@@ -16,7 +16,7 @@ use crate::task::header::Task;
 /// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its next suspension after it.
 ///
 /// It is all or nothing: in a fiber that has been cancelled already the section doesn't begin, and the fiber ends with that suspension
-/// (unless another shield is up: then both go on). Shields nest, and may overlap. Fibers that the section
+/// (unless another shield is up: then both go on; or the section is waited for by a call that blocks, and there is no suspension). Shields nest, and may overlap. Fibers that the section
 /// spawns are cancelled with their parent as ever ([`Builder::root`](crate::fiber::Builder::root) starts one that is
 /// not). Two things go through a shield: dropping the future itself, as the loser of a race or by
 /// [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled); and the end of the executor, which waits for nobody.
@@ -99,8 +99,8 @@ impl<F: Future> Future for Shield<F> {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.section), &mut this.held, &mut this.begun)
         };
-        if !held.renew() && !*begun {
-            // The fiber ends with this suspension.
+        if !held.renew() && !*begun && !context::is_aside() {
+            // The fiber ends with this suspension. (A call that blocks does not suspend it.)
             return Poll::Pending;
         }
         *begun = true;

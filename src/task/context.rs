@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
+use std::time::Instant;
 
 use crate::prim;
 use crate::task::header::{Header, Task};
@@ -132,6 +133,16 @@ impl Away {
         let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
         Away { seat: here::sit(seat), told }
     }
+
+    /// The next deadline of the executor whose worker this thread would be: who waits instead fires its timers, as nobody else may
+    /// be there to do so.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        in_seat(self.seat, |home, _| home.seam.next_timer()).flatten()
+    }
+
+    pub(crate) fn fire_timers(&self) {
+        let _ = in_seat(self.seat, |home, _| home.seam.fire_timers());
+    }
 }
 
 impl Drop for Away {
@@ -145,6 +156,11 @@ impl Drop for Away {
 /// its own queue.
 pub(crate) fn stand_aside() -> Away {
     Away::to(here::NOWHERE)
+}
+
+/// Whether this thread is nobody's worker, as within a call that blocks.
+pub(crate) fn is_aside() -> bool {
+    here::seat().worker.is_null()
 }
 
 /// Calls `f` with the executor and the worker of a seat of this thread.

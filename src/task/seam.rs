@@ -83,6 +83,14 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Takes a timer out, if it hasn't fired.
     fn clear_timer(&self, key: TimerKey);
 
+    /// The next deadline in real time, or one before it: for a worker that blocks.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Wakes those whose deadline has come.
+    fn fire_timers(&self) {}
+
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
     /// on a virtual clock stands still until [`calm`](Self::calm).
     fn busy(&self);

@@ -22,8 +22,9 @@
 use std::ptr::{self, NonNull};
 
 use super::parker::{self, Current, Parker};
-use super::patience;
+use super::wait_aside;
 use crate::prim::{AtomicPtr, Ordering};
+use crate::task::context::Away;
 
 /// An entry that is still there when it is dropped is lost.
 #[derive(Debug)]
@@ -71,8 +72,8 @@ impl Keeper {
         Gate { entry: AtomicPtr::new(ptr::null_mut()), bell: self.0.parker }
     }
 
-    /// Waits until something is brought to the gate, which is one of this keeper's.
-    pub(crate) fn wait<T>(&self, gate: &Gate<T>) -> NonNull<T> {
+    /// Waits until something is brought to the gate, which is one of this keeper's, `aside` meanwhile.
+    pub(crate) fn wait<T>(&self, gate: &Gate<T>, aside: &Away) -> NonNull<T> {
         debug_assert!(ptr::eq(gate.bell, self.0.parker), "another thread's gate");
         let mut seen = self.0.seen();
         loop {
@@ -82,8 +83,8 @@ impl Keeper {
             if bug!("gate_looks_late") {
                 seen = self.0.seen();
             }
-            let sleep = || self.0.sleep(seen, None);
-            let woken = patience::wait(None, || self.0.woken(seen), || 0, sleep);
+            let sleep = |until| self.0.sleep(seen, until);
+            let woken = wait_aside(aside, None, || self.0.woken(seen), || 0, sleep);
             seen = woken.expect("without a deadline it waits until it is woken");
         }
     }

@@ -17,8 +17,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::prim::{self, thread};
+use crate::task::budget;
+use crate::task::context::{self, Away};
 use crate::task::error::Elapsed;
-use crate::task::{budget, context};
 
 pub(crate) use gate::{Gate, Keeper};
 pub(crate) use patience::{Awaited, glance, linger};
@@ -50,7 +51,7 @@ fn drive<F: Future + ?Sized>(
     deadline: Option<Instant>,
     progress: impl Fn(&F) -> u32,
 ) -> Option<F::Output> {
-    let _aside = context::stand_aside();
+    let aside = context::stand_aside();
     let parker = parker::current();
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
@@ -73,9 +74,28 @@ fn drive<F: Future + ?Sized>(
         } else {
             pauses = 0;
             let woken = || parker.woken(seen);
-            let sleep = || parker.sleep(seen, deadline);
-            seen = patience::wait(deadline, woken, || progress(&future), sleep)?;
+            let sleep = |until| parker.sleep(seen, until);
+            seen = wait_aside(&aside, deadline, woken, || progress(&future), sleep)?;
         }
+    }
+}
+
+/// Waits for a while until `look` finds something, and then by `sleep`, which ends at its deadline or before. Meanwhile it fires
+/// the timers of who has stepped aside. `None`: `deadline` passed first.
+fn wait_aside<R>(
+    aside: &Away,
+    deadline: Option<Instant>,
+    look: impl Fn() -> Option<R>,
+    progress: impl Fn() -> u32,
+    sleep: impl Fn(Option<Instant>) -> Option<R>,
+) -> Option<R> {
+    loop {
+        let until = deadline.into_iter().chain(aside.next_timer()).min();
+        let found = patience::wait(until, &look, &progress, || sleep(until));
+        if found.is_some() || is_late(deadline) {
+            return found;
+        }
+        aside.fire_timers();
     }
 }
 
