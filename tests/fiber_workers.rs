@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).build().unwrap()
@@ -38,6 +38,45 @@ fn what_waits_behind_a_long_poll_is_run_by_others() {
             }
         }
     });
+}
+
+#[test]
+fn two_with_long_polls_come_to_run_at_the_same_time() {
+    // F10: one that waits behind polls that do end.
+    for (poll, before) in [(100, 0), (500, 30), (5000, 30)] {
+        in_time(move || {
+            let (poll, before) = (Duration::from_micros(poll), Duration::from_millis(before));
+            let runtime = runtime(2);
+            let two = runtime.spawn(async move {
+                // Short polls first: who keeps watch becomes patient.
+                let start = Instant::now();
+                while start.elapsed() < before {
+                    yield_now().await;
+                }
+                let (inside, met) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+                let fibers = [(); 2].map(|()| {
+                    let (inside, met) = (inside.clone(), met.clone());
+                    leno::spawn(async move {
+                        while !met.load(SeqCst) {
+                            inside.fetch_add(1, SeqCst);
+                            let start = Instant::now();
+                            while start.elapsed() < poll {
+                                if inside.load(SeqCst) == 2 {
+                                    met.store(true, SeqCst);
+                                }
+                            }
+                            inside.fetch_sub(1, SeqCst);
+                            yield_now().await;
+                        }
+                    })
+                });
+                for fiber in fibers {
+                    fiber.await.unwrap();
+                }
+            });
+            two.wait().unwrap();
+        });
+    }
 }
 
 #[test]

@@ -313,10 +313,9 @@ impl<T: Entry> Crew<T> {
         }
         // SAFETY: by contract.
         if let Some(task) = unsafe { self.take(worker) } {
-            let left = worker.ring.len();
-            if left > 0 {
+            if worker.ring.len() > 0 {
                 // SAFETY: by contract.
-                unsafe { self.look_for_help(worker, left) };
+                unsafe { self.look_for_help(worker) };
             }
             return Some(task);
         }
@@ -330,14 +329,11 @@ impl<T: Entry> Crew<T> {
     ///
     /// As for `next`.
     #[inline]
-    unsafe fn look_for_help(&self, worker: &Worker<T>, left: usize) {
+    unsafe fn look_for_help(&self, worker: &Worker<T>) {
         // ORDERING: Relaxed: a hint. (For who searches as well as for who sleeps.)
         if self.idle.load(Ordering::Relaxed) != 0 {
             // SAFETY: by contract; nothing foreign is called.
-            let late = unsafe {
-                // A lone one comes next, but for those from the slot.
-                worker.own(|own| own.mark.look(&worker.ring, left == 1 && own.streak == 0))
-            };
+            let late = unsafe { worker.own(|own| own.mark.look(&worker.ring)) };
             if let Some(late) = late {
                 worker.late.store(late, Ordering::Relaxed);
                 if late {

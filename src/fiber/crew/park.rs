@@ -19,8 +19,8 @@ use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
 use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
 
-/// The watcher's first look comes after the one, and further ones ever later, up to the other.
-const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
+/// The watcher's first look comes after the one, and so do those while something waits; further ones ever later, up to the other.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
 
 /// Who is asleep.
 pub(super) struct Sleepers {
@@ -203,7 +203,8 @@ impl<T: Entry> Crew<T> {
                 drop(sleepers);
                 return self.workers[stuck].ring.steal_one();
             }
-            patience = (patience * 2).min(PATIENCE[1]);
+            let waits = self.workers.iter().any(|worker| worker.ring.len() > 0 || worker.ring.has_next());
+            patience = if waits { PATIENCE[0] } else { (patience * 2).min(PATIENCE[1]) };
         }
     }
 

@@ -144,15 +144,11 @@ pub(super) struct Mark {
 impl Mark {
     const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1, long: 0 };
 
-    /// Whether it is long by now, or is likely to be; `None`: nothing new. To be asked at each turn that leaves something there, if only one
-    /// that `comes_next`.
-    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>, comes_next: bool) -> Option<bool> {
+    /// Whether it is long by now, or is likely to be; `None`: nothing new. To be asked at each turn that leaves something there.
+    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>) -> Option<bool> {
         if self.long > 0 {
             self.long -= 1;
             return Some(true);
-        }
-        if comes_next {
-            return None;
         }
         self.looks += 1;
         let Some(since) = self.since else {
@@ -161,19 +157,23 @@ impl Mark {
             }
             return None;
         };
-        if ring.head() >= self.at {
-            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(32), ..*self };
-            return Some(false);
-        }
+        let is_over = ring.head() >= self.at;
         // A look at the clock costs as much as half a poll that is short.
-        let is_time = self.looks.is_power_of_two() && self.looks.ilog2() % 2 == 0;
-        let late = is_time && (MODEL || since.elapsed() >= LATE);
-        if late {
+        let is_time = if is_over {
+            self.looks == 1
+        } else {
+            self.looks.is_power_of_two() && self.looks.ilog2() % 2 == 0
+        };
+        if is_time && (MODEL || since.elapsed() >= LATE) {
             // One turn, or one poll, that is.
             let long = if self.looks == 1 { LONG } else { 0 };
             *self = Mark { long, ..Mark::NONE };
+            return Some(true);
         }
-        late.then_some(true)
+        if is_over {
+            *self = Mark { since: None, looks: 0, pause: (self.pause * 2).min(32), ..*self };
+        }
+        is_over.then_some(false)
     }
 }
 
@@ -189,18 +189,18 @@ mod tests {
             assert!(ring.push(Number(number)).is_ok());
         }
         let mut mark = Mark::NONE;
-        assert_eq!(mark.look(&ring, false), None);
+        assert_eq!(mark.look(&ring), None);
         // The long poll.
         std::thread::sleep(LATE);
-        assert_eq!(mark.look(&ring, false), Some(true));
+        assert_eq!(mark.look(&ring), Some(true));
         assert!(ring.pop().is_some() && ring.pop().is_some());
         for _ in 0..LONG {
-            assert_eq!(mark.look(&ring, true), Some(true));
+            assert_eq!(mark.look(&ring), Some(true));
         }
-        assert_eq!(mark.look(&ring, true), None);
-        // What was there at the next mark is taken before the next look.
-        assert_eq!(mark.look(&ring, false), None);
+        assert_eq!(mark.look(&ring), None);
+        // Another one, which is over when there is somebody else.
+        std::thread::sleep(LATE);
         assert!(ring.pop().is_some());
-        assert_eq!(mark.look(&ring, false), Some(false));
+        assert_eq!(mark.look(&ring), Some(true));
     }
 }
