@@ -99,7 +99,7 @@ impl<F: Future> Future for Shield<F> {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.section), &mut this.held, &mut this.begun)
         };
-        if !held.renew() && !*begun && !context::is_aside() {
+        if !held.renew() && !*begun && !context::stands_aside() {
             // The fiber ends with this suspension. (A call that blocks does not suspend it.)
             return Poll::Pending;
         }

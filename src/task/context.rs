@@ -155,13 +155,10 @@ impl Drop for Away {
 /// For a call that blocks: until it returns, this thread wakes fibers as if from elsewhere, since nobody runs what is in
 /// its own queue.
 pub(crate) fn stand_aside() -> Away {
-    Away::to(here::NOWHERE)
+    Away::to(here::ASIDE)
 }
 
-/// Whether this thread is nobody's worker, as within a call that blocks.
-pub(crate) fn is_aside() -> bool {
-    here::seat().worker.is_null()
-}
+pub(crate) use here::stands_aside;
 
 /// Calls `f` with the executor and the worker of a seat of this thread.
 fn in_seat<R>(seat: Seat, f: impl FnOnce(&Home, NonNull<()>) -> R) -> Option<R> {

@@ -40,6 +40,8 @@ struct Here {
 
 const OUTSIDE: Frame = Frame { fiber: ptr::null(), home: ptr::null() };
 pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
+/// Nowhere either, in a call that blocks.
+pub(super) const ASIDE: Seat = Seat { number: 1, ..NOWHERE };
 
 prim::thread_local! {
     static HERE: Here = Here {
@@ -127,6 +129,12 @@ pub(super) fn wakes_itself(fiber: *const ()) -> bool {
 #[inline]
 pub(super) fn seat() -> Seat {
     HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE)
+}
+
+/// Whether this thread is in a call that blocks.
+pub(crate) fn stands_aside() -> bool {
+    let seat = seat();
+    seat.home.is_null() && seat.number == ASIDE.number
 }
 
 /// Takes a seat; the stock stays.
