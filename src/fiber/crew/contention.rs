@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::{Crew, PARKED, Worker};
 use crate::fiber::ring::Entry;
-use crate::prim::Ordering;
+use crate::prim::{self, Ordering};
 use crate::task::thread;
 
 /// Less than one pause after a lost exchange in so long (about a twentieth of the time) is none of anybody's business.
@@ -73,7 +73,7 @@ impl<T: Entry> Crew<T> {
                 unsafe { self.push_last(worker, task) };
             }
             worker.late.store(true, Ordering::Relaxed);
-            std::thread::sleep(time);
+            prim::thread::sleep(time);
         }
         self.aside.fetch_sub(1, Ordering::Relaxed);
     }

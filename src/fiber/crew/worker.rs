@@ -181,6 +181,7 @@ impl Mark {
 mod tests {
     use super::*;
     use crate::fiber::ring::Number;
+    use crate::prim::thread;
 
     #[test]
     fn after_a_long_poll_what_is_left_is_late_at_once() {
@@ -191,7 +192,7 @@ mod tests {
         let mut mark = Mark::NONE;
         assert_eq!(mark.look(&ring), None);
         // The long poll.
-        std::thread::sleep(LATE);
+        thread::sleep(LATE);
         assert_eq!(mark.look(&ring), Some(true));
         assert!(ring.pop().is_some() && ring.pop().is_some());
         for _ in 0..LONG {
@@ -199,7 +200,7 @@ mod tests {
         }
         assert_eq!(mark.look(&ring), None);
         // Another one, which is over when there is somebody else.
-        std::thread::sleep(LATE);
+        thread::sleep(LATE);
         assert!(ring.pop().is_some());
         assert_eq!(mark.look(&ring), Some(true));
     }
