@@ -95,9 +95,9 @@ impl<T: Entry> Ring<T> {
         self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether somebody stands in the slot.
-    pub(crate) fn has_next(&self) -> bool {
-        !self.slot.load(Ordering::Relaxed).is_null()
+    /// Whether somebody stands in the ring, or in the slot.
+    pub(crate) fn keeps_waiting(&self) -> bool {
+        self.len() > 0 || !self.slot.load(Ordering::Relaxed).is_null()
     }
 
     /// Owner: puts one at the back.

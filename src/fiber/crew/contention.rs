@@ -8,8 +8,8 @@
 //! that way. If the others have enough to do without them, it soon goes on; and each time that this doesn't help it sleeps
 //! for twice as long, up to [`ASIDE`]'s end.
 //!
-//! Nothing relies on it: it is a matter of time only. In models no exchange is counted as lost. One worker at least goes on, as well as it can be
-//! told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the watch.
+//! Nothing relies on it: it is a matter of time only. In models no exchange is counted as lost. One worker at least goes on, as well
+//! as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the watch.
 
 use std::time::{Duration, Instant};
 

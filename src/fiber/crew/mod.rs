@@ -29,8 +29,8 @@
 //! 3. Who parks looks at `inject` after it has been counted as parked.
 //! 4. Who takes a fiber and leaves some in its ring which have stood there for long, or will, as polls took long just now, wakes
 //!    one, if nobody searches. Searchers take of a ring only what has stood there for long, by their own watch or by the
-//!    owner's word. (So short polls stay together; and a lone one is left to its worker, unless the slot, or a long poll, keeps it waiting: it is next, and moving
-//!    it costs more than waiting.)
+//!    owner's word. (So short polls stay together; and a lone one is left to its worker, unless the slot, or a long poll, keeps
+//!    it waiting: it is next, and moving it costs more than waiting.)
 //! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps and somebody
 //!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended since
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have

@@ -46,7 +46,7 @@ impl Sleepers {
 }
 
 /// Whether somebody sleeps, and nobody searches.
-pub(super) fn needs_searcher(idle: usize) -> bool {
+fn needs_searcher(idle: usize) -> bool {
     idle >= PARKED && idle % PARKED == 0
 }
 
@@ -203,7 +203,7 @@ impl<T: Entry> Crew<T> {
                 drop(sleepers);
                 return self.workers[stuck].ring.steal_one();
             }
-            let waits = self.workers.iter().any(|worker| worker.ring.len() > 0 || worker.ring.has_next());
+            let waits = self.workers.iter().any(|worker| worker.ring.keeps_waiting());
             patience = if waits { PATIENCE[0] } else { (patience * 2).min(PATIENCE[1]) };
         }
     }
@@ -230,7 +230,7 @@ impl<T: Entry> Crew<T> {
             // ORDERING: Relaxed: a turn that is seen late costs another look.
             let turn = worker.turn.load(Ordering::Relaxed);
             let same = std::mem::replace(seen, turn) == turn;
-            if same && (worker.ring.len() > 0 || worker.ring.has_next()) {
+            if same && worker.ring.keeps_waiting() {
                 stuck = Some(worker.index);
             }
         }
