@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter};
+use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, for_all};
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
 /// most of this is not asked, or it does nothing.
@@ -372,11 +372,17 @@ impl<O: Operated> Arm for Claimed<O> {
             self.is_through = operation.adopted(&mut self.tray);
             return;
         }
-        match operation.cancel(None) {
-            Cancelled::Done | Cancelled::Taken => drop(operation.renew()),
-            Cancelled::Undone => {}
-        }
-        operation.branch_mut().lost();
+        // The next one in line may be woken by it; should that panic, the operation is still as one that was not begun.
+        for_all([true, false].into_iter(), |leaves| {
+            if leaves {
+                let _ = operation.cancel(None);
+            } else {
+                if operation.is_over() {
+                    operation.renew();
+                }
+                operation.branch_mut().lost();
+            }
+        });
     }
 
     fn discard(&mut self) {

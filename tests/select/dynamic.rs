@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::fmt::Debug;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,9 +12,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_core::FusedFuture;
 use leno::channel::{RecvError, SendError};
 use leno::fiber::Cord;
-use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken};
+use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken, foreign, select};
 use leno::{Receiver, Sender, bounded, rendezvous};
 
 use crate::support::{
@@ -416,6 +418,44 @@ fn a_panicking_waker_loses_no_outcome() {
     drop(next);
     drop(set);
     a.assert_valid();
+}
+
+/// C29: a select that was served is dropped, and gives what it was handed to the next one in line, whose waker panics: what has
+/// given back can be selected again.
+#[test]
+fn a_panicking_waker_as_a_select_gives_back() {
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    for kind in KINDS {
+        let (tx, rx) = kind.open();
+        let mut set = Select::new();
+        let token = set.recv(&rx);
+        let mut lent = rx.recv();
+        for is_lent in [false, true] {
+            let mut next = rx.recv();
+            let panic = if is_lent {
+                let mut selecting = select((&mut lent, foreign(pending::<()>())));
+                selecting.must_wait("empty");
+                assert!(next.poll_with(&panics).is_pending(), "empty");
+                tx.try_send(1).expect("the select waits");
+                catch_unwind(AssertUnwindSafe(|| drop(selecting)))
+            } else {
+                let mut selecting = set.select();
+                selecting.must_wait("empty");
+                assert!(next.poll_with(&panics).is_pending(), "empty");
+                tx.try_send(1).expect("the select waits");
+                catch_unwind(AssertUnwindSafe(|| drop(selecting)))
+            };
+            assert!(panic.is_err(), "the waker's panic goes through");
+            assert_eq!(next.must_be_ready("C9: it was handed on"), Ok(1), "{kind:?}");
+        }
+        assert!(!lent.is_terminated(), "S10: it has not happened, {kind:?}");
+        let woken = lent.must_wait("empty");
+        tx.try_send(2).expect("a receiver waits");
+        assert!(woken.was_woken(), "{kind:?}");
+        assert_eq!(lent.must_be_ready("served"), Ok(2), "{kind:?}");
+        let operation = served(&mut set, || tx.try_send(3).expect("the select waits"));
+        assert_eq!(operation.recv(token), Ok(3), "{kind:?}");
+    }
 }
 
 /// An empty set, and one whose sends are all done: a select panics rather than wait for ever.
