@@ -73,12 +73,14 @@ fn the_largest_capacity_is_full_at_last() {
     let many: Vec<_> = (0..4).map(|_| tx.reserve_many(u32::MAX as usize - 1).wait().unwrap()).collect();
     let rest: Vec<_> = std::iter::from_fn(|| tx.try_reserve().ok()).collect();
     assert_eq!(rest.len(), 7, "2^34 - 1 in all");
+    assert!(tx.is_full());
     assert!(tx.try_send(1).unwrap_err().is_full());
     let mut waits = tx.send(2);
     assert!(waits.poll_with(Waker::noop()).is_pending());
     assert!(rx.try_recv().unwrap_err().is_empty());
     drop(waits);
     drop((many, rest));
+    assert!(!tx.is_full());
     assert_eq!(tx.try_send(3), Ok(()));
 }
 

@@ -211,7 +211,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 
 /// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
 /// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
-/// it empties.
+/// it empties. A channel is full with 2^34 - 1 values (and permits) in any case.
 ///
 /// ```
 /// let (tx, rx) = leno::bounded(1);

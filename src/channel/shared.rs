@@ -920,8 +920,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        let is_full = |capacity| self.held(self.line.load()).saturating_add(self.reserved()) >= capacity;
-        self.capacity().is_some_and(is_full)
+        self.held(self.line.load()).saturating_add(self.reserved()) >= self.most()
     }
 
     /// Grows with each value that passes, and wraps.
@@ -934,7 +933,10 @@ impl<T> Shared<T> {
 
     /// How many values fit.
     pub(super) fn most(&self) -> usize {
-        self.capacity().unwrap_or(usize::MAX)
+        match self.linked() {
+            None => self.bound.capacity as usize,
+            Some(linked) => linked.room.as_ref().map_or(usize::MAX, |room| room.most() as usize),
+        }
     }
 
     /// With so many a side had better begin: with half of it where the other one is at work in its own word meanwhile.
@@ -947,6 +949,7 @@ impl<T> Shared<T> {
         end.supply(self.most(), self.len())
     }
 
+    /// What was asked for; it may be more than [`most`](Self::most).
     pub(super) fn capacity(&self) -> Option<usize> {
         match self.linked() {
             None => Some(self.bound.capacity as usize),
