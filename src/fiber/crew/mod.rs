@@ -333,7 +333,7 @@ impl<T: Entry> Crew<T> {
         // ORDERING: Relaxed: a hint. (For who searches as well as for who sleeps.)
         if self.idle.load(Ordering::Relaxed) != 0 {
             // SAFETY: by contract; nothing foreign is called.
-            let late = unsafe { worker.own(|own| own.mark.look(&worker.ring)) };
+            let late = unsafe { worker.own(|own| own.mark.look(&worker.ring, Instant::now)) };
             if let Some(late) = late {
                 worker.late.store(late, Ordering::Relaxed);
                 if late {

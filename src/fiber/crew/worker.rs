@@ -145,7 +145,7 @@ impl Mark {
     const NONE: Mark = Mark { at: 0, since: None, looks: 0, pause: 1, long: 0 };
 
     /// Whether it is long by now, or is likely to be; `None`: nothing new. To be asked at each turn that leaves something there.
-    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>) -> Option<bool> {
+    pub(super) fn look<T: Entry>(&mut self, ring: &Ring<T>, now: impl FnOnce() -> Instant) -> Option<bool> {
         if self.long > 0 {
             self.long -= 1;
             return Some(true);
@@ -153,7 +153,7 @@ impl Mark {
         self.looks += 1;
         let Some(since) = self.since else {
             if self.looks >= self.pause {
-                *self = Mark { at: ring.tail(), since: Some(Instant::now()), looks: 0, ..*self };
+                *self = Mark { at: ring.tail(), since: Some(now()), looks: 0, ..*self };
             }
             return None;
         };
@@ -164,7 +164,7 @@ impl Mark {
         } else {
             self.looks.is_power_of_two() && self.looks.ilog2() % 2 == 0
         };
-        if is_time && (MODEL || since.elapsed() >= LATE) {
+        if is_time && (MODEL || now() - since >= LATE) {
             // One turn, or one poll, that is.
             let long = if self.looks == 1 { LONG } else { 0 };
             *self = Mark { long, ..Mark::NONE };
@@ -181,7 +181,6 @@ impl Mark {
 mod tests {
     use super::*;
     use crate::fiber::ring::Number;
-    use crate::prim::thread;
 
     #[test]
     fn after_a_long_poll_what_is_left_is_late_at_once() {
@@ -190,18 +189,21 @@ mod tests {
             assert!(ring.push(Number(number)).is_ok());
         }
         let mut mark = Mark::NONE;
-        assert_eq!(mark.look(&ring), None);
+        let mut now = Instant::now();
+        let mut look = |after| {
+            now += after;
+            mark.look(&ring, || now)
+        };
+        assert_eq!(look(LATE), None);
         // The long poll.
-        thread::sleep(LATE);
-        assert_eq!(mark.look(&ring), Some(true));
+        assert_eq!(look(LATE), Some(true));
         assert!(ring.pop().is_some() && ring.pop().is_some());
         for _ in 0..LONG {
-            assert_eq!(mark.look(&ring), Some(true));
+            assert_eq!(look(Duration::ZERO), Some(true));
         }
-        assert_eq!(mark.look(&ring), None);
+        assert_eq!(look(Duration::ZERO), None);
         // Another one, which is over when there is somebody else.
-        thread::sleep(LATE);
         assert!(ring.pop().is_some());
-        assert_eq!(mark.look(&ring), Some(true));
+        assert_eq!(look(LATE), Some(true));
     }
 }
