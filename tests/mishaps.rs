@@ -1,8 +1,7 @@
 //! Random programs with mishaps, on one thread: operations of many kinds, polled with one waker and another, lent to
-//! selects inside selects, won and not taken, polled again after a panic, moved, dropped at any point; with wakers that
-//! panic when they are cloned, woken or dropped, or call back into what wakes them, and values that panic when they are
-//! dropped (C1, C12, C13, C26, C29, M1, M2, M3,
-//! M6, S1, S9, S10, S13).
+//! selects inside selects, won and not taken, polled again after a panic, moved, dropped at any point; on channels that close
+//! meanwhile, in some of the programs; with wakers that panic when they are cloned, woken or dropped, or call back into what
+//! wakes them, and values that panic when they are dropped (C1, C5, C12, C13, C26, C29, M1, M2, M3, M6, S1, S9, S10, S13).
 //!
 //! In the end: each value was dropped once, and none that was sent before it was received; who lost a select and waits
 //! for nothing keeps nobody out; locks are free, permits and room are back; no waker is left.
@@ -19,7 +18,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
 
 use futures_core::FusedFuture;
-use leno::channel::{self, RecvError, SendError};
+use leno::channel::{self, RecvError, SendError, oneshot};
 use leno::select::{Operation, Select};
 use leno::sync::{self, Barrier, Mutex, MutexGuard, Notify, RwLock, RwLockUpgradableReadGuard, Semaphore};
 use leno::{Receiver, Sender, bounded, rendezvous, unbounded};
@@ -35,6 +34,10 @@ const DEEPEST: u32 = 3;
 /// What the operations are for. It lives for one program; see `program`.
 struct World {
     channels: Vec<(Sender<Value>, Receiver<Value>)>,
+    /// Whether some of them are closed before the end.
+    closes: bool,
+    /// Of oneshots whose receivers are among the operations, or were.
+    senders: RefCell<Vec<oneshot::Sender<Value>>>,
     mutexes: [Mutex<()>; 2],
     semaphore: Semaphore,
     lock: RwLock<()>,
@@ -82,15 +85,18 @@ struct Planted;
 
 impl World {
     fn new(seed: u64) -> World {
+        let mut random = StdRng::seed_from_u64(seed);
         World {
             channels: vec![rendezvous(), bounded(1), bounded(2), bounded(300), unbounded()],
+            closes: random.random_range(0..4) == 0,
+            senders: RefCell::default(),
             mutexes: [Mutex::new(()), Mutex::fair(())],
             semaphore: Semaphore::new(PERMITS),
             lock: RwLock::new(()),
             notify: Notify::new(),
             barrier: Barrier::new(3),
             held: RefCell::default(),
-            random: RefCell::new(StdRng::seed_from_u64(seed)),
+            random: RefCell::new(random),
             planted: Cell::new(None),
             callbacks: Cell::new(0),
             ending: Cell::new(false),
@@ -144,6 +150,18 @@ impl World {
         }
     }
 
+    /// Plants a panic, or none.
+    fn plant(&self) {
+        let mishap = match self.random(12) {
+            0 => Mishap::Waker(Event::Clone),
+            1 => Mishap::Waker(Event::Wake),
+            2 => Mishap::Waker(Event::Drop),
+            3 => Mishap::DropOfValue,
+            _ => return self.planted.set(None),
+        };
+        self.planted.set(Some((mishap, self.random(3) as u32)));
+    }
+
     /// Panics, if that is planted here.
     fn risk(&self, mishap: Mishap) {
         match self.planted.get() {
@@ -177,7 +195,7 @@ impl World {
     /// Something that does not wait.
     fn act(&'static self) {
         let (tx, rx) = &self.channels[self.random(self.channels.len())];
-        let what = self.random(13);
+        let what = self.random(16);
         self.step(format!("  acts: {what}, capacity {:?}", tx.capacity()));
         match what {
             0 | 1 => {
@@ -204,6 +222,13 @@ impl World {
             9 => drop(self.lock.try_upgradable_read().map(RwLockUpgradableReadGuard::try_upgrade)),
             10 => self.notify.notify_one(),
             11 => self.notify.notify_waiters(),
+            12 if self.closes && self.one_in(8) => drop(tx.close()),
+            13 | 14 => {
+                let sender = self.senders.borrow_mut().pop();
+                if let Some(sender) = sender.filter(|_| what == 13) {
+                    drop(sender.send(self.value()));
+                }
+            }
             _ => self.release(),
         }
     }
@@ -235,6 +260,7 @@ fn survive<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 enum Waits {
     Recv(channel::RecvFuture<'static, Value>),
+    Once(oneshot::Receiver<Value>),
     Send(channel::SendFuture<'static, Value>, usize),
     Reserve(channel::Reserve<'static, Value>),
     ReserveMany(channel::ReserveMany<'static, Value>),
@@ -255,6 +281,7 @@ macro_rules! each {
     ($waits:expr, $future:ident => $do:expr) => {
         match $waits {
             Recv($future) => $do,
+            Once($future) => $do,
             Send($future, _) => $do,
             Reserve($future) => $do,
             ReserveMany($future) => $do,
@@ -283,7 +310,7 @@ struct Op {
 impl Op {
     fn new(world: &'static World) -> Op {
         let (tx, rx) = &world.channels[world.random(world.channels.len())];
-        let waits = match world.random(16) {
+        let waits = match world.random(17) {
             0..=2 => Recv(rx.recv()),
             3..=5 => {
                 let value = world.value();
@@ -301,6 +328,11 @@ impl Op {
                 None => UpgradableRead(world.lock.upgradable_read()),
             },
             14 => Notified(world.notify.notified()),
+            15 => {
+                let (tx, rx) = oneshot::channel();
+                world.senders.borrow_mut().push(tx);
+                Once(rx)
+            }
             _ => Barrier(world.barrier.wait_for_all()),
         };
         Op { world, waits, polled: false }
@@ -320,6 +352,7 @@ impl Op {
         let world = self.world;
         match &mut self.waits {
             Recv(future) => future.poll_with(waker).map(|received| keep_received(world, received)),
+            Once(future) => future.poll_with(waker).map(|received| keep_received(world, received)),
             Send(future, id) => future.poll_with(waker).map(|sent| keep_sent(world, *id, sent)),
             other => {
                 each!(other, future => future.poll_with(waker).map(|outcome| world.hold(Box::new(outcome))))
@@ -331,6 +364,10 @@ impl Op {
         let world = self.world;
         match &mut self.waits {
             Recv(future) => {
+                let token = set.add(future);
+                (token.index(), Box::new(move |won| keep_received(world, won.output(token))))
+            }
+            Once(future) => {
                 let token = set.add(future);
                 (token.index(), Box::new(move |won| keep_received(world, won.output(token))))
             }
@@ -354,22 +391,19 @@ fn keep_received(world: &World, received: Result<Value, RecvError>) {
 }
 
 fn keep_sent(world: &World, id: usize, sent: Result<(), SendError<Value>>) {
-    assert!(sent.is_ok(), "the channel is open");
-    world.sent(id);
+    match sent {
+        Ok(()) => world.sent(id),
+        Err(refused) => {
+            assert!(world.closes, "C5: the channel is open");
+            assert_eq!(refused.into_inner().0, id, "C5: its own value comes back");
+        }
+    }
 }
 
 /// Takes some steps with operations that nobody has borrowed.
 fn run(world: &'static World, ops: &mut Vec<Op>, wakers: &[Waker], steps: usize, depth: u32) {
     for _ in 0..steps {
-        if world.one_in(3) {
-            let mishap = match world.random(4) {
-                0 => Mishap::Waker(Event::Clone),
-                1 => Mishap::Waker(Event::Wake),
-                2 => Mishap::Waker(Event::Drop),
-                _ => Mishap::DropOfValue,
-            };
-            world.planted.set(Some((mishap, world.random(3) as u32)));
-        }
+        world.plant();
         match world.random(12) {
             0..=2 => {
                 let op = Op::new(world);
@@ -414,13 +448,14 @@ fn select_some(world: &'static World, ops: &mut Vec<Op>, wakers: &[Waker], depth
     }
     let names: Vec<_> = lent.iter().map(Op::name).collect();
     let mut set = if world.one_in(2) { Select::new() } else { Select::biased() };
-    let mut takes: Vec<_> = lent.iter_mut().map(|op| op.lend(&mut set)).collect();
+    let mut takes: Vec<_> = lent.iter_mut().map(|op| Some(op.lend(&mut set))).collect();
     let waker = || &wakers[world.random(wakers.len())];
     if world.one_in(5) {
         world.step(format!("asks whether one is ready of {names:?}"));
         let mut ready = set.ready();
         while survive(|| ready.poll_with(waker()).is_pending()) != Some(false) && !world.one_in(3) {
             run(world, ops, wakers, 1 + world.random(5), depth + 1);
+            world.plant();
         }
         survive(|| drop(ready));
     }
@@ -433,24 +468,38 @@ fn select_some(world: &'static World, ops: &mut Vec<Op>, wakers: &[Waker], depth
                     let index = won.index();
                     let taken = !world.one_in(5);
                     world.step(format!("  won by {index}; taken: {taken}"));
-                    let take = takes.iter().position(|take| take.0 == index).expect("a branch of this set");
-                    let take = takes.swap_remove(take).1;
+                    let is_it =
+                        |take: &&mut Option<(usize, _)>| take.as_ref().is_some_and(|take| take.0 == index);
+                    let (_, take) =
+                        takes.iter_mut().find(is_it).and_then(Option::take).expect("a branch of this set");
                     survive(|| if taken { take(won) } else { drop(won) });
                     break;
                 }
                 Some(Poll::Pending) => {}
                 None => world.step("  polls it again"),
             }
-            if world.one_in(3) {
+            if world.one_in(4) {
                 break;
             }
             run(world, ops, wakers, 1 + world.random(5), depth + 1);
+            world.plant();
+            if world.one_in(4) {
+                break;
+            }
         }
         survive(|| drop(selecting));
     }
     world.step("drops the set");
     survive(|| drop(set));
+    let won: Vec<_> = takes.iter().map(Option::is_none).collect();
     drop(takes);
+    for (op, won) in lent.iter().zip(won) {
+        assert!(
+            won || !op.is_done() || matches!(op.waits, Send(..)),
+            "S10: {} is over for nothing",
+            op.name()
+        );
+    }
     ops.extend(lent);
 }
 
@@ -468,6 +517,7 @@ fn program(seed: u64) {
     }
     // Callbacks hold what they get from here on.
     world.callbacks.set(DEEPEST);
+    world.senders.take();
     let (waiting, fresh): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| op.polled);
     drop(waiting);
     world.held.take();
@@ -491,12 +541,12 @@ fn program(seed: u64) {
     for (tx, rx) in &world.channels {
         tx.assert_valid();
         while rx.try_recv().is_ok() {}
-        if let Some(capacity) = tx.capacity() {
+        if let Some(capacity) = tx.capacity().filter(|_| !tx.is_closed()) {
             for _ in 0..capacity {
                 assert!(tx.try_send(world.value()).is_ok(), "C23: room of {capacity} is lost");
             }
         }
-        assert_eq!(rx.drain().count(), tx.capacity().unwrap_or(0));
+        assert_eq!(rx.drain().count(), if tx.is_closed() { 0 } else { tx.capacity().unwrap_or(0) });
     }
     drop(wakers);
     let left = world.wakers.borrow().iter().filter(|waker| waker.strong_count() > 0).count();
