@@ -505,7 +505,9 @@ fn select_some(world: &'static World, ops: &mut Vec<Op>, wakers: &[Waker], depth
 
 /// Runs the program of a seed.
 fn program(seed: u64) {
-    let world: &'static World = Box::leak(Box::new(World::new(seed)));
+    let owned = Box::into_raw(Box::new(World::new(seed)));
+    // SAFETY: it lives until the end of this.
+    let world: &'static World = unsafe { &*owned };
     WORLD.set(Some(world));
     let wakers: Vec<Waker> = (0..4).map(|_| world.waker()).collect();
     let mut ops = Vec::new();
@@ -554,8 +556,8 @@ fn program(seed: u64) {
     let dropped = world.values.borrow().iter().position(|fate| !fate.dropped);
     assert_eq!(dropped, None, "C1: dropped once");
     WORLD.set(None);
-    // SAFETY: it was leaked above; operations, guards and wakers are dropped, and the values that refer to it.
-    drop(unsafe { Box::from_raw(std::ptr::from_ref(world).cast_mut()) });
+    // SAFETY: a box's; operations, guards and wakers are dropped, and the values that refer to it.
+    drop(unsafe { Box::from_raw(owned) });
 }
 
 #[test]
@@ -563,7 +565,7 @@ fn nothing_is_lost_in_mishaps() {
     let replayed = std::env::var("LENO_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let seeds = match replayed {
         Some(seed) => seed..seed + 1,
-        None => 0..if cfg!(miri) { 10 } else { 3000 * scale() as u64 },
+        None => 0..(if cfg!(miri) { 10 } else { 3000 }) * scale() as u64,
     };
     for seed in seeds {
         if let Err(panic) = catch_unwind(|| program(seed)) {
