@@ -21,7 +21,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use support::memory::Counting;
-use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, scale, within};
+use support::{CountingWaker, Kind, PollExt, Tracked, Tracker, scale, spin_until, within};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -764,16 +764,6 @@ fn lent_operations_under_threads() {
             mutex.assert_valid();
             lock.assert_free();
         });
-    }
-}
-
-/// Spins, so that the other thread's next step is raced for; but lets others run, in case that thread has no core.
-fn spin_until(is_it: impl Fn() -> bool) {
-    for look in 1_u32.. {
-        if is_it() {
-            return;
-        }
-        if look % 64 == 0 { thread::yield_now() } else { std::hint::spin_loop() }
     }
 }
 

@@ -25,12 +25,13 @@ pub struct Watch<T> {
     shared: SharedRef<T>,
 }
 
+/// Branches of the caller's `Shared`.
 macro_rules! branch {
     ($($name:ident $(<$alone:ident>)?)*) => {$(
         // SAFETY: a branch is a reference to the channel, and perhaps a value.
-        unsafe impl<T: core::marker::Send $(, const $alone: bool)?> core::marker::Send for $name<T $(, $alone)?> {}
+        unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> ::core::marker::Send for $name<T $(, $alone)?> {}
         // SAFETY: a shared branch gives access to nothing.
-        unsafe impl<T: core::marker::Send $(, const $alone: bool)?> Sync for $name<T $(, $alone)?> {}
+        unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> Sync for $name<T $(, $alone)?> {}
 
         impl<T $(, const $alone: bool)?> $name<T $(, $alone)?> {
             pub(super) fn shared(&self) -> &Shared<T> {
@@ -40,6 +41,8 @@ macro_rules! branch {
         }
     )*};
 }
+pub(super) use branch;
+
 branch!(Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
@@ -283,38 +286,46 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
     }
 }
 
-impl<T> Branch for Watch<T> {
-    type Output = ();
-    type Goods = ();
+/// Waiting for the channel to close, by a branch of the caller's `Shared`.
+macro_rules! watch {
+    ($name:ident) => {
+        impl<T> Branch for $name<T> {
+            type Output = ();
+            type Goods = ();
 
-    fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.shared().thing())
-    }
+            fn wish(&self) -> (&'static str, Thing) {
+                ("closed", self.shared().thing())
+            }
 
-    fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
-        if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
-    }
+            fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
+                if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
+            }
 
-    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-        self.shared().watchers.register(node)
-    }
+            fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+                self.shared().watchers.register(node)
+            }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().watchers.leave(node, 0)
-    }
+            fn leave(&self, node: &Waiter) -> bool {
+                self.shared().watchers.leave(node, 0)
+            }
 
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().watchers.touch(node)
-    }
+            fn touch(&self, node: &Waiter) -> bool {
+                self.shared().watchers.touch(node)
+            }
 
-    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
-        unreachable!("who watches is told to look");
-    }
+            unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
+                unreachable!("who watches is told to look");
+            }
 
-    #[inline(always)]
-    fn output(&mut self, _tray: &mut Tray<()>) {}
+            #[inline(always)]
+            fn output(&mut self, _tray: &mut Tray<()>) {}
 
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
-    }
+            fn abandon(&mut self, node: Waiter) -> bool {
+                abandon_send(node)
+            }
+        }
+    };
 }
+pub(super) use watch;
+
+watch!(Watch);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leno::channel::TryRecvError;
 use leno::rendezvous;
 
-use crate::support::{CountingWaker, Kind, PollExt, Tracker};
+use crate::support::{CountingWaker, Kind, PollExt, Tracker, spin_until};
 use crate::{contracts, limited_contracts};
 
 /// C9, C10: futures that were never polled did nothing; a send drops its value once, or gives it back.
@@ -297,9 +297,7 @@ fn a_receiver_that_times_out_passes_its_value_on(kind: Kind) {
     let waker = CountingWaker::new();
     std::thread::scope(|scope| {
         let timed = scope.spawn(|| rx.recv_timeout(std::time::Duration::from_millis(1)));
-        while !timed.is_finished() && tx.try_send(tracker.value()).is_err() {
-            std::hint::spin_loop();
-        }
+        spin_until(|| timed.is_finished() || tx.try_send(tracker.value()).is_ok());
         let got = timed.join().expect("the receiver ends");
         if let Ok(value) = got {
             assert_eq!(value.id, tracker.created() - 1, "C16: the one that was sent");

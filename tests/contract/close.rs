@@ -7,7 +7,7 @@ use std::time::Duration;
 use leno::channel::{RecvError, SendError, TryRecvError, TrySendError};
 use leno::{Receiver, Sender};
 
-use crate::support::{Event, Kind, PollExt, Tracked, Tracker, hooked_waker, within};
+use crate::support::{Event, Kind, PollExt, Tracked, Tracker, hooked_waker, spin_until, within};
 use crate::{contracts, limited_contracts};
 
 /// C5: `close` returns true once, whichever side calls it.
@@ -369,17 +369,10 @@ fn closed_means_that_closing_is_complete(kind: Kind) {
                 sending.must_wait("full");
             }
             start.wait();
-            loop {
-                let seen = if round % 2 == 0 {
-                    tx.is_closed()
-                } else {
-                    matches!(tx.try_send(0), Err(TrySendError::Closed(_)))
-                };
-                if seen {
-                    break;
-                }
-                std::hint::spin_loop();
-            }
+            spin_until(|| match round % 2 {
+                0 => tx.is_closed(),
+                _ => matches!(tx.try_send(0), Err(TrySendError::Closed(_))),
+            });
             for (i, sending) in waiting.iter_mut().enumerate() {
                 assert_eq!(sending.must_be_decided("C8: seen closed"), Err(SendError(i)));
             }
@@ -397,14 +390,12 @@ fn a_last_value_is_seen_before_the_close(kind: Kind) {
         for round in 0..2000 {
             let (tx, rx) = kind.open();
             let sending = thread::spawn(move || tx.try_send(round).expect("there is room"));
-            let value = loop {
-                match rx.try_recv() {
-                    Ok(value) => break value,
-                    Err(TryRecvError::Empty) => std::hint::spin_loop(),
-                    Err(TryRecvError::Closed) => panic!("C18: seen closed before the last value"),
-                }
-            };
-            assert_eq!(value, round);
+            let mut seen = Err(TryRecvError::Empty);
+            spin_until(|| {
+                seen = rx.try_recv();
+                seen != Err(TryRecvError::Empty)
+            });
+            assert_eq!(seen, Ok(round), "C18: not closed before the last value");
             sending.join().expect("the sender ends");
             assert_eq!(rx.try_recv(), Err(TryRecvError::Closed), "C18: then closed, never Empty");
         }

@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::super::branch::{self as core, prospects};
+use super::super::branch::{self as core, branch, prospects, watch};
 use super::super::shared::{End, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
@@ -62,22 +62,7 @@ pub struct OwnWatch<T> {
     shared: SharedRef<T>,
 }
 
-macro_rules! own {
-    ($($name:ident)*) => {$(
-        // SAFETY: a branch is a reference to the channel, and perhaps a value.
-        unsafe impl<T: std::marker::Send> std::marker::Send for $name<T> {}
-        // SAFETY: a shared branch gives access to nothing.
-        unsafe impl<T: std::marker::Send> Sync for $name<T> {}
-
-        impl<T> $name<T> {
-            pub(super) fn shared(&self) -> &Shared<T> {
-                // SAFETY: whoever makes a branch keeps the handle for as long.
-                unsafe { self.shared.as_ref() }
-            }
-        }
-    )*};
-}
-own!(OwnSend OwnRecv OwnWatch);
+branch!(OwnSend OwnRecv OwnWatch);
 
 impl<T> Send<T> {
     /// # Safety
@@ -283,41 +268,7 @@ impl<T> Branch for OwnRecv<T> {
     }
 }
 
-impl<T> Branch for OwnWatch<T> {
-    type Output = ();
-    type Goods = ();
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.shared().thing())
-    }
-
-    fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
-        if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
-    }
-
-    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-        self.shared().watchers.register(node)
-    }
-
-    fn leave(&self, node: &Waiter) -> bool {
-        self.shared().watchers.leave(node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.shared().watchers.touch(node)
-    }
-
-    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
-        unreachable!("who watches is told to look");
-    }
-
-    #[inline(always)]
-    fn output(&mut self, _tray: &mut Tray<()>) {}
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
-    }
-}
+watch!(OwnWatch);
 
 /// Each method is that of whichever it is.
 macro_rules! either {

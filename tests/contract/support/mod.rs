@@ -15,5 +15,5 @@ pub(crate) use crew::{Crew, Place};
 pub(crate) use hooked::{Event, hooked_waker, unequal_waker};
 pub(crate) use kind::Kind;
 pub(crate) use peer::impatient_peer;
-pub(crate) use poll::{CountingWaker, PollExt, scale, within};
+pub(crate) use poll::{CountingWaker, PollExt, scale, spin_until, within};
 pub(crate) use tracked::{Tracked, Tracker};

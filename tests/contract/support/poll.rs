@@ -103,6 +103,16 @@ pub(crate) trait PollExt: Unpin {
 
 impl<F: Unpin> PollExt for F {}
 
+/// Spins, so that the other thread's next step is raced for; but lets others run, in case that thread has no core.
+pub(crate) fn spin_until(mut is_it: impl FnMut() -> bool) {
+    for look in 1_u32.. {
+        if is_it() {
+            return;
+        }
+        if look % 64 == 0 { thread::yield_now() } else { std::hint::spin_loop() }
+    }
+}
+
 /// How much more than by default is run: `LENO_STRESS=n`.
 pub(crate) fn scale() -> usize {
     std::env::var("LENO_STRESS").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
