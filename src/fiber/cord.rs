@@ -1,6 +1,5 @@
 //! Cords: one thread, whose fibers run one at a time and need not be `Send`.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -10,7 +9,6 @@ use std::pin::pin;
 use std::task::Poll;
 
 use crate::fiber::core::{Core, Hooks};
-use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
@@ -208,30 +206,6 @@ pub struct CordBuilder {
 inspection::methods!(CordBuilder, "Cord");
 
 impl CordBuilder {
-    /// The clock of the cord's fibers; real time if not set.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// As [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic).
-    pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.hooks.panic = Some(Box::new(hook));
-        self
-    }
-
-    /// As [`RuntimeBuilder::on_spawn`](crate::fiber::RuntimeBuilder::on_spawn).
-    pub fn on_spawn(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
-        self.hooks.spawn = Some(Box::new(hook));
-        self
-    }
-
-    /// As [`RuntimeBuilder::on_stop`](crate::fiber::RuntimeBuilder::on_stop).
-    pub fn on_stop(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
-        self.hooks.stop = Some(Box::new(hook));
-        self
-    }
-
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
         let home = Core::open(None, self.clock, self.hooks, self.inspection);

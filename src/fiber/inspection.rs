@@ -37,10 +37,47 @@ impl Default for Inspection {
     }
 }
 
-/// The methods of a builder that has an `inspection`.
+/// The methods of a builder that has a `clock`, `hooks` and an `inspection`.
 macro_rules! methods {
     ($builder:ty, $executor:literal) => {
         impl $builder {
+            /// The clock of its fibers; real time if not set.
+            pub fn clock(mut self, clock: $crate::time::Clock) -> Self {
+                self.clock = clock;
+                self
+            }
+
+            /// Who is told when a fiber panics and nobody joins it: with the fiber and the panic's payload, on the thread
+            /// that finds out. If not set, id, name, place of birth and message go to stderr. A panic of the hook itself
+            /// is swallowed.
+            pub fn on_panic(
+                mut self,
+                hook: impl Fn(&$crate::fiber::FiberRef, &(dyn std::any::Any + Send)) + Send + Sync + 'static,
+            ) -> Self {
+                self.hooks.panic = Some(Box::new(hook));
+                self
+            }
+
+            /// Who is told of each fiber that is started here, before its first poll, on the thread that starts it. The
+            /// future of a `block_on` is a fiber as well. A panic of the hook is swallowed.
+            pub fn on_spawn(
+                mut self,
+                hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
+            ) -> Self {
+                self.hooks.spawn = Some(Box::new(hook));
+                self
+            }
+
+            /// Who is told of each fiber that ends, by itself or by a cancel: after its future was dropped, before whoever
+            /// joins it goes on, on the thread that ends it. A panic of the hook is swallowed.
+            pub fn on_stop(
+                mut self,
+                hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
+            ) -> Self {
+                self.hooks.stop = Some(Box::new(hook));
+                self
+            }
+
             #[doc = concat!(
                 "Whether what its fibers do is noted for [`", $executor, "::dump`](crate::fiber::", $executor, "::dump): how ",
                 "often they were polled, since when they wait, and for what."

@@ -1,6 +1,5 @@
 //! Runtimes: several workers, each with fibers of its own, which the others may steal.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -175,34 +174,6 @@ impl RuntimeBuilder {
     /// What the worker threads are called, followed by a number; `leno` if not set.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
-        self
-    }
-
-    /// The clock of the runtime's fibers; real time if not set.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Who is told when a fiber panics and nobody joins it: with the fiber and the panic's payload, on the thread
-    /// that finds out. If not set, id, name, place of birth and message go to stderr. A panic of the hook itself
-    /// is swallowed.
-    pub fn on_panic(mut self, hook: impl Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.hooks.panic = Some(Box::new(hook));
-        self
-    }
-
-    /// Who is told of each fiber that is started here, before its first poll, on the thread that starts it. The future of a
-    /// `block_on` is a fiber as well. A panic of the hook is swallowed.
-    pub fn on_spawn(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
-        self.hooks.spawn = Some(Box::new(hook));
-        self
-    }
-
-    /// Who is told of each fiber that ends, by itself or by a cancel: after its future was dropped, before whoever joins it
-    /// goes on, on the thread that ends it. A panic of the hook is swallowed.
-    pub fn on_stop(mut self, hook: impl Fn(&FiberRef) + Send + Sync + 'static) -> Self {
-        self.hooks.stop = Some(Box::new(hook));
         self
     }
 
