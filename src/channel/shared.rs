@@ -29,6 +29,7 @@ use super::ring::{HELD, Slot};
 use super::room::Room;
 use super::undelivered::{Extras, Undelivered};
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
+use crate::task::finally;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
@@ -479,27 +480,23 @@ impl<T> Shared<T> {
     /// # Safety
     /// Consumes the last handle of this end.
     unsafe fn drop_last(shared: SharedRef<T>, end: End) {
-        /// Frees the channel also when the drop of a value, or a waker, panics.
-        struct Release<T>(SharedRef<T>, End);
-        impl<T> Drop for Release<T> {
-            fn drop(&mut self) {
-                // SAFETY: the count keeps it alive.
-                let this = unsafe { self.0.as_ref() };
-                // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
-                let one = self.1.one();
-                if this.handles.load(Ordering::Acquire) == one {
-                    // SAFETY: both sides are gone, and neither was downgraded.
-                    unsafe { Shared::free(self.0) };
-                } else {
-                    let both = End::Sender.counted() | End::Receiver.counted();
-                    if this.handles.fetch_sub(one, Ordering::AcqRel) & both == one {
-                        // SAFETY: both sides are gone.
-                        unsafe { Shared::drop_share(self.0) };
-                    }
+        // Frees the channel also when the drop of a value, or a waker, panics.
+        let _release = finally(move || {
+            // SAFETY: the count keeps it alive.
+            let this = unsafe { shared.as_ref() };
+            // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
+            let one = end.one();
+            if this.handles.load(Ordering::Acquire) == one {
+                // SAFETY: both sides are gone, and neither was downgraded.
+                unsafe { Shared::free(shared) };
+            } else {
+                let both = End::Sender.counted() | End::Receiver.counted();
+                if this.handles.fetch_sub(one, Ordering::AcqRel) & both == one {
+                    // SAFETY: both sides are gone.
+                    unsafe { Shared::drop_share(shared) };
                 }
             }
-        }
-        let _release = Release(shared, end);
+        });
         // SAFETY: the handle keeps it alive.
         let this = unsafe { shared.as_ref() };
         match end {
@@ -854,13 +851,7 @@ impl<T> Shared<T> {
 
     /// Closes the channel and drops what is in it, also when a waker panics.
     pub(super) fn close_now(&self) -> bool {
-        struct Discard<'a, T>(&'a Shared<T>);
-        impl<T> Drop for Discard<'_, T> {
-            fn drop(&mut self) {
-                self.0.discard();
-            }
-        }
-        let _discard = Discard(self);
+        let _discard = finally(|| self.discard());
         self.close()
     }
 
@@ -868,32 +859,22 @@ impl<T> Shared<T> {
     /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
         self.end_turns();
-        struct Rest<'a, T>(&'a Shared<T>);
-        impl<T> Rest<'_, T> {
-            fn drain(&self) {
-                let (mut pauses, mut tray) = (0, Tray::new());
-                loop {
-                    match self.0.discard_one(&mut tray) {
-                        Attempt::Ready(()) if tray.is_full() => self.0.dispose(&mut tray),
-                        Attempt::Ready(()) | Attempt::Wait => return,
-                        Attempt::Again if bug!("discard_does_not_wait") => return,
-                        Attempt::Again => {
-                            thread::pause(pauses);
-                            pauses += 1;
-                        }
+        let drain = || {
+            let (mut pauses, mut tray) = (0, Tray::new());
+            loop {
+                match self.discard_one(&mut tray) {
+                    Attempt::Ready(()) if tray.is_full() => self.dispose(&mut tray),
+                    Attempt::Ready(()) | Attempt::Wait => return,
+                    Attempt::Again if bug!("discard_does_not_wait") => return,
+                    Attempt::Again => {
+                        thread::pause(pauses);
+                        pauses += 1;
                     }
                 }
             }
-        }
-        impl<T> Drop for Rest<'_, T> {
-            #[cold]
-            fn drop(&mut self) {
-                // A value's drop has panicked.
-                self.drain();
-            }
-        }
-        let rest = Rest(self);
-        rest.drain();
+        };
+        let rest = finally(drain);
+        drain();
         std::mem::forget(rest);
     }
 

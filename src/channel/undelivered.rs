@@ -30,7 +30,7 @@ use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
 use crate::prim::thread;
 use crate::task::error::shielded;
-use crate::wait::{By, Parcel, Tray};
+use crate::wait::{By, Parcel, Tray, for_all};
 
 /// Gets what is undelivered.
 pub(super) type Hook<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -124,21 +124,7 @@ impl<'a, T> Undelivered<'a, T> {
 
 impl<T> Drop for Undelivered<'_, T> {
     fn drop(&mut self) {
-        struct Rest<'s, 'a, T>(&'s mut Undelivered<'a, T>);
-        impl<T> Rest<'_, '_, T> {
-            fn drain(&mut self) {
-                for value in &mut self.0.values {
-                    self.0.shared.dispose_of(value);
-                }
-            }
-        }
-        impl<T> Drop for Rest<'_, '_, T> {
-            fn drop(&mut self) {
-                // Nothing is left unless foreign code has panicked.
-                self.drain();
-            }
-        }
-        Rest(self).drain();
+        for_all(&mut self.values, |value| self.shared.dispose_of(value));
     }
 }
 

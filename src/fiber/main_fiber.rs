@@ -29,6 +29,7 @@ use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
 use crate::task::context::Away;
 use crate::task::extras::Extras;
+use crate::task::finally;
 use crate::task::header::{Header, Task, Vtable};
 use crate::task::home::HomeRef;
 use crate::task::roster::Admission;
@@ -245,17 +246,13 @@ impl<F> Drop for Inside<'_, F> {
     fn drop(&mut self) {
         // SAFETY: as in `Main::poll`; this is pinned on the same stack.
         let _frame = unsafe { context::enter_fiber(&self.task) };
-        /// Also after a drop that panics.
-        struct Locals<'a>(&'a Task);
-        impl Drop for Locals<'_> {
-            fn drop(&mut self) {
-                if let Some(extras) = self.0.extras() {
-                    // SAFETY: the fiber is that of this thread's `block_on`, which is inside it.
-                    unsafe { extras.locals.end() };
-                }
+        // Also after a drop that panics.
+        let _locals = finally(|| {
+            if let Some(extras) = self.task.extras() {
+                // SAFETY: the fiber is that of this thread's `block_on`, which is inside it.
+                unsafe { extras.locals.end() };
             }
-        }
-        let _locals = Locals(&self.task);
+        });
         // SAFETY: dropped here only.
         unsafe { ManuallyDrop::drop(&mut self.future) };
     }

@@ -16,6 +16,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
 use crate::prim::{OnceLock, thread};
+use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, run};
 use crate::time::Clock;
@@ -225,15 +226,9 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 
 /// A worker's life.
 fn work(home: &HomeRef, index: usize) {
-    /// Its end, also by a panic of leno's.
-    struct End<'a>(&'a HomeRef, usize);
-    impl Drop for End<'_> {
-        fn drop(&mut self) {
-            // SAFETY: this is that worker's thread. Not a cord.
-            unsafe { Core::leave(self.0, self.1) };
-        }
-    }
-    let _end = End(home, index);
+    // Also by a panic of leno's.
+    // SAFETY: this is that worker's thread. Not a cord.
+    let _end = finally(|| unsafe { Core::leave(home, index) });
     // SAFETY: each worker has one thread. Not a cord.
     let _ended: Option<()> = unsafe {
         Core::drive(home, index, |task| {

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use crate::prim;
+use crate::task::finally;
 
 /// Operations that one poll of a fiber may complete before it is sent to the back of the queue.
 pub(crate) const PER_POLL: u32 = 128;
@@ -44,13 +45,8 @@ pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
 }
 
 fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
-    struct Restore(u32);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            let _ = LEFT.try_with(|left| left.set(self.0));
-        }
-    }
-    let _restore = Restore(LEFT.try_with(|left| left.replace(budget)).unwrap_or(UNLIMITED));
+    let before = LEFT.try_with(|left| left.replace(budget)).unwrap_or(UNLIMITED);
+    let _restore = finally(|| _ = LEFT.try_with(|left| left.set(before)));
     poll()
 }
 

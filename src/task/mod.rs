@@ -33,6 +33,7 @@ pub(crate) mod cell;
 pub(crate) mod context;
 pub(crate) mod error;
 pub(crate) mod extras;
+mod finally;
 pub(crate) mod group;
 pub(crate) mod header;
 mod here;
@@ -58,3 +59,5 @@ pub(crate) mod trace;
 pub(crate) mod waker;
 pub(crate) mod warn;
 pub(crate) mod watch;
+
+pub(crate) use finally::finally;

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use crate::prim::{AtomicU64, Mutex, OnceLock, Ordering};
 use crate::task::context;
 use crate::task::error::shielded;
+use crate::task::finally;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Watching;
 use crate::task::place::{Known, Place};
@@ -275,13 +276,8 @@ impl Watch {
 /// Polls a part of the fiber that runs here, which is polled again only if it was woken. `part` is an address of its own.
 #[inline]
 pub(crate) fn part<R>(part: usize, poll: impl FnOnce() -> R) -> R {
-    struct Restore(usize);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            with_watch(|watch| watch.noted.lock().part = self.0);
-        }
-    }
-    let _restore = with_watch(|watch| watch.begin_part(part)).map(Restore);
+    let restore = |before| finally(move || _ = with_watch(|watch| watch.noted.lock().part = before));
+    let _restore = with_watch(|watch| watch.begin_part(part)).map(restore);
     poll()
 }
 

@@ -43,6 +43,7 @@ pub use super::{SendError, SendTimeoutError, TrySendError};
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::Listen;
 use crate::prim::{Arc, Ordering};
+use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
 
@@ -595,15 +596,10 @@ impl<T: Clone> Drop for Feed<'_, T> {
 
 impl<T: Clone> Drop for IntoFeed<T> {
     fn drop(&mut self) {
-        /// Also when the drop of a waker panics.
-        struct Free<T>(NonNull<Receiver<T>>);
-        impl<T> Drop for Free<T> {
-            fn drop(&mut self) {
-                // SAFETY: from `Box::leak`, and nobody else's any more.
-                drop(unsafe { Box::from_raw(self.0.as_ptr()) });
-            }
-        }
-        let _free = Free(self.flow.receiver);
+        let receiver = self.flow.receiver;
+        // Also when the drop of a waker panics.
+        // SAFETY: from `Box::leak`, and nobody else's any more.
+        let _free = finally(|| drop(unsafe { Box::from_raw(receiver.as_ptr()) }));
         self.flow.operation = None;
     }
 }

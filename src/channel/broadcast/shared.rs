@@ -50,6 +50,7 @@ use super::{Lag, Receiver, RecvError};
 use crate::channel::bell::{Bell, Look};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
+use crate::task::finally;
 use crate::task::watch::Thing;
 use crate::wait::By;
 
@@ -313,13 +314,7 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Opti
 
 /// The clone is foreign code: no lock is held, and whoever is to be woken is woken if it panics.
 fn clone<T: Clone>(value: &T, by: &mut By) -> T {
-    struct Wake<'a>(&'a mut By);
-    impl Drop for Wake<'_> {
-        fn drop(&mut self) {
-            self.0.wake();
-        }
-    }
-    let wake = Wake(by);
+    let wake = finally(|| by.wake());
     let value = value.clone();
     std::mem::forget(wake);
     value

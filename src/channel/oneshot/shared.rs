@@ -89,6 +89,7 @@ use std::task::Waker;
 use super::parked::{ParkedWaker, Seen};
 use crate::channel::{RecvError, SendError};
 use crate::prim::{self, Life, Ordering, UnsafeCell};
+use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -533,18 +534,12 @@ impl<T> SharedRef<T> {
     #[cold]
     #[inline(never)]
     unsafe fn end_receiver(self, unless: u64) {
-        /// What the sender has left: after all others are told, also when one of their wakers panics.
-        struct Left<T>(SharedRef<T>);
-        impl<T> Drop for Left<T> {
-            fn drop(&mut self) {
-                // SAFETY: as below; the receiver is there, and nobody else.
-                unsafe { self.0.free_all(self.0.head().load()) };
-            }
-        }
         // SAFETY: the receiver is there.
         let (ended, mut wakes) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless) };
-        // (Invariant 2: the sender has gone before.)
-        let _left = (!ended).then(|| Left(self));
+        // What the sender has left, which has gone before then (invariant 2): after all others are told, also when one of their
+        // wakers panics.
+        // SAFETY: the receiver is there, and nobody else.
+        let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
         // Its own, which is let go and not woken.
         let _own = wakes.parked.take();
         wakes.wake();
@@ -577,17 +572,10 @@ impl<T> SharedRef<T> {
     /// Both ends are gone, and the value is in its place.
     #[inline(never)]
     unsafe fn free_with_value(self) {
-        /// Also when the drop of the value panics.
-        struct Rest<T>(SharedRef<T>);
-        impl<T> Drop for Rest<T> {
-            fn drop(&mut self) {
-                // SAFETY: the caller's promise; the value was dropped.
-                unsafe { self.0.free() };
-            }
-        }
-        let rest = Rest(self);
+        // SAFETY: the caller's promise; the value was dropped.
+        let _free = finally(|| unsafe { self.free() });
         // SAFETY: the caller's promise.
-        unsafe { rest.0.get().value.with_mut(|place| ptr::drop_in_place((*place).as_mut_ptr())) };
+        unsafe { self.get().value.with_mut(|place| ptr::drop_in_place((*place).as_mut_ptr())) };
     }
 }
 

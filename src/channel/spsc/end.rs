@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::store::Store;
 use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
+use crate::task::finally;
 use crate::task::thread;
 use crate::wait::{Primitive, Word};
 
@@ -36,21 +37,17 @@ impl<T> Shared<T> {
     /// # Safety
     /// Consumes the handle of this end.
     pub(super) unsafe fn drop_handle(shared: SharedRef<T>, end: End) {
-        /// Frees the channel also when the drop of a value, or a waker, panics.
-        struct Release<T>(SharedRef<T>);
-        impl<T> Drop for Release<T> {
-            fn drop(&mut self) {
-                // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
-                // SAFETY: the count keeps it alive; then nobody has it any more, and the receiver has dropped what was in it.
-                unsafe {
-                    if self.0.as_ref().handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-                        let this = Box::from_raw(self.0.as_ptr());
-                        this.store.free(&this.front);
-                    }
+        // Frees the channel also when the drop of a value, or a waker, panics.
+        let _release = finally(move || {
+            // ORDERING: AcqRel: whoever frees it comes after all that the other side has done.
+            // SAFETY: the count keeps it alive; then nobody has it any more, and the receiver has dropped what was in it.
+            unsafe {
+                if shared.as_ref().handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    let this = Box::from_raw(shared.as_ptr());
+                    this.store.free(&this.front);
                 }
             }
-        }
-        let _release = Release(shared);
+        });
         // SAFETY: the handle keeps it alive.
         let this = unsafe { shared.as_ref() };
         match end {
@@ -91,29 +88,15 @@ impl<T> Shared<T> {
 
     /// Closes the channel and drops what is in it, also when a waker panics.
     pub(super) fn close_now(&self) -> bool {
-        struct Discard<'a, T>(&'a Shared<T>);
-        impl<T> Drop for Discard<'_, T> {
-            fn drop(&mut self) {
-                self.0.discard();
-            }
-        }
-        let _discard = Discard(self);
+        let _discard = finally(|| self.discard());
         self.close()
     }
 
     /// Drops what is in the channel, which is closed; the rest also when a value's drop panics.
     fn discard(&self) {
-        /// Values that are to be dropped, one after the other.
-        struct Rest<T>(std::vec::IntoIter<T>);
-        impl<T> Drop for Rest<T> {
-            fn drop(&mut self) {
-                // Nothing is left unless a value's drop has panicked.
-                self.0.by_ref().for_each(drop);
-            }
-        }
-        let mut rest = Rest(self.take_all().into_iter());
+        let values = self.take_all();
         self.sweep_stray();
-        rest.0.by_ref().for_each(drop);
+        drop(values);
     }
 
     /// Takes what is in the channel, for the first one who asks; nothing is in it after this.

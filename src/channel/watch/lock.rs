@@ -23,6 +23,7 @@
 //! Locked instructions: 2 to read, 2 to write. It belongs to no thread: what reads may be given back by another one.
 
 use crate::prim::{AtomicU32, Condvar, Mutex, Ordering, UnsafeCell};
+use crate::task::finally;
 
 const WRITING: u32 = 1 << 31;
 const SLEEPERS: u32 = 1 << 30;
@@ -77,16 +78,12 @@ impl<T> Lock<T> {
 
     /// Calls `f` with the value, which nobody else sees meanwhile; also if it panics it is given back.
     pub(super) fn write<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        struct End<'a, T>(&'a Lock<T>);
-        impl<T> Drop for End<'_, T> {
-            fn drop(&mut self) {
-                if self.0.state.fetch_and(!WRITING, order!(Release, "watch_unlock_relaxed")) & SLEEPERS != 0 {
-                    self.0.wake();
-                }
-            }
-        }
         self.take(WRITING | READERS, WRITING);
-        let _end = End(self);
+        let _end = finally(|| {
+            if self.state.fetch_and(!WRITING, order!(Release, "watch_unlock_relaxed")) & SLEEPERS != 0 {
+                self.wake();
+            }
+        });
         // SAFETY: taken just now, to write.
         self.value.with_mut(|value| f(unsafe { &mut *value }))
     }
