@@ -267,6 +267,7 @@ fn timeouts() {
     let past = Instant::now();
     assert_eq!(rx.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
     assert_eq!(rx.recv().wait_deadline(past), Err(RecvTimeoutError::Timeout));
+    assert_eq!(rx.recv_deadline(past), Err(RecvTimeoutError::Timeout));
     assert_eq!(tx.send_async(1).wait_timeout(Duration::ZERO), Ok(1));
     assert_eq!(tx.send_async(2).wait_timeout(Duration::from_millis(1)), Err(SendTimeoutError::Timeout(2)));
     assert_eq!(tx.send_async(2).wait_deadline(past), Err(SendTimeoutError::Timeout(2)));

@@ -253,6 +253,7 @@ fn receivers_and_errors() {
         WeakReceiver::upgrade => fn(&WeakReceiver<u8>) -> Option<Rx>;
         Rx::sender_count => fn(&Rx) -> usize;
         Rx::receiver_count => fn(&Rx) -> usize;
+        mpsc::Receiver::sender_count => fn(&mpsc::Receiver<u8>) -> usize;
         ReserveError::Closed => ReserveError;
         ReserveError::Rendezvous => ReserveError;
         TryReserveError::Full => TryReserveError;

@@ -3,7 +3,7 @@
 #[path = "contract/support/mod.rs"]
 mod support;
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 use std::thread;
@@ -420,15 +420,14 @@ fn forgotten_ones_strand_their_own_claim() {
     let (tx, rx) = rendezvous();
     let mut forgotten: IntoRecv<u8> = rx.clone().into_recv();
     forgotten.must_wait("nothing was sent");
-    // (Until the end: otherwise the channel would leak.)
-    let forgotten = ManuallyDrop::new(forgotten);
+    mem::forget(forgotten);
     let mut next = rx.clone().into_recv();
     next.must_wait("nothing was sent");
     (1..=2).for_each(|n| tx.try_send(n).unwrap());
     assert_eq!(next.must_be_ready("the first one is lost"), Ok(2));
-    let mut as_well: IntoSend<u8> = tx.clone().into_send(3);
-    as_well.must_wait("nobody receives");
-    let as_well = ManuallyDrop::new(as_well);
+    let mut forgotten: IntoSend<u8> = tx.clone().into_send(3);
+    forgotten.must_wait("nobody receives");
+    mem::forget(forgotten);
     let mut sending = tx.into_send(4);
     sending.must_wait("nobody receives");
     assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(3), Ok(4)));
@@ -436,7 +435,6 @@ fn forgotten_ones_strand_their_own_claim() {
     drop((sending, next));
     assert!(!rx.is_closed(), "a sender was forgotten");
     rx.assert_valid();
-    drop((ManuallyDrop::into_inner(forgotten), ManuallyDrop::into_inner(as_well)));
 }
 
 /// They say what they are.

@@ -12,7 +12,8 @@ pub enum Overflow {
     /// It waits.
     #[default]
     Suspend,
-    /// It makes room: the value that would have been received next is discarded, and the own one is sent.
+    /// It makes room: the value that would have been received next is discarded, and the own one is sent. (If nothing can make
+    /// room the own one is discarded: see [`Builder`].)
     DropOldest,
     /// It discards its own value.
     DropNewest,
@@ -46,6 +47,7 @@ pub enum Overflow {
 ///
 /// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
 ///   discards that value.
+/// * *Permits* that hold all places make no room either: a send discards its own value then.
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
 ///

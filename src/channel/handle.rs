@@ -79,8 +79,8 @@ impl<T> Sender<T> {
     /// some, and is given back: `Some`.
     ///
     /// Senders that wait stay where they are: the value goes behind the last one in the channel, before theirs. On a
-    /// rendezvous channel there is nothing that could make room: if no receiver waits, `value` itself comes back. An
-    /// unbounded channel always has room. What permits hold, and what is kept for a reservation that waits, is no room. What is
+    /// rendezvous channel there is nothing that could make room: if no receiver waits, `value` itself comes back. So it does where
+    /// permits, and what is kept for a reservation that waits, take up all the room. An unbounded channel always has room. What is
     /// given back does not go to [`on_undelivered`](super::Builder::on_undelivered).
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<T> Sender<T> {
     /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent. (Where it closes after some were, they are counted.)
+    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -170,7 +170,7 @@ impl<T> Sender<T> {
     /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
     ///
     /// # Errors
-    /// None was sent: there is no room, or somebody waits for it already, or the channel is closed.
+    /// None was sent, of one or more: there is no room, or somebody waits for it already, or the channel is closed.
     pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.send_many(values).try_now()
     }
@@ -257,7 +257,7 @@ impl<T> Receiver<T> {
     }
 
     /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
-    /// at least one, or none if `max` is 0.
+    /// at least one; or 0 if `max` is, be the channel closed or not.
     ///
     /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
     /// Room in `out` is made for what there is, not for `max`.
@@ -287,7 +287,7 @@ impl<T> Receiver<T> {
     /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
     ///
     /// # Errors
-    /// There is none now, or the channel is closed and empty.
+    /// There is none now, or the channel is closed and empty; unless `max` is 0.
     pub fn try_recv_many(&self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
         self.recv_many(out, max).try_now()
     }

@@ -65,7 +65,7 @@ macro_rules! lone_receiver {
             }
 
             /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
-            /// at least one, or none if `max` is 0.
+            /// at least one; or 0 if `max` is, be the channel closed or not.
             ///
             /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
             /// Room in `out` is made for what there is, not for `max`.
@@ -85,7 +85,7 @@ macro_rules! lone_receiver {
             /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
             ///
             /// # Errors
-            /// There is none now, or the channel is closed and empty.
+            /// There is none now, or the channel is closed and empty; unless `max` is 0.
             pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
                 self.recv_many(out, max).try_now()
             }

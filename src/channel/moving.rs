@@ -147,6 +147,9 @@
 //! | `poll_closed(cx)` | poll `tx.closed()` |
 //! | `watch`: `has_changed` is an error once it is closed | only if there is nothing unseen either |
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
+//! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
+//! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
+//! | `broadcast`: `tx.downgrade()`, and how many senders a receiver sees | – |
 //! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
 //! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
 //! | always lags | or holds the senders back: [`Lag::Suspend`](super::broadcast::Lag) |

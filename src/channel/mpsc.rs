@@ -193,7 +193,7 @@ impl<T> Sender<T> {
     /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent. (Where it closes after some were, they are counted.)
+    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -213,7 +213,7 @@ impl<T> Sender<T> {
     /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
     ///
     /// # Errors
-    /// None was sent: there is no room, or somebody waits for it already, or the channel is closed.
+    /// None was sent, of one or more: there is no room, or somebody waits for it already, or the channel is closed.
     pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.0.try_send_many(values)
     }
@@ -263,11 +263,6 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn reserve_owned(self) -> ReserveOwned<T> {
         ReserveOwned::new(self)
-    }
-
-    /// How many senders there are.
-    pub fn sender_count(&self) -> usize {
-        self.0.sender_count()
     }
 
     /// As [`send`](Self::send), in a future that keeps this sender. See
@@ -369,6 +364,11 @@ macro_rules! handle {
             /// How many values the channel holds; `None`: there is no bound.
             pub fn capacity(&self) -> Option<usize> {
                 self.0.capacity()
+            }
+
+            /// How many senders there are.
+            pub fn sender_count(&self) -> usize {
+                self.0.sender_count()
             }
 
             /// Whether both are handles of one channel.

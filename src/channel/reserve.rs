@@ -251,7 +251,8 @@ impl<T> Sender<T> {
         self.reserve().try_now()
     }
 
-    /// Reserves room for `n` values at once; waits until there is so much, and lets nobody overtake it meanwhile.
+    /// Reserves room for `n` values at once; waits until there is so much, and lets nobody overtake it meanwhile. With `n` zero it
+    /// is ready at once.
     ///
     /// The [`Permits`] are an iterator of permits; what is not taken from it is given back when it is dropped.
     ///

@@ -61,7 +61,7 @@ impl std::panic::RefUnwindSafe for Condvar {}
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up, and nobody has told the wait before.
+    /// Whether the time was up, and nobody has told the wait before; of a wait with a condition: and the condition holds still.
     pub fn timed_out(&self) -> bool {
         self.0
     }
@@ -151,20 +151,11 @@ impl Condvar {
     #[track_caller]
     pub fn wait_timeout_while<'a, T: ?Sized>(
         &self,
-        mut guard: MutexGuard<'a, T>,
+        guard: MutexGuard<'a, T>,
         d: Duration,
-        mut condition: impl FnMut(&mut T) -> bool,
+        condition: impl FnMut(&mut T) -> bool,
     ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        let deadline = deadline_after(d);
-        let mut is_late = false;
-        while condition(&mut guard) {
-            if is_late {
-                return (guard, WaitTimeoutResult(true));
-            }
-            let (again, result) = self.wait(guard).until(deadline);
-            (guard, is_late) = (again, result.timed_out());
-        }
-        (guard, WaitTimeoutResult(false))
+        self.wait_while(guard, condition).wait_timeout(d)
     }
 
     /// Tells the one who has waited longest. If nobody waits, nothing happens.
@@ -359,15 +350,44 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> CondvarWaitWhile<'_, 'a, T, F> {
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
     #[track_caller]
-    pub fn wait(mut self) -> MutexGuard<'a, T> {
-        let mut guard = match self.waiting.take() {
-            Some(waiting) => waiting.wait(),
-            None => self.guard.take().expect("a wait ends once"),
+    pub fn wait(self) -> MutexGuard<'a, T> {
+        self.until(None).0
+    }
+
+    /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        let deadline = deadline_after(d);
+        self.until(deadline)
+    }
+
+    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+    ///
+    /// # Panics
+    /// As [`wait`](Self::wait).
+    #[track_caller]
+    pub fn wait_deadline(self, t: Instant) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        self.until(Some(t))
+    }
+
+    #[track_caller]
+    fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        // (Also if it need not wait: otherwise that it may not would show now and then only.)
+        may_block("wait_while");
+        let (mut guard, mut is_late) = match self.waiting.take() {
+            Some(waiting) => waiting.until(deadline),
+            None => (self.guard.take().expect("a wait ends once"), WaitTimeoutResult(false)),
         };
         while (self.condition)(&mut guard) {
-            guard = self.condvar.wait(guard).wait();
+            if is_late.0 {
+                return (guard, is_late);
+            }
+            (guard, is_late) = self.condvar.wait_at(self.place, guard).until(deadline);
         }
-        guard
+        (guard, WaitTimeoutResult(false))
     }
 }
 

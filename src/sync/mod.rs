@@ -19,7 +19,8 @@
 //! An operation is a future, which is `Unpin`. Await it; make it a branch of [`select!`](crate::select!), where it is claimed: a
 //! branch that loses has locked, taken and consumed nothing; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread;
 //! or use the `try_` form, which never waits. (Two are polled in a select, as any other future is, since they consist of several
-//! operations: a condition variable's wait, and a cell's `get_or_init`. Dropping them loses nothing either.)
+//! operations: a condition variable's wait, and a cell's `get_or_init`. Dropping them loses nothing either. The latter is not
+//! `Unpin`, as the function that makes the value is part of it, and has `get_or_init_blocking` for threads.)
 //!
 //! # Order, and what a future holds that nobody polls
 //!
@@ -94,7 +95,8 @@
 //! | `Barrier` | 48 | 56 | 48 |
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
-//! None allocates before somebody waits behind the first waiter; a `WaitGroup` is one allocation.
+//! None has memory of its own elsewhere before somebody waits behind the first waiter, but a `WaitGroup`, which is one allocation.
+//! Each operation that waits has a node of some 110 bytes, from a pool for all of them.
 //!
 //! # Who holds what
 //!

@@ -2,7 +2,8 @@
 //!
 //! What all of them have in common here: an operation is a future, which is `Unpin`. `.await` it in a task of any executor, or
 //! use its `.wait()`, `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or the `try_` form, which gives an `Option` where there
-//! is one reason not to have it. All constructors are `const`. There is no poisoning. Owned guards are those of the `_arc` forms,
+//! is one reason not to have it. (`OnceCell`'s `get_or_init` is neither `Unpin` nor has it these forms, but one of its own.) All
+//! constructors are `const`, but a `WaitGroup`'s. There is no poisoning. Owned guards are those of the `_arc` forms,
 //! which take `&Arc<Self>`.
 //!
 //! # From tokio::sync
@@ -68,7 +69,8 @@
 //! | async-lock | leno |
 //! |---|---|
 //! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, after its own policy: see [there](Mutex#fairness) |
-//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, …, `read_blocking`, … | the same; async-lock's prefers writers, this one goes by order |
+//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one goes by order |
+//! | `upgradable_read_arc` | – |
 //! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; an `upgrade` that is given up can go on reading |
 //! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
 //! | – | `acquire_many` |

@@ -156,7 +156,7 @@ impl<T> OnceCell<T> {
     /// As [`get_or_init`](Self::get_or_init), on a plain thread, which sleeps while somebody else makes the value.
     ///
     /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block, unless the value is there.
     #[track_caller]
     pub fn get_or_init_blocking(&self, make: impl FnOnce() -> T) -> &T {
         if let Some(value) = self.get() {
@@ -316,7 +316,7 @@ where
     /// As [`get`](Self::get), on a plain thread, which sleeps meanwhile.
     ///
     /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block, unless the value is there.
     #[track_caller]
     pub fn get_blocking(&self) -> &T {
         match self.try_get() {

@@ -156,6 +156,16 @@ impl<T: ?Sized> RwLock<T> {
         self.write().wait()
     }
 
+    /// Locks for upgradable reading from a plain thread, which sleeps meanwhile: [`upgradable_read`](Self::upgradable_read) and
+    /// [`UpgradableRead::wait`].
+    ///
+    /// # Panics
+    /// As [`read_blocking`](Self::read_blocking).
+    #[track_caller]
+    pub fn upgradable_read_blocking(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        self.upgradable_read().wait()
+    }
+
     /// As [`read`](Self::read), with a guard that keeps the lock alive and can be moved anywhere.
     ///
     /// ```

@@ -114,7 +114,7 @@ impl Semaphore {
     }
 
     /// As [`acquire`](Self::acquire), `n` permits at once. What is free, and too little, is kept for it once it is first
-    /// in line. With `n` zero it is ready at once.
+    /// in line. With `n` zero it is ready at once (with the error, if it is closed).
     ///
     /// If `n` permits never are free at once, it waits for ever, and those behind it.
     ///
@@ -248,7 +248,8 @@ impl Semaphore {
     /// Adds new permits, which those who wait get first.
     ///
     /// # Panics
-    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free.
+    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free. (Permits that are given back later, when so many are, are
+    /// gone.)
     pub fn add_permits(&self, n: usize) {
         let most = Self::MAX_PERMITS - self.available_permits().min(Self::MAX_PERMITS);
         assert!(n <= most, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::signal::{Hearing, Signal, What};
+use crate::prim::thread;
 use crate::wait::{Operation, future};
 
 /// Waits until all workers are done.
@@ -62,9 +63,10 @@ impl WaitGroup {
     /// One that was [added](Self::add) is done.
     ///
     /// # Panics
-    /// If there is none.
+    /// If nobody is at work. A [`Worker`] counts, too: if one of these was counted down instead, the drop of the last of them
+    /// panics (unless the thread does so already).
     pub fn done(&self) {
-        done(&self.signal);
+        assert!(self.signal.done(), "{TOO_MANY}");
     }
 
     /// How many are at work.
@@ -72,8 +74,8 @@ impl WaitGroup {
         self.signal.count()
     }
 
-    /// Waits until nobody is at work; is ready at once if nobody is. It is enough that there is a moment at which nobody is,
-    /// from here on: workers that come later are waited for by those who begin to wait later.
+    /// Waits until nobody is at work; is ready at once if nobody is when it is first polled. It is enough that the last one was
+    /// done at some moment after this call: workers that come later are waited for by those who begin to wait later.
     ///
     /// Cancelling: a dropped future has done nothing.
     #[track_caller]
@@ -90,12 +92,10 @@ impl WaitGroup {
     }
 }
 
+const TOO_MANY: &str = "more workers are done than there were";
+
 fn add(signal: &Signal, n: usize) {
     assert!(signal.add(n), "too many workers");
-}
-
-fn done(signal: &Signal) {
-    assert!(signal.done(), "more workers are done than there were");
 }
 
 impl Worker {
@@ -113,7 +113,8 @@ impl Clone for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        done(&self.signal);
+        let was_counted = self.signal.done();
+        assert!(was_counted || thread::panicking(), "{TOO_MANY}");
     }
 }
 

@@ -95,9 +95,10 @@ pub enum Missed {
     /// the next at 5. The count of ticks is right in the end.
     #[default]
     Burst,
-    /// The first that was missed comes, and the next a period after that was taken: at 4.5, at 5.5, at 6.5. Between
-    /// two ticks there is a period or more. (A tick that is taken up to 5 ms late, and less than a period, is not
-    /// missed: the small delays of an executor do not add up.)
+    /// The first that was missed comes, and the next a period after that was taken: at 4.5, at 5.5, at 6.5. So it is after every
+    /// tick that is taken more than 5 ms late, also if none was missed. (Below that, and below a period, the next comes as if
+    /// it had been taken in time: the small delays of an executor do not add up.) Between two ticks there is a period, less 5 ms
+    /// at most, or more.
     Delay,
     /// The first that was missed comes, the others are left out, and the next comes at a multiple of the period
     /// after the first tick, as if nothing had happened: at 4.5, at 5, at 6.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use leno::fiber::Cord;
 use leno::sync::{Condvar, CondvarWait, Mutex};
 
 use crate::support::{Crew, Place, PollExt, within};
@@ -99,9 +100,34 @@ fn limits() {
     assert!(result.timed_out() && mutex.try_lock().is_none());
     let (guard, result) = condvar.wait_timeout_while(guard, Duration::ZERO, |n| *n == 1);
     assert!(!result.timed_out(), "it need not wait");
+    let (guard, result) = condvar.wait_while(guard, |n| *n == 0).wait_deadline(Instant::now());
+    assert!(result.timed_out());
+    // One that waits as a future goes on where it is.
+    let mut waiting = condvar.wait_while(guard, |n| *n == 0);
+    waiting.must_wait("it is 0");
+    *mutex.try_lock().expect("unlocked") = 1;
+    let (guard, result) = waiting.wait_timeout(Duration::ZERO);
+    assert!(!result.timed_out() && *guard == 1, "not told, but the condition holds no more");
     drop(guard);
     condvar.notify_one();
     condvar.assert_valid();
+}
+
+/// C25: on a cord a wait that blocks panics, also if its condition does not hold.
+#[test]
+fn a_wait_that_need_not_wait_panics_on_a_cord() {
+    let misuses: [fn(&Mutex<u32>, &Condvar); 2] = [
+        |mutex, condvar| drop(condvar.wait_while(mutex.try_lock().expect("free"), |_| false).wait()),
+        |mutex, condvar| {
+            let guard = mutex.try_lock().expect("free");
+            _ = condvar.wait_timeout_while(guard, Duration::ZERO, |_| false);
+        },
+    ];
+    for misuse in misuses {
+        let cord = Cord::new();
+        let fiber = cord.spawn_local(async move { misuse(&Mutex::new(0), &Condvar::new()) });
+        assert!(cord.block_on(fiber).expect_err("it blocks").is_panic());
+    }
 }
 
 /// In a select it is polled; if it loses nothing is lost.

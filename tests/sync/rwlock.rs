@@ -41,7 +41,7 @@ fn who_goes_together() {
     drop(writer);
     assert_eq!(*lock.read().wait(), 2);
     *lock.write_arc().wait() += 1;
-    assert_eq!(*lock.upgradable_read().wait(), 3);
+    assert_eq!(*lock.upgradable_read_blocking(), 3);
     lock.assert_free();
 }
 

@@ -1,6 +1,6 @@
 //! `WaitGroup`: M7, M8.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
@@ -48,6 +48,17 @@ fn all_are_waited_for() {
     }));
     assert!(panicked.is_err());
     empty.clone().wait_all().must_be_ready("a panic ends a worker, too");
+    // One is counted down instead of a worker: that shows when the worker goes, unless there is a panic already.
+    let worker = empty.worker();
+    empty.done();
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(worker))).is_err(), "more are done than there were");
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _worker = empty.worker();
+        empty.done();
+        resume_unwind(Box::new("planted"));
+    }));
+    assert_eq!(panicked.unwrap_err().downcast_ref::<&str>(), Some(&"planted"));
+    assert_eq!(empty.count(), 0);
 }
 
 #[test]

@@ -397,6 +397,18 @@ impl<T: Clone> Receiver<T> {
         self.recv().wait_timeout(d)
     }
 
+    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv_blocking`](Self::recv_blocking).
+    #[track_caller]
+    pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv().wait_deadline(t)
+    }
+
     /// A stream of what is received. It ends when the channel is closed and all was seen.
     ///
     /// ```

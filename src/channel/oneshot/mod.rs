@@ -75,7 +75,7 @@ pub struct Sender<T> {
 /// Dropping it closes the channel, and drops the value if it was sent and not received.
 ///
 /// # Panics
-/// As all futures of leno it panics if it is polled once more after it was ready.
+/// As all operations of channels and locks it panics if it is polled once more after it was ready.
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
     operation: Operation<Recv<T>>,

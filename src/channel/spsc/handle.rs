@@ -125,7 +125,7 @@ impl<T> Sender<T> {
     /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent. (Where it closes after some were, they are counted.)
+    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -146,7 +146,7 @@ impl<T> Sender<T> {
     /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
     ///
     /// # Errors
-    /// None was sent: there is no room, or the channel is closed.
+    /// None was sent, of one or more: there is no room, or the channel is closed.
     pub fn try_send_many(&mut self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.send_many(values).try_now()
     }

@@ -24,7 +24,9 @@
 //! # Forgotten futures
 //!
 //! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. It may keep the one value
-//! that it was handed or was to send; the operations after it neither wait behind it nor meet it.
+//! that it was handed or was to send; the operations after it neither wait behind it nor meet it. With capacity 0 or 1 they do, as
+//! in the general kind: it keeps its place in line, so that a receive is handed the next value, which is lost, and what a send
+//! was to send may still be received.
 //!
 //! # What there is not
 //!

@@ -42,8 +42,8 @@ pub fn set_debug_hook(hook: fn(&str)) {
 pub trait FutureExt: Future {
     /// Tells when the future is first polled, and what becomes of it: the value, a panic (with its message), or
     /// that it was cancelled, which is to say dropped before it was ready. Each line names `label`, the fiber, and
-    /// the time since the first poll by the executor's clock. It goes to stderr, or to the hook of
-    /// [`set_debug_hook`].
+    /// the time since the first poll by the executor's clock. It goes to stderr, behind `leno: `, or to the hook of
+    /// [`set_debug_hook`], without that.
     ///
     /// ```text
     /// leno: fetch: begins (fiber 7 `mirrors`)

@@ -150,6 +150,10 @@ macro_rules! waits {
             /// # Errors
             ///
             /// [`Elapsed`](crate::fiber::Elapsed) if the time was up first.
+            ///
+            /// # Panics
+            ///
+            /// As [`wait`](Self::wait).
             #[track_caller]
             pub fn wait_timeout(
                 &mut self,
@@ -165,6 +169,10 @@ macro_rules! waits {
             /// # Errors
             ///
             /// [`Elapsed`](crate::fiber::Elapsed) if the time was up first.
+            ///
+            /// # Panics
+            ///
+            /// As [`wait`](Self::wait).
             #[track_caller]
             pub fn wait_deadline(
                 &mut self,
