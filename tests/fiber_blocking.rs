@@ -3,6 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, Latch, SeqCst, in_time, until};
+use leno::channel::ticker;
 use leno::fiber::{self, Cord, Runtime, spawn_local, unblock};
 use leno::time::Clock;
 use std::future::pending;
@@ -144,7 +145,23 @@ fn workers_that_all_wait_fire_their_timers() {
                             sleep(1).await;
                             leno::timeout(Duration::from_millis(1), pending::<()>()).await.unwrap_err();
                         });
-                        leno::channel::ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();
+                        ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();
+                        // A call in a call, and waits that are woken all the time.
+                        let ticks = ticker::after(Duration::from_millis(1));
+                        inner.block_on(async { ticks.recv_blocking() }).unwrap();
+                        let busy = || {
+                            Box::pin(async {
+                                loop {
+                                    fiber::yield_now().await;
+                                }
+                            })
+                        };
+                        let ticks = ticker::after(Duration::from_millis(1));
+                        let _: fiber::Either<(), _> = fiber::race(busy(), ticks.recv()).wait();
+                        let ticks = ticker::after(Duration::from_millis(1));
+                        inner.block_on(async {
+                            let _: fiber::Either<(), _> = fiber::race(busy(), ticks.recv()).await;
+                        });
                     })
                 })
                 .collect();

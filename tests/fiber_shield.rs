@@ -52,6 +52,28 @@ fn a_value_after_the_section_is_the_outcome() {
 }
 
 #[test]
+fn a_section_in_a_cancelled_fiber_does_not_begin_in_a_call_that_blocks() {
+    in_time(|| {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let steps = begun.clone();
+        leno::block_on(async {
+            // The call blocks the thread, not this fiber, which is polled within it.
+            let fiber = fiber::spawn_now(async move {
+                fiber::current().cancel();
+                shield(async {
+                    steps.fetch_add(1, SeqCst);
+                    fiber::yield_now().await;
+                    steps.fetch_add(1, SeqCst);
+                })
+                .await;
+            });
+            assert!(fiber.await.unwrap_err().is_cancelled());
+        });
+        assert_eq!(begun.load(SeqCst), 0, "all or nothing");
+    });
+}
+
+#[test]
 fn a_section_that_is_waited_for_blocking_begins_after_the_cancel() {
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();

@@ -2,14 +2,14 @@
 
 mod fiber_support;
 
-use fiber_support::{Count, Defer, Drops, SECOND, cord, in_time};
+use fiber_support::{Count, Defer, Drops, SECOND, SeqCst, cord, in_time, until};
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -408,6 +408,36 @@ fn a_panicking_waker_loses_nobody_elses_timer() {
         leno::sleep(SECOND).await;
         assert_eq!(fiber::now() - start, SECOND);
     });
+}
+
+#[test]
+fn a_waker_that_waits_for_a_fiber_finds_another_worker_for_it() {
+    // F9, F12
+    struct Waits(leno::Receiver<()>, AtomicBool);
+    impl Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            self.1.store(true, SeqCst);
+            self.0.recv_blocking().expect("a fiber sends it");
+        }
+    }
+    for workers in [2, 4] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let (tx, rx) = leno::rendezvous();
+            let waits = Arc::new(Waits(rx, AtomicBool::new(false)));
+            let waker = Waker::from(waits.clone());
+            let asleep = runtime.spawn(poll_fn(move |_| {
+                let mut sleep = leno::sleep(Duration::from_millis(1));
+                assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+                Poll::Ready(sleep)
+            }));
+            let _sleep = asleep.wait().unwrap();
+            until(|| waits.1.load(SeqCst));
+            let timely = runtime.spawn(leno::sleep(Duration::from_millis(1)));
+            timely.wait().expect("others are woken, and their timers fire");
+            runtime.spawn(async move { tx.send(()).await }).wait().unwrap().unwrap();
+        });
+    }
 }
 
 #[test]

@@ -124,6 +124,8 @@ impl Drop for Driving<'_> {
 #[must_use]
 pub(crate) struct Away {
     seat: Seat,
+    /// The one that was left before this.
+    left: Seat,
     /// Somebody may.
     told: bool,
 }
@@ -131,17 +133,20 @@ pub(crate) struct Away {
 impl Away {
     fn to(seat: Seat) -> Away {
         let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
-        Away { seat: here::sit(seat), told }
+        let seat = here::sit(seat);
+        // (Within another call that blocks, it is the same worker's.)
+        let left = if seat.home.is_null() { here::left() } else { here::leave_seat(seat) };
+        Away { seat, left, told }
     }
 
     /// The next deadline of the executor whose worker this thread would be: who waits instead fires its timers, as nobody else may
     /// be there to do so.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        in_seat(self.seat, |home, _| home.seam.next_timer()).flatten()
+        in_seat(here::left(), |home, _| home.seam.next_timer()).flatten()
     }
 
     pub(crate) fn fire_timers(&self) {
-        let _ = in_seat(self.seat, |home, _| home.seam.fire_timers());
+        let _ = in_seat(here::left(), |home, _| home.seam.fire_timers());
     }
 }
 
@@ -149,22 +154,23 @@ impl Drop for Away {
     fn drop(&mut self) {
         let replaced = self.told && in_seat(self.seat, |home, _| home.seam.returns()) == Some(false);
         here::sit(if replaced { here::NOWHERE } else { self.seat });
+        here::leave_seat(self.left);
     }
 }
 
 /// For a call that blocks: until it returns, this thread wakes fibers as if from elsewhere, since nobody runs what is in
 /// its own queue.
 pub(crate) fn stand_aside() -> Away {
-    Away::to(here::ASIDE)
+    Away::to(here::aside())
 }
 
 pub(crate) use here::stands_aside;
 
 /// Calls `f` with the executor and the worker of a seat of this thread.
 fn in_seat<R>(seat: Seat, f: impl FnOnce(&Home, NonNull<()>) -> R) -> Option<R> {
-    let worker = NonNull::new(seat.worker.cast_mut())?;
     // SAFETY: the guard of the seat borrows the home, and is further up this thread's stack.
-    Some(f(unsafe { &*seat.home.cast::<Home>() }, worker))
+    let home = unsafe { seat.home.cast::<Home>().as_ref() }?;
+    Some(f(home, NonNull::new(seat.worker.cast_mut())?))
 }
 
 /// To be called before a call that blocks this thread: if it drives an executor, others get what is ready on it.

@@ -28,6 +28,8 @@ pub(super) struct Seat {
 struct Here {
     frame: Cell<Frame>,
     seat: Cell<Seat>,
+    /// The last one that it had a worker's, if it is in a call that blocks.
+    left: Cell<Seat>,
     /// Counts of the home in the seat, for its fibers.
     stock: Cell<usize>,
     /// The fiber of the frame has woken itself.
@@ -40,13 +42,17 @@ struct Here {
 
 const OUTSIDE: Frame = Frame { fiber: ptr::null(), home: ptr::null() };
 pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
-/// Nowhere either, in a call that blocks.
-pub(super) const ASIDE: Seat = Seat { number: 1, ..NOWHERE };
+
+/// Nowhere either, in a call that blocks; with the fiber that calls.
+pub(super) fn aside() -> Seat {
+    Seat { worker: frame().fiber, number: 1, ..NOWHERE }
+}
 
 prim::thread_local! {
     static HERE: Here = Here {
         frame: Cell::new(OUTSIDE),
         seat: Cell::new(NOWHERE),
+        left: Cell::new(NOWHERE),
         stock: Cell::new(0),
         woken: Cell::new(false),
         owed: Cell::new(0),
@@ -131,10 +137,20 @@ pub(super) fn seat() -> Seat {
     HERE.try_with(|here| here.seat.get()).unwrap_or(NOWHERE)
 }
 
-/// Whether this thread is in a call that blocks.
+/// Whether the fiber of the frame is in a call that blocks. (Not one that is polled within the call.)
 pub(crate) fn stands_aside() -> bool {
-    let seat = seat();
-    seat.home.is_null() && seat.number == ASIDE.number
+    let (seat, fiber) = (seat(), frame().fiber);
+    seat.home.is_null() && ptr::eq(seat.worker, fiber) && !fiber.is_null()
+}
+
+/// The worker that this thread would be if it were not in a call that blocks.
+pub(super) fn left() -> Seat {
+    HERE.try_with(|here| here.left.get()).unwrap_or(NOWHERE)
+}
+
+/// Sets it; gives the one before.
+pub(super) fn leave_seat(seat: Seat) -> Seat {
+    HERE.try_with(|here| here.left.replace(seat)).unwrap_or(NOWHERE)
 }
 
 /// Takes a seat; the stock stays.

@@ -90,6 +90,6 @@ impl Executor {
 
     /// Time goes on to the next deadline; false: nobody waits for one.
     pub fn jump(&self) -> bool {
-        self.0.seam.as_any().downcast_ref::<Clockwork>().expect("the model's own").0.jump()
+        self.0.seam.as_any().downcast_ref::<Clockwork>().expect("the model's own").0.jump(|| {})
     }
 }

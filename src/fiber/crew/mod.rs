@@ -16,16 +16,18 @@
 //! first in, first out.
 //!
 //! **States of a worker.** *Working*: it runs fibers, and has taken the last one from somewhere. *Searching*: it has
-//! nothing, and looks everywhere (a lone one, or one on a virtual clock, in its own queue and `inject` only). *Parked*: it is among the `sleepers`, under whose lock it gets there and is taken
-//! out. `idle` counts the last two, by read-modify-writes; `parked` changes under the lock only.
+//! nothing, and looks everywhere (a lone one, or one on a virtual clock, in its own queue and `inject` only). *Parked*: it is
+//! among the `sleepers`, under whose lock it gets there and is taken out. `idle` counts the last two, by read-modify-writes;
+//! `parked` changes under the lock only.
 //!
 //! **No ready fiber is left alone.** Who makes one ready from elsewhere pushes it into `inject`, then looks at `idle`, and
 //! unless somebody searches wakes a sleeper. A worker that makes one ready pushes it into its own queue and goes on: it
 //! wakes nobody, and has no fence. So:
 //!
-//! 1. Who is woken, or leaves the park for any other reason, is a searcher until it has found something.
-//! 2. Who ends the last search with something in its hands looks at `inject` afterwards, and wakes one if there is more:
-//!    pushers may have relied on the search.
+//! 1. Who is woken, or leaves the park for any other reason, is a searcher until it has found something, or timers are due: while
+//!    it calls their wakers, which may take long, or wait for a fiber, it is none. Then it searches anew.
+//! 2. Who ends the last search looks at `inject` afterwards, and wakes one if there is more: pushers may have relied on the
+//!    search.
 //! 3. Who parks looks at `inject` after it has been counted as parked.
 //! 4. Who takes a fiber and leaves some in its ring which have stood there for long, or will, as polls took long just now, wakes
 //!    one, if nobody searches. Searchers take of a ring only what has stood there for long, by their own watch or by the
@@ -442,7 +444,7 @@ impl<T: Entry> Crew<T> {
             if found.is_none() && !self.timers.clock.is_virtual() {
                 // What it wakes comes behind what was ready before. (A waker is foreign code, in which this thread may go away, and
                 // come back to a crew that has ended, where somebody acts in its place.)
-                self.timers.fire();
+                self.timers.fire_after(|| self.prepare_wakers(&mut searching));
                 found = take();
             }
             if found.is_none()
@@ -463,8 +465,7 @@ impl<T: Entry> Crew<T> {
                 return found;
             }
             // SAFETY: by contract.
-            found = unsafe { self.rest(worker, searching) };
-            searching = true;
+            found = unsafe { self.rest(worker, &mut searching) };
             if found.is_some() {
                 self.end_search();
                 return found;
@@ -482,9 +483,9 @@ impl<T: Entry> Crew<T> {
     /// # Safety
     ///
     /// As for `next`.
-    unsafe fn rest(&self, worker: &Worker<T>, searching: bool) -> Option<T> {
+    unsafe fn rest(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         // SAFETY: by contract.
-        let park = || unsafe { self.park(worker, searching) };
+        let mut park = || unsafe { self.park(worker, searching) };
         if !self.is_alone() || self.timers.clock.is_virtual() {
             return park();
         }
@@ -492,6 +493,17 @@ impl<T: Entry> Crew<T> {
         // ORDERING: Relaxed: a hint, who finds something looks again.
         let came = || self.injected.load(Ordering::Relaxed) != 0 || self.timers.next() != next;
         thread::rest(next, || came().then_some(None), || Some(park())).flatten()
+    }
+
+    /// Before foreign wakers, which may take long, or wait for what others bring: a searcher is none any more, as it would keep
+    /// others from being woken; and somebody else keeps the next deadline.
+    pub(super) fn prepare_wakers(&self, searching: &mut bool) {
+        if std::mem::take(searching) {
+            self.end_search();
+        }
+        if self.timers.next().is_some() {
+            self.leave_watched();
+        }
     }
 
     /// 2.

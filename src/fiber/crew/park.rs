@@ -121,13 +121,14 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Sleeps until there is something to look for; gives what it has found as the watcher. Afterwards the worker is a
-    /// searcher.
+    /// searcher, unless it has called wakers.
     ///
     /// # Safety
     ///
     /// As for `next`.
-    pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: bool) -> Option<T> {
+    pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         let me = worker.index;
+        let was_searching = std::mem::replace(searching, true);
         let mut patience = PATIENCE[0];
         let mut sleepers = self.sleepers.lock();
         sleepers.asleep.push(me);
@@ -135,7 +136,7 @@ impl<T: Entry> Crew<T> {
         if all {
             self.dormant.store(false, Ordering::Relaxed);
         }
-        self.idle.fetch_add(PARKED - if searching { SEARCHING } else { 0 }, Ordering::SeqCst);
+        self.idle.fetch_add(PARKED - if was_searching { SEARCHING } else { 0 }, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // 3.
         if self.has_work() && !bug!("crew_parks_unchecked") {
@@ -157,7 +158,7 @@ impl<T: Entry> Crew<T> {
                 Err(Jump) => {
                     self.rise(&mut sleepers, me);
                     drop(sleepers);
-                    self.timers.jump();
+                    self.timers.jump(|| self.prepare_wakers(searching));
                     return None;
                 }
             };
@@ -190,10 +191,7 @@ impl<T: Entry> Crew<T> {
                 if !bug!("crew_takes_before_it_fires") {
                     // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
                     // now (see `rise`), for the next deadline.
-                    self.timers.fire();
-                    if self.timers.next().is_some() {
-                        self.leave_watched();
-                    }
+                    self.timers.fire_after(|| self.prepare_wakers(searching));
                 }
                 return None;
             }

@@ -22,7 +22,7 @@
 use std::ptr::{self, NonNull};
 
 use super::parker::{self, Current, Parker};
-use super::wait_aside;
+use super::{fire_due, wait_aside};
 use crate::prim::{AtomicPtr, Ordering};
 use crate::task::context::Away;
 
@@ -78,6 +78,7 @@ impl Keeper {
         let mut seen = self.0.seen();
         loop {
             if let Some(entry) = gate.take() {
+                fire_due(aside);
                 return entry;
             }
             if bug!("gate_looks_late") {

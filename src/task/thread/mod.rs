@@ -71,6 +71,7 @@ fn drive<F: Future + ?Sized>(
             seen = now;
             pause(pauses);
             pauses += 1;
+            fire_due(&aside);
         } else {
             pauses = 0;
             let woken = || parker.woken(seen);
@@ -95,6 +96,13 @@ fn wait_aside<R>(
         if found.is_some() || is_late(deadline) {
             return found;
         }
+        aside.fire_timers();
+    }
+}
+
+/// For who is woken again and again, and so does not come to wait.
+fn fire_due(aside: &Away) {
+    if is_late(aside.next_timer()) {
         aside.fire_timers();
     }
 }

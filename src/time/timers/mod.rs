@@ -232,18 +232,26 @@ impl Timers {
 
     /// Wakes all that are due.
     pub(crate) fn fire(&self) {
+        self.fire_after(|| {});
+    }
+
+    /// The same; calls `prepare` first, if there are any: wakers are foreign code.
+    pub(crate) fn fire_after(&self, prepare: impl FnOnce()) {
         if self.first() != NEVER {
-            self.fire_until(self.now());
+            self.fire_until(self.now(), prepare);
         }
     }
 
     #[cold]
-    fn fire_until(&self, now: u64) {
+    fn fire_until(&self, now: u64, prepare: impl FnOnce()) {
         let mut due = Vec::new();
         for store in &self.stores {
             if store.next() <= now {
                 store.take_due(now, &mut due);
             }
+        }
+        if !due.is_empty() {
+            prepare();
         }
         wake(due);
     }
@@ -272,8 +280,8 @@ impl Timers {
         wake(due);
     }
 
-    /// Virtual time goes on to the next deadline; false: there is none.
-    pub(crate) fn jump(&self) -> bool {
+    /// Virtual time goes on to the next deadline, and wakes as [`fire_after`](Self::fire_after) does; false: there is none.
+    pub(crate) fn jump(&self, prepare: impl FnOnce()) -> bool {
         let store = &self.stores[0];
         let first = {
             let inner = store.inner.lock();
@@ -284,7 +292,7 @@ impl Timers {
         };
         if first != NEVER {
             self.clock.advance(self.base + Duration::from_nanos(first));
-            self.fire();
+            self.fire_after(prepare);
         }
         first != NEVER
     }
@@ -385,11 +393,11 @@ mod tests {
         timers.clear(cleared);
         for (fired, span) in [1001 * SECOND, 1002 * SECOND, 570 * year].into_iter().enumerate() {
             assert_eq!(count.get(), fired);
-            assert!(timers.jump());
+            assert!(timers.jump(|| {}));
             assert_eq!(clock.now(), base + span);
         }
         timers.clear(forever[0]);
-        assert!(!timers.jump() && timers.next().is_none());
+        assert!(!timers.jump(|| {}) && timers.next().is_none());
         timers.close();
         assert_eq!((count.get(), Arc::strong_count(&count)), (4, 1));
     }
