@@ -171,6 +171,9 @@ fn virtual_time_stands_still_meanwhile() {
         let cord = Cord::with_clock(leno::time::Clock::virtual_time());
         let sent = on(&there, leno::sleep(Duration::from_millis(5)));
         assert!(cord.block_on(leno::timeout(Duration::from_secs(3600), sent)).is_ok());
+        // Not for the very runtime that has the clock.
+        let own = Runtime::builder().workers(1).clock(leno::time::Clock::virtual_time()).build().unwrap();
+        own.block_on(on(&own, leno::sleep(Duration::from_secs(3600))));
         // And goes on afterwards, also after one that was dropped.
         let mut dropped = on(&there, std::future::pending::<()>());
         cord.block_on(async {

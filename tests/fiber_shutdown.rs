@@ -116,6 +116,44 @@ fn dropping_a_runtime_inside_its_own_block_on_of_another() {
 }
 
 #[test]
+fn the_end_of_a_runtime_in_a_fiber_of_another_leaves_that_ones_timers_going() {
+    // F7, F12: what has to end waits for a timer of the runtime whose worker waits for its end.
+    for workers in [1, 2] {
+        for graceful in [false, true] {
+            in_time(move || {
+                let outer = Runtime::builder().workers(1).build().unwrap();
+                let fiber = outer.spawn(async move {
+                    let inner = Runtime::builder().workers(workers).build().unwrap();
+                    let after = leno::channel::ticker::after(Duration::from_millis(5));
+                    let begun = Latch::default();
+                    let begins = begun.clone();
+                    let last = inner.spawn(async move {
+                        begins.open();
+                        if graceful {
+                            after.recv().await.unwrap();
+                        } else {
+                            // A poll that no end of a runtime cuts short.
+                            while after.try_recv().is_err() {
+                                std::thread::yield_now();
+                            }
+                        }
+                    });
+                    begun.wait();
+                    if graceful {
+                        assert!(inner.shutdown(Duration::from_secs(3600)).is_empty());
+                        last.await.unwrap();
+                    } else {
+                        drop(inner);
+                        let _ended = last.await;
+                    }
+                });
+                fiber.wait().unwrap();
+            });
+        }
+    }
+}
+
+#[test]
 fn spawning_during_shutdown_is_cancelled() {
     // F8: from a drop that the shutdown causes, on both executors.
     in_time(|| {

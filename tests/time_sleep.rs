@@ -150,6 +150,65 @@ fn never_early_in_real_time() {
 }
 
 #[test]
+fn timers_that_are_set_while_all_workers_block_are_fired() {
+    // F12: by who waits in a `block_on`.
+    for workers in [1, 2] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let (tx, rx) = leno::rendezvous();
+            let (blocks, blocked) = std::sync::mpsc::channel();
+            let fibers: Vec<_> = (0..workers)
+                .map(|_| {
+                    let (rx, blocks) = (rx.clone(), blocks.clone());
+                    runtime.spawn(async move {
+                        blocks.send(()).unwrap();
+                        rx.recv_blocking()
+                    })
+                })
+                .collect();
+            (0..workers).for_each(|_| blocked.recv().unwrap());
+            // (They may need a moment more; if it is too short for them, their workers fire the timer.)
+            std::thread::sleep(Duration::from_millis(20));
+            runtime.block_on(async {
+                leno::sleep(Duration::from_millis(1)).await;
+                for i in 0..workers {
+                    tx.send(i).await.unwrap();
+                }
+            });
+            let mut received: Vec<_> =
+                fibers.into_iter().map(|fiber| fiber.wait().unwrap().unwrap()).collect();
+            received.sort_unstable();
+            assert_eq!(received, (0..workers).collect::<Vec<_>>());
+        });
+    }
+}
+
+#[test]
+fn timers_of_a_worker_that_drives_a_cord_are_fired() {
+    // F12: the cord waits, on either clock, or is busy.
+    type Start = fn() -> Cord;
+    let starts: [Start; 2] = [Cord::new, || Cord::with_clock(Clock::virtual_time())];
+    for (start, busy) in [(starts[0], false), (starts[0], true), (starts[1], false), (starts[1], true)] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let fiber = runtime.spawn(async move {
+                let after = leno::channel::ticker::after(Duration::from_millis(5));
+                start().block_on(async {
+                    if busy {
+                        while after.try_recv().is_err() {
+                            leno::yield_now().await;
+                        }
+                    } else {
+                        after.recv().await.unwrap();
+                    }
+                });
+            });
+            fiber.wait().unwrap();
+        });
+    }
+}
+
+#[test]
 fn an_earlier_timer_overtakes_the_one_being_waited_for() {
     // F12: set while the watcher sleeps for a later one.
     in_time(|| {

@@ -124,16 +124,18 @@ impl Core {
     ) -> Option<R> {
         let crew = &Core::of(home).crew;
         let worker = crew.worker(index);
-        // SAFETY: by contract; this is how `Seam` below takes it.
-        let _driving = unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast()) };
-        loop {
-            // SAFETY: by contract.
-            let task = unsafe { crew.next(worker) }?;
-            debug_assert!(context::drives(home), "nobody acts in its place");
-            if let Some(result) = run(task) {
-                return Some(result);
+        let drive = || {
+            loop {
+                // SAFETY: by contract.
+                let task = unsafe { crew.next(worker) }?;
+                debug_assert!(context::drives(home), "nobody acts in its place");
+                if let Some(result) = run(task) {
+                    return Some(result);
+                }
             }
-        }
+        };
+        // SAFETY: by contract; this is how `Seam` below takes it.
+        unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
     /// Ends what a worker of a stopped executor has. What the fibers wake as they end is ended as well.
@@ -144,23 +146,25 @@ impl Core {
     pub(crate) unsafe fn end_worker(home: &HomeRef, index: usize) {
         let core = Core::of(home);
         let worker = core.crew.worker(index);
-        // SAFETY: as in `drive`.
-        unsafe {
-            let _driving = context::drive(home, index, std::ptr::from_ref(worker).cast());
-            // (In what is dropped it may go away, and find somebody in its place.)
-            let next = || if context::drives(home) { core.crew.take_left(worker) } else { None };
+        let end = || {
+            // SAFETY: by contract. (In what is dropped it may go away, and find somebody in its place.)
+            let next = || if context::drives(home) { unsafe { core.crew.take_left(worker) } } else { None };
             let end_queue = || {
                 while let Some(task) = next() {
-                    run::end_entry(task);
+                    // SAFETY: by contract.
+                    unsafe { run::end_entry(task) };
                 }
             };
             end_queue();
             if core.crew.is_alone() {
-                Core::end_all(home);
+                // SAFETY: by contract.
+                unsafe { Core::end_all(home) };
                 // Of fibers that were woken, and have ended by now.
                 end_queue();
             }
-        }
+        };
+        // SAFETY: as in `drive`.
+        unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), end) }
     }
 
     /// Stops the executor: nobody is admitted, nobody is run. Its threads end after the poll that is under way. What was
@@ -209,9 +213,12 @@ impl Core {
             // SAFETY: by contract; nobody acts in its place.
             unsafe { Core::end_worker(home, index) };
         }
-        if crew.is_alone() {
-            crew.gone();
-        }
+        crew.gone();
+    }
+
+    /// Of a stopped runtime: waits until the lives of so many workers are over, but for what their threads do at their very end.
+    pub(crate) fn wait_gone(home: &Home, workers: usize) {
+        Core::of(home).crew.wait_gone(workers);
     }
 
     /// Drops the futures of all fibers of a stopped executor, oldest first. Those that other threads are
@@ -305,12 +312,16 @@ impl Seam for Core {
         self.crew.timers.clear(key);
     }
 
-    fn next_timer(&self) -> Option<Instant> {
-        if self.crew.timers.clock.is_virtual() { None } else { self.crew.timers.next() }
+    fn next_timer(&self, worker: bool) -> Option<Instant> {
+        if worker { self.crew.next_timer() } else { self.crew.next_unwatched() }
     }
 
-    fn fire_timers(&self) {
-        self.crew.timers.fire();
+    fn fire_timers(&self, worker: bool) {
+        if worker {
+            self.crew.timers.fire();
+        } else {
+            self.crew.fire_unwatched();
+        }
     }
 
     fn busy(&self) {

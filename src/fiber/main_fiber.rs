@@ -27,7 +27,6 @@ use crate::fiber::core::Core;
 use crate::fiber::spawn::{admit, next_id};
 use crate::prim::{AtomicBool, Ordering};
 use crate::task::cell::{self, Birth};
-use crate::task::context::Away;
 use crate::task::extras::Extras;
 use crate::task::finally;
 use crate::task::header::{Header, Task, Vtable};
@@ -134,13 +133,13 @@ impl Main {
         main
     }
 
-    /// Waits at the gate, `aside` meanwhile.
-    pub(super) fn wait(&self, aside: &Away) -> Task {
+    /// Waits at the gate. This thread has stepped aside.
+    pub(super) fn wait(&self) -> Task {
         let keeper = self.keeper.as_ref().expect("only main fibers of a runtime wait at a gate");
         // SAFETY: a main fiber.
         let gate = unsafe { cell(&self.task) }.gate();
         // SAFETY: the count came with the entry.
-        unsafe { Task::from_raw(keeper.wait(gate, aside)) }
+        unsafe { Task::from_raw(keeper.wait(gate)) }
     }
 
     pub(super) fn is(&self, task: &Task) -> bool {

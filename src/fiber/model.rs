@@ -115,6 +115,16 @@ impl Crew {
         }
     }
 
+    /// Looks after the timers, on a thread that waits: a worker's, or that of a `block_on`.
+    pub fn look_after_timers(&self, worker: bool) {
+        let due = if worker { self.0.next_timer() } else { self.0.next_unwatched() };
+        if due.is_some() && worker {
+            self.0.timers.fire();
+        } else if due.is_some() {
+            self.0.fire_unwatched();
+        }
+    }
+
     /// The only worker is about to block.
     pub fn leaves(&self) {
         assert!(self.0.leaves(), "nobody acts in its place before");

@@ -16,7 +16,7 @@ use crate::task::{context, thread};
 /// workers of its own, say.
 ///
 /// It starts at the first poll. Dropping it cancels that fiber, which is nobody's child and inherits nothing. Meanwhile the clock of
-/// the caller's executor stands still, if it is a virtual one.
+/// the caller's executor stands still, if it is a virtual one and the executor another one than `runtime`.
 ///
 /// ```
 /// use leno::fiber::{Runtime, on};
@@ -68,7 +68,7 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         if let Stage::New(..) = self.stage {
             if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
-                let busy = context::home().map(Busy::new);
+                let busy = context::home().filter(|here| !here.is(&home)).map(Busy::new);
                 let handle = Builder::new().root().spawn_on(&home, self.at, future);
                 self.stage = Stage::Runs(handle.cancel_on_drop(), busy);
             }

@@ -15,7 +15,7 @@ use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
-use crate::prim::{OnceLock, thread};
+use crate::prim::{OnceLock, is_late, thread};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, run};
@@ -108,7 +108,10 @@ impl Runtime {
         self.home.roster.close();
         context::hand_over();
         let _aside = context::stand_aside();
-        self.home.roster.wait_empty(Instant::now().checked_add(grace));
+        let end = Instant::now().checked_add(grace);
+        while !self.home.roster.wait_empty(context::until(end)) && !is_late(end) {
+            context::fire_timers();
+        }
         let left = self.home.roster.snapshot();
         left.iter().filter(|task| task.is_awaited()).map(FiberRef::new).collect()
     }
@@ -134,6 +137,7 @@ impl Drop for Runtime {
             if !self.workers.is_empty() {
                 Core::end_in_its_place(&self.home);
             }
+            Core::wait_gone(&self.home, self.workers.len());
             for worker in self.workers.drain(..) {
                 // (A worker doesn't panic; if it did, its fibers are ended all the same.)
                 let _ = worker.join();
@@ -243,20 +247,23 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
-    let aside = context::stand_aside();
-    // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
-    let mut busy = None;
-    let main = Main::start(home, &Place::Gate, Location::caller());
-    let mut inside = pin!(Inside::new(&main, future));
-    loop {
-        drop(busy.take());
-        let task = main.wait(&aside);
-        // The wake-up has counted it.
-        busy = Some(Busy::counted(&**home));
-        if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
-            return output;
+    let _aside = context::stand_aside();
+    let at = Location::caller();
+    context::look_after(home, false, || {
+        // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
+        let mut busy = None;
+        let main = Main::start(home, &Place::Gate, at);
+        let mut inside = pin!(Inside::new(&main, future));
+        loop {
+            drop(busy.take());
+            let task = main.wait();
+            // The wake-up has counted it.
+            busy = Some(Busy::counted(&**home));
+            if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
+                return output;
+            }
         }
-    }
+    })
 }
 
 static DEFAULT: OnceLock<Runtime> = OnceLock::new();

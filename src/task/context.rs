@@ -6,6 +6,9 @@
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
+//!
+//! A thread that waits *looks after* the timers of whatever executors it would otherwise work for: of those whose worker it is,
+//! as nobody else may be there to do so, and of those in whose `block_on` it is, as all workers may be in calls that block.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -15,8 +18,9 @@ use std::ptr::{self, NonNull};
 use std::time::Instant;
 
 use crate::prim;
+use crate::task::finally;
 use crate::task::header::{Header, Task};
-use crate::task::here::{self, Before, Frame, Seat};
+use crate::task::here::{self, Before, Charge, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
 use crate::task::state::Left;
 use crate::task::{trace, warn};
@@ -93,39 +97,66 @@ pub(crate) fn enter_nowhere() -> Entered<'static> {
     Entered::new(Frame { fiber: ptr::null(), home: ptr::null() }, None, trace::Inside::nothing())
 }
 
-/// Leaves the seat when dropped, and the frame.
-#[must_use]
-pub(crate) struct Driving<'a> {
-    home: &'a HomeRef,
-    stock: usize,
-    _away: Away,
-    _base: Entered<'a>,
-}
-
-/// The calling thread drives `home` as its `worker`, the one with that number, and works for it.
+/// Calls `f`, in which the calling thread drives `home` as its `worker`, the one with that number, and works for it.
 ///
 /// # Safety
 ///
-/// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the guard. For
+/// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the call. For
 /// a cord, this is its thread.
-pub(crate) unsafe fn drive(home: &HomeRef, number: usize, worker: *const ()) -> Driving<'_> {
-    let away = Away::to(Seat { home: home.address(), worker, number });
-    // SAFETY: by contract.
-    Driving { home, stock: here::replace_stock(0), _away: away, _base: unsafe { enter_home(home) } }
+pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), f: impl FnOnce() -> R) -> R {
+    look_after(home, true, || {
+        // SAFETY: by contract.
+        let _base = unsafe { enter_home(home) };
+        let _away = Away::to(Seat { home: home.address(), worker, number });
+        let stock = here::replace_stock(0);
+        let _stock = finally(|| home.release(here::replace_stock(stock)));
+        f()
+    })
 }
 
-impl Drop for Driving<'_> {
-    fn drop(&mut self) {
-        self.home.release(here::replace_stock(self.stock));
+/// Calls `f`. Whenever the calling thread waits in there it looks after the timers of `home`, as one of its workers or in a
+/// `block_on`.
+pub(crate) fn look_after<R>(home: &HomeRef, worker: bool, f: impl FnOnce() -> R) -> R {
+    let besides = here::charge();
+    let charge = Charge { home: home.address(), worker, besides };
+    here::set_charge(&raw const charge);
+    let _before = finally(|| here::set_charge(besides));
+    f()
+}
+
+/// Calls `f` with each executor whose timers this thread looks after, and whether as a worker.
+fn for_each_charge(mut f: impl FnMut(&Home, bool)) {
+    let mut next = here::charge();
+    // SAFETY: each is on this thread's stack, further up, with a home that is borrowed there.
+    while let Some(charge) = unsafe { next.as_ref() } {
+        // SAFETY: as above.
+        f(unsafe { &*charge.home.cast::<Home>() }, charge.worker);
+        next = charge.besides;
     }
+}
+
+/// When a thread that is about to wait until `deadline` at most has to look at what it looks after, or that.
+pub(crate) fn until(deadline: Option<Instant>) -> Option<Instant> {
+    let mut first = deadline;
+    for_each_charge(|home, worker| {
+        first = first.into_iter().chain(home.seam.next_timer(worker)).min();
+    });
+    first
+}
+
+/// Fires what has come of the timers that this thread looks after.
+pub(crate) fn fire_timers() {
+    for_each_charge(|home, worker| {
+        if prim::is_late(home.seam.next_timer(worker)) {
+            home.seam.fire_timers(worker);
+        }
+    });
 }
 
 /// Takes its seat again when dropped, unless somebody else acts as that worker.
 #[must_use]
 pub(crate) struct Away {
     seat: Seat,
-    /// The one that was left before this.
-    left: Seat,
     /// Somebody may.
     told: bool,
 }
@@ -133,20 +164,7 @@ pub(crate) struct Away {
 impl Away {
     fn to(seat: Seat) -> Away {
         let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
-        let seat = here::sit(seat);
-        // (Within another call that blocks, it is the same worker's.)
-        let left = if seat.home.is_null() { here::left() } else { here::leave_seat(seat) };
-        Away { seat, left, told }
-    }
-
-    /// The next deadline of the executor whose worker this thread would be: who waits instead fires its timers, as nobody else may
-    /// be there to do so.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        in_seat(here::left(), |home, _| home.seam.next_timer()).flatten()
-    }
-
-    pub(crate) fn fire_timers(&self) {
-        let _ = in_seat(here::left(), |home, _| home.seam.fire_timers());
+        Away { seat: here::sit(seat), told }
     }
 }
 
@@ -154,7 +172,6 @@ impl Drop for Away {
     fn drop(&mut self) {
         let replaced = self.told && in_seat(self.seat, |home, _| home.seam.returns()) == Some(false);
         here::sit(if replaced { here::NOWHERE } else { self.seat });
-        here::leave_seat(self.left);
     }
 }
 

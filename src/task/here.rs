@@ -25,11 +25,19 @@ pub(super) struct Seat {
     pub(super) number: usize,
 }
 
+/// An executor whose timers this thread looks after while it waits, and those it looks after besides.
+pub(super) struct Charge {
+    /// A home.
+    pub(super) home: *const (),
+    /// As one of its workers; otherwise as the thread of a `block_on`.
+    pub(super) worker: bool,
+    pub(super) besides: *const Charge,
+}
+
 struct Here {
     frame: Cell<Frame>,
     seat: Cell<Seat>,
-    /// The last one that it had a worker's, if it is in a call that blocks.
-    left: Cell<Seat>,
+    charge: Cell<*const Charge>,
     /// Counts of the home in the seat, for its fibers.
     stock: Cell<usize>,
     /// The fiber of the frame has woken itself.
@@ -52,7 +60,7 @@ prim::thread_local! {
     static HERE: Here = Here {
         frame: Cell::new(OUTSIDE),
         seat: Cell::new(NOWHERE),
-        left: Cell::new(NOWHERE),
+        charge: Cell::new(ptr::null()),
         stock: Cell::new(0),
         woken: Cell::new(false),
         owed: Cell::new(0),
@@ -143,14 +151,13 @@ pub(crate) fn stands_aside() -> bool {
     seat.home.is_null() && ptr::eq(seat.worker, fiber) && !fiber.is_null()
 }
 
-/// The worker that this thread would be if it were not in a call that blocks.
-pub(super) fn left() -> Seat {
-    HERE.try_with(|here| here.left.get()).unwrap_or(NOWHERE)
+/// What this thread looks after while it waits.
+pub(super) fn charge() -> *const Charge {
+    HERE.try_with(|here| here.charge.get()).unwrap_or(ptr::null())
 }
 
-/// Sets it; gives the one before.
-pub(super) fn leave_seat(seat: Seat) -> Seat {
-    HERE.try_with(|here| here.left.replace(seat)).unwrap_or(NOWHERE)
+pub(super) fn set_charge(charge: *const Charge) {
+    let _ = HERE.try_with(|here| here.charge.set(charge));
 }
 
 /// Takes a seat; the stock stays.

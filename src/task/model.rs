@@ -222,9 +222,8 @@ impl Executor {
 
     /// Calls `f` as a worker: what it wakes goes into the worker's own queue.
     pub fn drive<R>(&self, worker: &Worker, f: impl FnOnce() -> R) -> R {
-        // SAFETY: `schedule` above takes it for what it is; the guard goes before the borrow ends. Not a cord.
-        let _driving = unsafe { context::drive(&self.0, 0, Arc::as_ptr(&worker.0).cast()) };
-        f()
+        // SAFETY: `schedule` above takes it for what it is. Not a cord.
+        unsafe { context::drive(&self.0, 0, Arc::as_ptr(&worker.0).cast(), f) }
     }
 
     /// Runs the first fiber of a worker's queue once, whoever calls; false: it is empty.
@@ -316,7 +315,7 @@ impl Executor {
 
     /// Waits until nobody lives. After `close`.
     pub fn wait_empty(&self) {
-        self.0.roster.wait_empty(None);
+        assert!(self.0.roster.wait_empty(None));
     }
 
     /// Whether the roster knows who lives by that id.

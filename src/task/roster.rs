@@ -330,13 +330,17 @@ impl Roster {
         }
     }
 
-    /// Waits until nobody but daemons is left, or until `deadline`. The roster is closed.
-    pub(crate) fn wait_empty(&self, deadline: Option<Instant>) {
+    /// Waits until nobody but daemons is left; false: `deadline` came first. The roster is closed.
+    pub(crate) fn wait_empty(&self, deadline: Option<Instant>) -> bool {
         let mut gate = self.gate.lock();
         // No shard grows again (invariant 6), so each may be looked at in its turn.
-        while self.awaited() > 0 && deadline.is_none_or(|at| Instant::now() < at) {
+        while self.awaited() > 0 {
+            if deadline.is_some_and(|at| Instant::now() >= at) {
+                return false;
+            }
             gate = self.emptied.wait_until(&self.gate, gate, deadline);
         }
+        true
     }
 
     /// All living fibers, oldest first. Takes time for all of them, during which none is listed or retired.

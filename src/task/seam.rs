@@ -83,13 +83,14 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Takes a timer out, if it hasn't fired.
     fn clear_timer(&self, key: TimerKey);
 
-    /// The next deadline in real time, or one before it: for a worker that blocks.
-    fn next_timer(&self) -> Option<Instant> {
+    /// When a thread that waits has to [fire timers](Self::fire_timers): a worker's, or that of a `block_on`, which leaves that
+    /// to the workers as long as it can. In real time.
+    fn next_timer(&self, _worker: bool) -> Option<Instant> {
         None
     }
 
-    /// Wakes those whose deadline has come.
-    fn fire_timers(&self) {}
+    /// Wakes those whose deadline has come, on a thread that waits.
+    fn fire_timers(&self, _worker: bool) {}
 
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
     /// on a virtual clock stands still until [`calm`](Self::calm).

@@ -35,8 +35,8 @@ impl Clock {
 
     /// A time of its own, which begins now.
     ///
-    /// It stands still as long as a fiber of its executor is ready or runs, or a closure given to
-    /// [`unblock`](crate::fiber::unblock) does; when all of them wait it jumps to the next deadline. Deadlines at
+    /// It stands still as long as a fiber of its executor is ready or runs, in a call that blocks its thread as well, or a closure
+    /// given to [`unblock`](crate::fiber::unblock) does; when all of them wait it jumps to the next deadline. Deadlines at
     /// one instant come in the order in which they were set. If there is none, or if what the fibers wait for
     /// comes from another thread, it just stands.
     pub fn virtual_time() -> Clock {

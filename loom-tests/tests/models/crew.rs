@@ -56,7 +56,7 @@ fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
 fn with_workers(
     workers: usize,
     life: impl Fn(&Arc<Crew>, usize, &Ran) + Copy + Send + Sync + 'static,
-    outside: impl FnOnce(&Arc<Crew>, &Ran),
+    outside: impl FnOnce(&Arc<Crew>, &Arc<Ran>),
 ) -> Vec<usize> {
     let (crew, ran) = (Arc::new(Crew::new(workers)), Arc::new(Ran::default()));
     let threads: Vec<_> = (0..workers)
@@ -148,7 +148,16 @@ impl Wake for Injects {
     }
 }
 
-fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
+/// The same, but it is run at once.
+struct Runs(Arc<Ran>, usize);
+
+impl Wake for Runs {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.add(self.1);
+    }
+}
+
+pub(crate) fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
     Waker::from(std::sync::Arc::new(Injects(crew.clone(), number)))
 }
 
@@ -202,6 +211,28 @@ fn timer_and_a_fiber_that_waits_for_it() {
             |crew, _| {
                 crew.set_timer(None, injects(crew, 2));
                 assert!(crew.inject(1));
+            },
+        );
+        assert_eq!(ran, [2]);
+    });
+}
+
+/// A fiber on the only worker is in a call that blocks until a timer has fired that somebody in a `block_on` sets, before the
+/// call or after it. `crew_unwatched_unseen`.
+#[test]
+fn timer_while_the_only_worker_blocks() {
+    model(|| {
+        let ran = with_workers(
+            1,
+            |crew, i, ran| {
+                assert_eq!(crew.next(i), Some(1));
+                crew.look_after_timers(true);
+                ran.wait_for(2);
+            },
+            |crew, ran| {
+                assert!(crew.inject(1));
+                crew.set_timer(None, Waker::from(std::sync::Arc::new(Runs(ran.clone(), 2))));
+                crew.look_after_timers(false);
             },
         );
         assert_eq!(ran, [2]);

@@ -27,8 +27,7 @@
 //! ```
 //!
 //! The time is that of the executor that the caller runs on (a runtime, a cord, a virtual clock), and elsewhere that of
-//! leno's default runtime. (A receive that blocks the only worker of that runtime blocks its timers as well: on a worker, await.)
-//! In a fiber that needs no receiver, [`sleep`](crate::sleep()),
+//! leno's default runtime. In a fiber that needs no receiver, [`sleep`](crate::sleep()),
 //! [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
 
 // A ticker is a small actor between a timer and the one sender of a rendezvous channel:

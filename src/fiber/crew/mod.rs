@@ -39,7 +39,8 @@
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
 //!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
 //! 6. A leno call that blocks its worker hands the worker's queue to the others first ([`Crew::blocks`]), and what it wakes while it
-//!    blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)).
+//!    blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)). Meanwhile it looks after
+//!    the timers.
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
@@ -81,7 +82,7 @@ use crate::fiber::ring::Entry;
 use crate::prim::{
     AtomicBool, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
 };
-use crate::task::thread;
+use crate::task::{context, thread};
 use crate::time::timers::Timers;
 
 /// One in `idle`'s lower half.
@@ -103,9 +104,17 @@ const SPIN: Duration = Duration::from_micros(5);
 /// nobody, and if the core is a third party's it waits for a turn of that; then there are no such yields for 64 times as long.)
 const UNDISTURBED: Duration = Duration::from_micros(1);
 
+/// Where a runtime's workers are.
+struct Presence {
+    /// The only one.
+    only: Only,
+    /// So many have ended what they had.
+    gone: usize,
+}
+
 /// Where the only worker of a runtime is: see the module, "Away".
 #[derive(PartialEq, Eq)]
-enum Presence {
+enum Only {
     /// It runs fibers.
     Here,
     Away,
@@ -133,9 +142,8 @@ pub(crate) struct Crew<T> {
     aside: AtomicUsize,
     /// Nobody outside makes fibers ready.
     closed: Option<Closed>,
-    /// Of the only worker of a runtime.
     presence: Mutex<Presence>,
-    /// It isn't here.
+    /// The only one isn't here; or somebody is gone.
     left: Condvar,
     pub(crate) timers: Timers,
 }
@@ -155,7 +163,7 @@ impl<T: Entry> Crew<T> {
             busy: AtomicUsize::new(0),
             aside: AtomicUsize::new(0),
             closed: None,
-            presence: Mutex::new(Presence::Here),
+            presence: Mutex::new(Presence { only: Only::Here, gone: 0 }),
             left: Condvar::new(),
             timers,
         }
@@ -292,11 +300,16 @@ impl<T: Entry> Crew<T> {
         // ORDERING: Relaxed: written by this thread only.
         let turn = worker.turn.load(Ordering::Relaxed) + 1;
         worker.turn.store(turn, Ordering::Relaxed);
-        if turn % LOOK_EVERY == 0 && !self.timers.clock.is_virtual() {
-            self.timers.look(worker.index, turn / LOOK_EVERY);
-            if !self.is_alone() {
-                // SAFETY: by contract.
-                unsafe { self.step_aside(worker) };
+        if turn % LOOK_EVERY == 0 {
+            if self.strict {
+                context::fire_timers();
+            }
+            if !self.timers.clock.is_virtual() {
+                self.timers.look(worker.index, turn / LOOK_EVERY);
+                if !self.is_alone() {
+                    // SAFETY: by contract.
+                    unsafe { self.step_aside(worker) };
+                }
             }
         }
         // ORDERING: Relaxed: who must see a change looks again when it parks.
@@ -492,7 +505,7 @@ impl<T: Entry> Crew<T> {
         let next = self.timers.next();
         // ORDERING: Relaxed: a hint, who finds something looks again.
         let came = || self.injected.load(Ordering::Relaxed) != 0 || self.timers.next() != next;
-        thread::rest(next, || came().then_some(None), || Some(park())).flatten()
+        thread::rest(self.until(None), || came().then_some(None), || Some(park())).flatten()
     }
 
     /// Before foreign wakers, which may take long, or wait for what others bring: a searcher is none any more, as it would keep
@@ -600,10 +613,10 @@ impl<T: Entry> Crew<T> {
     #[must_use]
     pub(crate) fn leaves(&self) -> bool {
         let mut presence = self.presence.lock();
-        if *presence == Presence::Replaced {
+        if presence.only == Only::Replaced {
             return false;
         }
-        *presence = Presence::Away;
+        presence.only = Only::Away;
         if !bug!("crew_leaves_unseen") {
             self.left.notify_all();
         }
@@ -614,42 +627,62 @@ impl<T: Entry> Crew<T> {
     #[must_use]
     pub(crate) fn returns(&self) -> bool {
         let mut presence = self.presence.lock();
-        if *presence == Presence::Replaced && !bug!("crew_returns_to_be_two") {
+        if presence.only == Only::Replaced && !bug!("crew_returns_to_be_two") {
             return false;
         }
-        *presence = Presence::Here;
+        presence.only = Only::Here;
         true
     }
 
     // The end.
 
-    /// The worker's thread has ended what it had, or was replaced.
+    /// A worker's thread has ended what it had, or was replaced.
     pub(crate) fn gone(&self) {
         let mut presence = self.presence.lock();
-        if *presence != Presence::Replaced {
-            *presence = Presence::Gone;
-            self.left.notify_all();
+        presence.gone += 1;
+        if presence.only != Only::Replaced {
+            presence.only = Only::Gone;
         }
+        self.left.notify_all();
+    }
+
+    /// Waits for something of the workers' presence.
+    fn wait_for<R>(&self, look: impl Fn(&mut Presence) -> Option<R>) -> R {
+        loop {
+            {
+                let mut presence = self.presence.lock();
+                if let Some(found) = look(&mut presence) {
+                    return found;
+                }
+                drop(self.left.wait_until(&self.presence, presence, context::until(None)));
+            }
+            context::fire_timers();
+        }
+    }
+
+    /// Waits until so many are gone.
+    pub(crate) fn wait_gone(&self, workers: usize) {
+        self.wait_for(|presence| (presence.gone >= workers).then_some(()));
     }
 
     /// Of a crew that has ended: waits until the worker is gone, or away; in that case calls `f`, in its place.
     pub(crate) fn in_its_place(&self, f: impl FnOnce()) {
-        {
-            let mut presence = self.presence.lock();
-            while *presence == Presence::Here {
-                presence = self.left.wait_until(&self.presence, presence, None);
+        let is_away = self.wait_for(|presence| match presence.only {
+            Only::Here => None,
+            Only::Gone => Some(false),
+            Only::Away | Only::Replaced => {
+                presence.only = Only::Replaced;
+                Some(true)
             }
-            if *presence == Presence::Gone {
-                return;
-            }
-            *presence = Presence::Replaced;
+        });
+        if is_away {
+            f();
         }
-        f();
     }
 
     /// Whether somebody acts in its place, or has.
     pub(crate) fn is_replaced(&self) -> bool {
-        *self.presence.lock() == Presence::Replaced
+        self.presence.lock().only == Only::Replaced
     }
 
     /// Ends the crew: its workers leave after the poll that is under way. Gives what was injected; the caller ends it.

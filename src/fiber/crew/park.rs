@@ -11,6 +11,10 @@
 //! the one that waits for that without an end, and hands the watch on if there are more deadlines. On a
 //! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
 //! the clock on to it.
+//!
+//! Where nobody sleeps, all may be in calls that block. Who blocks looks after the timers that are there by then; and who waits in
+//! a `block_on` after those that came later, its own for example, once the workers have had the time to
+//! ([`Crew::next_unwatched`]). A cord that is driven by somebody's worker looks after that one's timers as after its own.
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +22,7 @@ use super::worker::Own;
 use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
 use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
+use crate::task::context;
 
 /// The watcher's first look comes after the one, and so do those while something waits; further ones ever later, up to the other.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
@@ -185,13 +190,16 @@ impl<T: Entry> Crew<T> {
                 // Somebody has it look anew.
                 continue;
             }
-            if !self.timers.clock.is_virtual() && is_late(self.timers.next()) {
+            if is_late(self.until(None)) {
                 self.rise(&mut sleepers, me);
                 drop(sleepers);
                 if !bug!("crew_takes_before_it_fires") {
                     // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
                     // now (see `rise`), for the next deadline.
                     self.timers.fire_after(|| self.prepare_wakers(searching));
+                }
+                if self.strict {
+                    context::fire_timers();
                 }
                 return None;
             }
@@ -209,16 +217,53 @@ impl<T: Entry> Crew<T> {
     /// Until when one who is about to sleep should do so, if there is nobody else to keep watch. `Err`: on a virtual clock it is
     /// time to go on.
     fn sleep_until(&self, all: bool, patience: Duration) -> Result<Option<Instant>, Jump> {
-        let next = self.timers.next();
-        let watch = (!all).then(|| now() + patience);
         if self.timers.clock.is_virtual() {
+            let next = self.timers.next();
             let still = self.busy.load(Ordering::SeqCst) == 0 && self.injected.load(Ordering::SeqCst) == 0;
-            return if all && still && next.is_some() { Err(Jump) } else { Ok(watch) };
+            if all && still && next.is_some() {
+                return Err(Jump);
+            }
         }
-        Ok(match (next, watch) {
-            (Some(next), Some(watch)) => Some(next.min(watch)),
-            (next, watch) => next.or(watch),
-        })
+        Ok(self.until((!all).then(|| now() + patience)))
+    }
+
+    /// Until when a worker that is about to sleep until `deadline` at most may do so, for the sake of timers. A cord's thread
+    /// may have others to look after besides.
+    pub(super) fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
+        let next = deadline.into_iter().chain(self.next_timer()).min();
+        if self.strict { context::until(next) } else { next }
+    }
+
+    /// The next deadline in real time, or one before it.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        if self.timers.clock.is_virtual() { None } else { self.timers.next() }
+    }
+
+    /// When somebody who waits in a `block_on` has to look at the timers: none of the workers sleeps until the next deadline,
+    /// and all may be in calls that block since before it was set. They have some time to see to it, though.
+    pub(crate) fn next_unwatched(&self) -> Option<Instant> {
+        // ORDERING: Relaxed: who has set the first timer since then has taken the sleepers' lock, and sees who slept; and who
+        // leaves the park later, and blocks, sees the timer.
+        let watched = bug!("crew_unwatched_unseen") || self.idle.load(Ordering::Relaxed) >= PARKED;
+        if watched { None } else { Some(self.next_timer()? + PATIENCE[0]) }
+    }
+
+    /// Fires these. (Busy, and not while the workers are looked at: see `closed.rs`.)
+    pub(crate) fn fire_unwatched(&self) {
+        let unwatched = {
+            let sleepers = self.sleepers.lock();
+            let unwatched = sleepers.asleep.is_empty();
+            if unwatched && !bug!("closed_fires_unseen") {
+                self.busy();
+            }
+            unwatched
+        };
+        if unwatched {
+            self.timers.fire();
+            if !bug!("closed_fires_unseen") {
+                self.calm();
+            }
+        }
     }
 
     /// A worker that keeps something waiting and has been in the same poll since the last look.

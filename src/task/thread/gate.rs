@@ -22,9 +22,9 @@
 use std::ptr::{self, NonNull};
 
 use super::parker::{self, Current, Parker};
-use super::{fire_due, wait_aside};
+use super::wait_aside;
 use crate::prim::{AtomicPtr, Ordering};
-use crate::task::context::Away;
+use crate::task::context;
 
 /// An entry that is still there when it is dropped is lost.
 #[derive(Debug)]
@@ -72,20 +72,20 @@ impl Keeper {
         Gate { entry: AtomicPtr::new(ptr::null_mut()), bell: self.0.parker }
     }
 
-    /// Waits until something is brought to the gate, which is one of this keeper's, `aside` meanwhile.
-    pub(crate) fn wait<T>(&self, gate: &Gate<T>, aside: &Away) -> NonNull<T> {
+    /// Waits until something is brought to the gate, which is one of this keeper's. This thread has stepped aside.
+    pub(crate) fn wait<T>(&self, gate: &Gate<T>) -> NonNull<T> {
         debug_assert!(ptr::eq(gate.bell, self.0.parker), "another thread's gate");
         let mut seen = self.0.seen();
         loop {
             if let Some(entry) = gate.take() {
-                fire_due(aside);
+                context::fire_timers();
                 return entry;
             }
             if bug!("gate_looks_late") {
                 seen = self.0.seen();
             }
             let sleep = |until| self.0.sleep(seen, until);
-            let woken = wait_aside(aside, None, || self.0.woken(seen), || 0, sleep);
+            let woken = wait_aside(None, || self.0.woken(seen), || 0, sleep);
             seen = woken.expect("without a deadline it waits until it is woken");
         }
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{self, thread};
 use crate::task::budget;
-use crate::task::context::{self, Away};
+use crate::task::context;
 use crate::task::error::Elapsed;
 
 pub(crate) use gate::{Gate, Keeper};
@@ -51,7 +51,7 @@ fn drive<F: Future + ?Sized>(
     deadline: Option<Instant>,
     progress: impl Fn(&F) -> u32,
 ) -> Option<F::Output> {
-    let aside = context::stand_aside();
+    let _aside = context::stand_aside();
     let parker = parker::current();
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
@@ -71,39 +71,31 @@ fn drive<F: Future + ?Sized>(
             seen = now;
             pause(pauses);
             pauses += 1;
-            fire_due(&aside);
+            context::fire_timers();
         } else {
             pauses = 0;
             let woken = || parker.woken(seen);
             let sleep = |until| parker.sleep(seen, until);
-            seen = wait_aside(&aside, deadline, woken, || progress(&future), sleep)?;
+            seen = wait_aside(deadline, woken, || progress(&future), sleep)?;
         }
     }
 }
 
 /// Waits for a while until `look` finds something, and then by `sleep`, which ends at its deadline or before. Meanwhile it fires
-/// the timers of who has stepped aside. `None`: `deadline` passed first.
+/// the timers that this thread looks after. `None`: `deadline` passed first.
 fn wait_aside<R>(
-    aside: &Away,
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
     progress: impl Fn() -> u32,
     sleep: impl Fn(Option<Instant>) -> Option<R>,
 ) -> Option<R> {
     loop {
-        let until = deadline.into_iter().chain(aside.next_timer()).min();
+        let until = context::until(deadline);
         let found = patience::wait(until, &look, &progress, || sleep(until));
         if found.is_some() || is_late(deadline) {
             return found;
         }
-        aside.fire_timers();
-    }
-}
-
-/// For who is woken again and again, and so does not come to wait.
-fn fire_due(aside: &Away) {
-    if is_late(aside.next_timer()) {
-        aside.fire_timers();
+        context::fire_timers();
     }
 }
 

@@ -10,7 +10,6 @@ use std::task::Waker;
 use super::gate::{Gate, Keeper};
 use super::parker::{self, Current, Seen};
 use crate::prim;
-use crate::task::context;
 
 /// Has this execution recycle parkers.
 pub fn recycle() {
@@ -90,7 +89,7 @@ impl<T> Host<T> {
     /// Waits for a guest.
     pub fn wait(&self) -> Box<T> {
         // SAFETY: from `Guest::bring`.
-        unsafe { Box::from_raw(self.keeper.wait(&self.gate, &context::stand_aside()).as_ptr()) }
+        unsafe { Box::from_raw(self.keeper.wait(&self.gate).as_ptr()) }
     }
 }
 
