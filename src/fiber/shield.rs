@@ -17,7 +17,7 @@ use crate::task::header::Task;
 ///
 /// It is all or nothing: in a fiber that has been cancelled already the section doesn't begin, and the fiber ends with that suspension
 /// (unless another shield is up: then both go on; or the section is waited for by a call that blocks, where there is no
-/// suspension). Shields nest, and may overlap. Fibers that the section spawns are cancelled with their parent as ever
+/// suspension: so let that call see it through). Shields nest, and may overlap. Fibers that the section spawns are cancelled with their parent as ever
 /// ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). Two things go through a shield: dropping the
 /// future itself, as the loser of a race or by [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled); and
 /// the end of the executor, which waits for nobody.
