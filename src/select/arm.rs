@@ -452,16 +452,25 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     }
 }
 
-/// Calls a macro with the tuples of 1 to 32 arms: for each arm its type, its name in [`super::macros::Which`], its index.
-macro_rules! each_tuple {
-    ($callback:ident) => {
-        each_tuple! {
-            $callback [] []
+/// Calls a macro with 32 arms: for each its type, its name in [`super::macros::Which`], its index. What stands before them is
+/// passed on.
+macro_rules! each_arm {
+    ($callback:ident $($before:tt)*) => {
+        $callback! {
+            $($before)*
             [T0 b0 0] [T1 b1 1] [T2 b2 2] [T3 b3 3] [T4 b4 4] [T5 b5 5] [T6 b6 6] [T7 b7 7]
             [T8 b8 8] [T9 b9 9] [T10 b10 10] [T11 b11 11] [T12 b12 12] [T13 b13 13] [T14 b14 14] [T15 b15 15]
             [T16 b16 16] [T17 b17 17] [T18 b18 18] [T19 b19 19] [T20 b20 20] [T21 b21 21] [T22 b22 22] [T23 b23 23]
             [T24 b24 24] [T25 b25 25] [T26 b26 26] [T27 b27 27] [T28 b28 28] [T29 b29 29] [T30 b30 30] [T31 b31 31]
         }
+    };
+}
+pub(super) use each_arm;
+
+/// Calls a macro with the tuples of 1 to 32 of these arms.
+macro_rules! each_tuple {
+    ($callback:ident) => {
+        each_arm! { each_tuple $callback [] [] }
     };
     ($callback:ident [$($tuples:tt)*] [$($arms:tt)*]) => {
         $callback! { $($tuples)* }

@@ -23,7 +23,7 @@ use std::time::Duration;
 pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
-use super::arm::{Claimed, Open, Polled, Take, Tuple, each_tuple};
+use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
@@ -294,77 +294,19 @@ pub fn nothing_left() -> ! {
     )
 }
 
-/// Which branch of a macro has completed, and with what. The variants are lower-case since the macros use their names for
-/// variables, too.
-#[allow(non_camel_case_types, reason = "hidden")]
-#[derive(Debug)]
-pub enum Which<
-    T0,
-    T1 = Infallible,
-    T2 = Infallible,
-    T3 = Infallible,
-    T4 = Infallible,
-    T5 = Infallible,
-    T6 = Infallible,
-    T7 = Infallible,
-    T8 = Infallible,
-    T9 = Infallible,
-    T10 = Infallible,
-    T11 = Infallible,
-    T12 = Infallible,
-    T13 = Infallible,
-    T14 = Infallible,
-    T15 = Infallible,
-    T16 = Infallible,
-    T17 = Infallible,
-    T18 = Infallible,
-    T19 = Infallible,
-    T20 = Infallible,
-    T21 = Infallible,
-    T22 = Infallible,
-    T23 = Infallible,
-    T24 = Infallible,
-    T25 = Infallible,
-    T26 = Infallible,
-    T27 = Infallible,
-    T28 = Infallible,
-    T29 = Infallible,
-    T30 = Infallible,
-    T31 = Infallible,
-> {
-    b0(T0),
-    b1(T1),
-    b2(T2),
-    b3(T3),
-    b4(T4),
-    b5(T5),
-    b6(T6),
-    b7(T7),
-    b8(T8),
-    b9(T9),
-    b10(T10),
-    b11(T11),
-    b12(T12),
-    b13(T13),
-    b14(T14),
-    b15(T15),
-    b16(T16),
-    b17(T17),
-    b18(T18),
-    b19(T19),
-    b20(T20),
-    b21(T21),
-    b22(T22),
-    b23(T23),
-    b24(T24),
-    b25(T25),
-    b26(T26),
-    b27(T27),
-    b28(T28),
-    b29(T29),
-    b30(T30),
-    b31(T31),
+macro_rules! which {
+    ($([$T:ident $name:ident $index:tt])+) => {
+        /// Which branch of a macro has completed, and with what. The variants are lower-case since the macros use their names
+        /// for variables, too.
+        #[allow(non_camel_case_types, reason = "hidden")]
+        #[derive(Debug)]
+        pub enum Which<$($T = Infallible),+> {
+            $($name($T),)+
+        }
+    };
 }
+
+each_arm!(which);
 
 macro_rules! groups {
     ($([$($T:ident $name:ident $index:tt),+])+) => {$(
