@@ -215,11 +215,8 @@ macro_rules! __select_branches {
     ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] {$($handler:tt)*} $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches [$otherwise ({$($handler)*})] $else @ [] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] $handler:expr, $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches [$otherwise ($handler)] $else @ [] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] $handler:expr) => {
-        $crate::__select_branches! { $how $names $branches [$otherwise ($handler)] $else @ [] }
+    ($how:tt $names:tt $branches:tt [] $else:tt @ [default $otherwise:tt] $handler:expr $(, $($rest:tt)*)?) => {
+        $crate::__select_branches! { $how $names $branches [$otherwise ($handler)] $else @ [] $($($rest)*)? }
     };
     ($how:tt $names:tt $branches:tt $default:tt [] @ [else] {$($handler:tt)*}, $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default [({$($handler)*})] @ [] $($rest)* }
@@ -227,84 +224,36 @@ macro_rules! __select_branches {
     ($how:tt $names:tt $branches:tt $default:tt [] @ [else] {$($handler:tt)*} $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default [({$($handler)*})] @ [] $($rest)* }
     };
-    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] $handler:expr, $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default [($handler)] @ [] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] $handler:expr) => {
-        $crate::__select_branches! { $how $names $branches $default [($handler)] @ [] }
+    ($how:tt $names:tt $branches:tt $default:tt [] @ [else] $handler:expr $(, $($rest:tt)*)?) => {
+        $crate::__select_branches! { $how $names $branches $default [($handler)] @ [] $($($rest)*)? }
     };
 
     // What stands behind a pattern.
     (
         $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => {$($handler:tt)*}, $($rest:tt)*
+        @ [branch $pattern:tt $probe:tt] $future:expr $(, if $guard:expr)? => {$($handler:tt)*}, $($rest:tt)*
     ) => {
         $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ({$($handler)*})]] $default $else
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($($guard)?) ({$($handler)*})]] $default $else
             @ [] $($rest)*
         }
     };
     (
         $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => {$($handler:tt)*} $($rest:tt)*
+        @ [branch $pattern:tt $probe:tt] $future:expr $(, if $guard:expr)? => {$($handler:tt)*} $($rest:tt)*
     ) => {
         $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ({$($handler)*})]] $default $else
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($($guard)?) ({$($handler)*})]] $default $else
             @ [] $($rest)*
         }
     };
     (
         $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => $handler:expr, $($rest:tt)*
+        @ [branch $pattern:tt $probe:tt] $future:expr $(, if $guard:expr)? => $handler:expr $(, $($rest:tt)*)?
     ) => {
         $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ($handler)]] $default $else
-            @ [] $($rest)*
-        }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr, if $guard:expr => $handler:expr
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($guard) ($handler)]] $default $else
-            @ []
-        }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr => {$($handler:tt)*}, $($rest:tt)*
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ({$($handler)*})]] $default $else
-            @ [] $($rest)*
-        }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr => {$($handler:tt)*} $($rest:tt)*
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ({$($handler)*})]] $default $else
-            @ [] $($rest)*
-        }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr => $handler:expr, $($rest:tt)*
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ($handler)]] $default $else
-            @ [] $($rest)*
-        }
-    };
-    (
-        $how:tt [$name:ident $($names:ident)*] [$($branches:tt)*] $default:tt $else:tt
-        @ [branch $pattern:tt $probe:tt] $future:expr => $handler:expr
-    ) => {
-        $crate::__select_branches! {
-            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) (true) ($handler)]] $default $else
-            @ []
+            $how [$($names)*] [$($branches)* [$name $pattern $probe ($future) ($($guard)?) ($handler)]] $default $else
+            @ [] $($($rest)*)?
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [branch $pattern:tt $probe:tt] $($rest:tt)*) => {
@@ -365,14 +314,14 @@ macro_rules! __select_probe {
 macro_rules! __select_run {
     (
         [$how:ident $order:ident]
-        [$([$name:ident ($($pattern:tt)+) ($($probe:tt)+) ($future:expr) ($guard:expr) ($handler:expr)])+]
+        [$([$name:ident ($($pattern:tt)+) ($($probe:tt)+) ($future:expr) ($($guard:expr)?) ($handler:expr)])+]
         [$(($otherwise:expr) ($default:expr))?]
         [$(($else:expr))?]
     ) => {{
         #[allow(unused_mut)]
         let mut chosen;
         {
-            let guards = [$($guard),+];
+            let guards = [$($crate::__select_how!(guard $($guard)?)),+];
             let ($($name,)+) = ($($crate::select::macros::pin!(
                 $crate::select::macros::IntoFuture::into_future($future)
             ),)+);
@@ -444,6 +393,12 @@ macro_rules! __select_how {
     };
     (has_else $else:tt) => {
         true
+    };
+    (guard) => {
+        true
+    };
+    (guard $guard:expr) => {
+        $guard
     };
     (otherwise) => {
         $crate::select::macros::Otherwise::Wait
