@@ -211,21 +211,3 @@ future! {
     ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";
     K::Watch<T> => (), |_, ()| (); or Elapsed
 }
-
-/// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
-impl<T, K: Kind> Drop for SendFuture<'_, T, K> {
-    #[inline(always)]
-    fn drop(&mut self) {}
-}
-
-/// As of [`SendFuture`].
-impl<T, K: Kind> Drop for RecvFuture<'_, T, K> {
-    #[inline(always)]
-    fn drop(&mut self) {}
-}
-
-/// As of [`SendFuture`].
-impl<T, K: Kind> Drop for Closed<'_, T, K> {
-    #[inline(always)]
-    fn drop(&mut self) {}
-}

@@ -568,15 +568,3 @@ future! {
     ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
     Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, RecvMany::rest; or RecvTimeoutError => usize
 }
-
-/// Leaves the queue. The borrow of the handle has to last until then, which a drop of its own says.
-impl<T, K: Kind> Drop for SendMany<'_, T, K> {
-    #[inline(always)]
-    fn drop(&mut self) {}
-}
-
-/// As of [`SendMany`].
-impl<T, K: Kind> Drop for RecvMany<'_, T, K> {
-    #[inline(always)]
-    fn drop(&mut self) {}
-}

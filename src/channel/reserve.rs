@@ -196,16 +196,6 @@ future! {
     Reserving<T> => Result<OwnedPermit<T, K>, ReserveError>, Self::permit; or ReserveTimeoutError => OwnedPermit<T, K>
 }
 
-/// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
-impl<T> Drop for Reserve<'_, T> {
-    fn drop(&mut self) {}
-}
-
-/// As of [`Reserve`].
-impl<T> Drop for ReserveMany<'_, T> {
-    fn drop(&mut self) {}
-}
-
 impl<T> Sender<T> {
     /// Reserves room for one value; waits while the channel is full. [`Permit::send`] does not wait then.
     ///

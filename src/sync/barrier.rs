@@ -107,11 +107,6 @@ pub struct WaitForAll<'a> {
     operation: Operation<Coming>,
 }
 
-/// Leaves the line. The borrow has to last until then, which a drop of its own says.
-impl Drop for WaitForAll<'_> {
-    fn drop(&mut self) {}
-}
-
 future! {
     ['a] WaitForAll<'a>, "WaitForAll", "wait_for_all";
     Coming => BarrierWaitResult, |_, is_leader| BarrierWaitResult(is_leader); or Elapsed

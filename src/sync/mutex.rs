@@ -227,11 +227,6 @@ impl<T: ?Sized> LockArc<T> {
     }
 }
 
-/// Leaves the line. The borrow of the mutex has to last until then, which a drop of its own says.
-impl<T: ?Sized> Drop for Lock<'_, T> {
-    fn drop(&mut self) {}
-}
-
 future! {
     ['a, T: ?Sized] Lock<'a, T>, "Lock", "lock";
     Acquire => MutexGuard<'a, T>, Lock::output; or Elapsed

@@ -148,9 +148,4 @@ impl Notified<'_> {
     }
 }
 
-/// Leaves the line. The borrow has to last until then, which a drop of its own says.
-impl Drop for Notified<'_> {
-    fn drop(&mut self) {}
-}
-
 future! { ['a] Notified<'a>, "Notified", "notified"; Hearing => (), |_, _told| (); or Elapsed }

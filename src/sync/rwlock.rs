@@ -284,11 +284,6 @@ macro_rules! borrowed {
             }
         }
 
-        /// Leaves the line. The borrow of the lock has to last until then, which a drop of its own says.
-        impl<T: ?Sized> Drop for $Future<'_, T> {
-            fn drop(&mut self) {}
-        }
-
         future! {
             ['a, T: ?Sized] $Future<'a, T>, $name, $call;
             Taking<RawRwLock> => $Guard<'a, T>, $Future::output; or Elapsed
@@ -357,9 +352,9 @@ impl<'a, T: ?Sized> Upgrade<'a, T> {
     }
 
     /// Gives up the wish to write. `None`: it has completed already.
-    pub fn into_guard(self) -> Option<RwLockUpgradableReadGuard<'a, T>> {
-        let Upgrade { operation, guard } = self;
-        drop(operation);
+    pub fn into_guard(mut self) -> Option<RwLockUpgradableReadGuard<'a, T>> {
+        let guard = self.guard.take();
+        drop(self);
         guard
     }
 

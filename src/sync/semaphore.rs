@@ -338,11 +338,6 @@ impl AcquireArc {
     }
 }
 
-/// Leaves the line. The borrow of the semaphore has to last until then, which a drop of its own says.
-impl Drop for Acquire<'_> {
-    fn drop(&mut self) {}
-}
-
 future! {
     ['a] Acquire<'a>, "Acquire", "acquire";
     Taking => Result<Permit<'a>, AcquireError>, Acquire::output; or AcquireTimeoutError => Permit<'a>

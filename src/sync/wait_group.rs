@@ -143,9 +143,4 @@ pub struct WaitAll<'a> {
     operation: Operation<Hearing>,
 }
 
-/// Leaves the line. The borrow has to last until then, which a drop of its own says.
-impl Drop for WaitAll<'_> {
-    fn drop(&mut self) {}
-}
-
 future! { ['a] WaitAll<'a>, "WaitAll", "wait_all"; Hearing => (), |_, _told| (); or Elapsed }

@@ -36,6 +36,7 @@ impl<O: Operated> Operated for &mut O {
 /// `$parked` says whether it waits so. Then what the waits with a limit say: `or Elapsed`: that the time was up;
 /// `or Error => Ok`: that, or the future's error, as one; `until Result`: what a method `until(&mut self, deadline)` says;
 /// nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote it.
+/// (Where the first of the generics is a lifetime the future borrows for it.)
 macro_rules! future {
     (
         [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
@@ -141,6 +142,8 @@ macro_rules! future {
 
         impl<$($generics)*> Unpin for $future {}
 
+        $crate::wait::future! { @borrow [$($generics)*] $future }
+
         impl<$($generics)*> std::fmt::Debug for $future {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 let waits = self.operation.waits() $(|| self.$parked())?;
@@ -148,6 +151,14 @@ macro_rules! future {
             }
         }
     };
+    (@borrow [$lifetime:lifetime $($generics:tt)*] $future:ty) => {
+        /// Leaves the line. What it borrows has to last until then, which a drop of its own says.
+        impl<$lifetime $($generics)*> Drop for $future {
+            #[inline(always)]
+            fn drop(&mut self) {}
+        }
+    };
+    (@borrow [$($generics:tt)*] $future:ty) => {};
     (@limits $call:literal [$output:ty]) => {};
     (@limits $call:literal [$output:ty] or Elapsed) => {
         $crate::wait::future! { @limits $call [$output] until Result<$output, $crate::task::error::Elapsed> }

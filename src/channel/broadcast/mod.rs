@@ -475,11 +475,6 @@ future! {
     Listen<Receive<T>> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
 }
 
-/// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T: Clone> Drop for Recv<'_, T> {
-    fn drop(&mut self) {}
-}
-
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendAsync<'a, T> {

@@ -273,11 +273,6 @@ pub struct Closed<'a, T> {
 
 future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Watch<T> => (), |_, ()| (); or Elapsed }
 
-/// Leaves the line. The borrow of the sender has to last until then, which a drop of its own says.
-impl<T> Drop for Closed<'_, T> {
-    fn drop(&mut self) {}
-}
-
 impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender").field("closed", &self.is_closed()).finish_non_exhaustive()
