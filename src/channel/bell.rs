@@ -30,9 +30,7 @@
 
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word, abandon_send,
-};
+use crate::wait::{Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word};
 
 #[derive(Debug)]
 pub(crate) struct Bell {
@@ -177,10 +175,6 @@ impl<L: Look> Branch for Listen<L> {
     #[inline(always)]
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
         tray.take().expect("what is through has its outcome")
-    }
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
     }
 
     fn restore(&mut self, tray: &mut Tray<L::Output>) {

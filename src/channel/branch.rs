@@ -5,9 +5,7 @@ use std::mem::MaybeUninit;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
-use crate::wait::{
-    Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send,
-};
+use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -222,10 +220,6 @@ impl<T> Branch for Send<T> {
         tray.take().ok_or_else(|| SendError(unsafe { self.take() }))
     }
 
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
-    }
-
     fn discard(&mut self) {
         // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
         unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
@@ -319,10 +313,6 @@ macro_rules! watch {
 
             #[inline(always)]
             fn output(&mut self, _tray: &mut Tray<()>) {}
-
-            fn abandon(&mut self, node: Waiter) -> bool {
-                abandon_send(node)
-            }
         }
     };
 }

@@ -86,9 +86,7 @@ pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, Popped, State, Waiter};
-pub(crate) use operation::{
-    Attempt, Branch, Cancelled, Meeting, Operation, abandon, abandon_send, look_again,
-};
+pub(crate) use operation::{Attempt, Branch, Cancelled, Meeting, Operation, abandon, look_again};
 pub(crate) use parcel::{Parcel, Tray};
 pub(crate) use steps::step;
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]

@@ -175,7 +175,15 @@ pub(crate) trait Branch {
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output;
 
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
-    fn abandon(&mut self, node: Waiter) -> bool;
+    /// As here for a send, whose peer need not ask, and for who is told to look; who is given something says what becomes of it.
+    fn abandon(&mut self, node: Waiter) -> bool {
+        let number = node.as_ref();
+        let state = abandon(node);
+        if state == State::Open {
+            cache::leave_in_limbo(number);
+        }
+        state == State::Look
+    }
 
     /// Whether it had better look, although nobody has told it to: for one that is polled while it waits.
     fn is_worth_a_look(&self) -> bool {
@@ -218,16 +226,6 @@ pub(crate) fn abandon(node: Waiter) -> State {
         node.free();
     }
     state
-}
-
-/// The same for a send, whose peer need not ask. True: nothing happened.
-pub(crate) fn abandon_send(node: Waiter) -> bool {
-    let number = node.as_ref();
-    let state = abandon(node);
-    if state == State::Open {
-        cache::leave_in_limbo(number);
-    }
-    state == State::Look
 }
 
 /// Has the task polled again once others have run.

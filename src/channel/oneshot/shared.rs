@@ -93,8 +93,7 @@ use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Claim, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word, abandon_send,
-    wake_all,
+    Attempt, Branch, By, Claim, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word, wake_all,
 };
 
 /// In terms of the rest.
@@ -732,10 +731,6 @@ impl<T> Branch for Recv<T> {
         tray.take().expect("what is through has its outcome")
     }
 
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
-    }
-
     fn restore(&mut self, tray: &mut Tray<Self::Output>) {
         if let Some(Ok(value)) = tray.take() {
             // SAFETY: the receiver's, which has just taken it.
@@ -773,8 +768,4 @@ impl<T> Branch for Watch<T> {
 
     #[inline(always)]
     fn output(&mut self, _tray: &mut Tray<()>) {}
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
-    }
 }

@@ -9,9 +9,7 @@ use super::super::{RecvError, SendError};
 use super::end::SharedRef;
 use super::shared::{Quick, Shared};
 use crate::task::watch::Thing;
-use crate::wait::{
-    Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word, abandon_send,
-};
+use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
 
 /// Which of the two a channel is.
 pub(in super::super) enum Channel<T> {
@@ -207,10 +205,6 @@ impl<T> Branch for OwnSend<T> {
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         // SAFETY: it was not sent, and is over.
         tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
-    }
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        abandon_send(node)
     }
 
     fn discard(&mut self) {
