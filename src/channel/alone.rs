@@ -181,8 +181,7 @@ impl<T> Shared<T> {
                 return self.serve_held(by);
             }
             if let Step::Busy = self.let_in(word, by) {
-                thread::pause(pauses);
-                pauses += 1;
+                thread::pause(&mut pauses);
             }
         }
     }

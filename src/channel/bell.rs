@@ -77,8 +77,7 @@ impl Bell {
                 // Unless a ring has it, which tells it.
                 return !Primitive::leave(self, node, 0);
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 

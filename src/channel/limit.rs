@@ -504,8 +504,7 @@ impl<T> Turn<'_, T> {
             }
             if senders && !word.first_is_branch() && !bug!("lets_in_by_two_steps") {
                 if let Step::Busy = shared.let_in(word, by) {
-                    thread::pause(pauses);
-                    pauses += 1;
+                    thread::pause(&mut pauses);
                 }
                 continue;
             }
@@ -553,8 +552,7 @@ impl<T> Turn<'_, T> {
             }
             let slot = shared.slot(shared.head(word).wrapping_add(shared.ring_len(word)));
             if slot.is_full() {
-                thread::pause(pauses);
-                pauses += 1;
+                thread::pause(&mut pauses);
             } else if shared.cas(word, Word(word.0 + ONE_LEN)) {
                 // SAFETY: claimed, and empty; the caller gives the value up.
                 unsafe { slot.fill(value) };

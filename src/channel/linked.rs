@@ -497,10 +497,7 @@ pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
         match step() {
             Step::Ready(outcome) => return outcome,
             Step::Moved => {}
-            Step::Lost | Step::Busy | Step::Wait => {
-                thread::back_off(lost);
-                lost += 1;
-            }
+            Step::Lost | Step::Busy | Step::Wait => thread::back_off(&mut lost),
         }
     }
 }

@@ -373,10 +373,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
         let mut pauses = 0;
         loop {
             match node.as_ref().state() {
-                State::Open => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                }
+                State::Open => thread::pause(&mut pauses),
                 State::Look => return true,
                 _ => {
                     node.free();

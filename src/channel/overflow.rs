@@ -135,14 +135,8 @@ impl<T> Shared<T> {
                 Step::Ready(sent) => return Some(sent),
                 Step::Moved => {}
                 Step::Lost if by.has_own() => return None,
-                Step::Lost => {
-                    thread::back_off(lost);
-                    lost += 1;
-                }
-                Step::Wait | Step::Busy => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                }
+                Step::Lost => thread::back_off(&mut lost),
+                Step::Wait | Step::Busy => thread::pause(&mut pauses),
             }
         }
     }

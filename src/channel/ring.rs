@@ -149,7 +149,7 @@ impl<T> Slot<T> {
     #[cold]
     #[inline(never)]
     unsafe fn fill_late(&self, value: &MaybeUninit<T>) {
-        wait_for(|| !self.is_full());
+        thread::pause_until(|| !self.is_full());
         // SAFETY: the caller's promise.
         unsafe { self.fill(value) };
     }
@@ -172,14 +172,15 @@ impl<T> Slot<T> {
         unsafe { self.empty_to(tray.place()) };
     }
 
-    /// The same, if need be once it is full.
+    /// The same, if need be once it is full: the exchange that has claimed it may have come a whole turn of `head` late, or have
+    /// been an addition.
     ///
     /// # Safety
     /// The slot is the caller's, and full or about to be.
     #[inline(always)]
     pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
         if !self.is_full() && !bug!("claimed_is_read_unpublished") {
-            wait_for(|| self.is_full());
+            thread::pause_until(|| self.is_full());
         }
         // SAFETY: the caller's promise.
         unsafe { self.empty(tray) };
@@ -294,7 +295,7 @@ impl<T> Shared<T> {
         }
         for slot in (0..count).map(&slot) {
             if slot.is_full() {
-                wait_for(|| !slot.is_full());
+                thread::pause_until(|| !slot.is_full());
             }
             let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
             // SAFETY: claimed, and empty; the value is given up.
@@ -332,7 +333,7 @@ impl<T> Shared<T> {
         let Some(word) = claim(word, count) else { return 0 };
         for slot in (0..count).map(self.slots_from(self.head(word))) {
             if is_seen && !slot.is_full() {
-                wait_for(|| slot.is_full());
+                thread::pause_until(|| slot.is_full());
             }
             // SAFETY: claimed, and full; there is room in `out`.
             unsafe { push(out, |to| slot.empty_to(to)) };
@@ -513,8 +514,7 @@ impl<T> Shared<T> {
                 by.wakes(claim.done());
                 return Step::Ready(());
             }
-            thread::pause(pauses);
-            pauses += 1;
+            thread::pause(&mut pauses);
         }
     }
 }
@@ -541,15 +541,4 @@ pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&Mayb
     }
     // SAFETY: the caller's promise: it is one value still.
     call(&unsafe { ptr::from_ref(value).read() })
-}
-
-/// Waits for a slot that was claimed by an exchange which came a whole turn of `head` late, or by an addition.
-#[cold]
-#[inline(never)]
-fn wait_for(is_so: impl Fn() -> bool) {
-    let mut pauses = 0;
-    while !is_so() {
-        thread::pause(pauses);
-        pauses += 1;
-    }
 }

@@ -293,11 +293,9 @@ impl Room {
     pub(super) fn wait_for_forced(&self) {
         // ORDERING: as above.
         fence(Ordering::SeqCst);
-        let mut pauses = 0;
-        while self.forced.load(Ordering::Acquire) != 0 && !bug!("closes_beside_a_forced_send") {
-            thread::pause(pauses);
-            pauses += 1;
-        }
+        thread::pause_until(|| {
+            self.forced.load(Ordering::Acquire) == 0 || bug!("closes_beside_a_forced_send")
+        });
     }
 
     /// Whether these are all places.

@@ -576,16 +576,10 @@ impl<T> Shared<T> {
                 Step::Moved => {}
                 // A select's own node: it has to see to that first.
                 Step::Lost if by.has_own() => return Attempt::Wait,
-                Step::Lost => {
-                    match self.linked() {
-                        None => thread::back_off(lost),
-                        Some(linked) => {
-                            let moves = || linked.moves(self.line.load());
-                            thread::give_way(lost, moves);
-                        }
-                    }
-                    lost += 1;
-                }
+                Step::Lost => match self.linked() {
+                    None => thread::back_off(&mut lost),
+                    Some(linked) => thread::give_way(&mut lost, || linked.moves(self.line.load())),
+                },
             }
         }
     }
@@ -760,8 +754,7 @@ impl<T> Shared<T> {
             if waits {
                 return true;
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 
@@ -866,10 +859,7 @@ impl<T> Shared<T> {
                     Attempt::Ready(()) if tray.is_full() => self.dispose(&mut tray),
                     Attempt::Ready(()) | Attempt::Wait => return,
                     Attempt::Again if bug!("discard_does_not_wait") => return,
-                    Attempt::Again => {
-                        thread::pause(pauses);
-                        pauses += 1;
-                    }
+                    Attempt::Again => thread::pause(&mut pauses),
                 }
             }
         };

@@ -270,8 +270,7 @@ impl Driver {
                 _ if is_any_unsure(arms) => {}
                 _ => return None,
             }
-            thread::pause(pauses);
-            pauses += 1;
+            thread::pause(&mut pauses);
         }
     }
 
@@ -701,21 +700,20 @@ impl Driver {
                 if let Some(winner) = self.take_claimed(arms, index) {
                     return Some(winner);
                 }
-                thread::pause(pauses);
-                pauses += 1;
+                thread::pause(&mut pauses);
             }
             if !patience {
                 self.give_up_claimed(arms, index);
             }
         }
-        for pauses in 0.. {
-            if !patience {
-                break;
+        if patience {
+            let mut pauses = 0;
+            loop {
+                if let Some(winner) = self.take_adopted(arms) {
+                    return Some(winner);
+                }
+                thread::pause(&mut pauses);
             }
-            if let Some(winner) = self.take_adopted(arms) {
-                return Some(winner);
-            }
-            thread::pause(pauses);
         }
         let adopted = self.adopted.take().expect("as above");
         arms.arm(adopted).let_go();

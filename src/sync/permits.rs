@@ -610,8 +610,7 @@ impl<S: Source> Branch for Taking<S> {
                 // It may have been first for a moment.
                 self.source().look_into_pot();
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 

@@ -462,8 +462,7 @@ impl Branch for Acquire {
             if if word.is_free() { raw.enter(word, node, 0) } else { raw.join(word, node, 0) } {
                 break;
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
         self.is_old = true;
         if self.missed >= PATIENCE {

@@ -399,8 +399,7 @@ impl Branch for Hearing {
                 // It may have come behind one of the next round: see invariant 2.
                 return !self.is_over() || bug!("joins_late") || !signal.leave(node, 0);
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 

@@ -748,10 +748,7 @@ impl<B: Branch> Operation<B> {
         loop {
             let (node, _) = self.node();
             match node.as_ref().state() {
-                State::Open if tray.is_some() => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                }
+                State::Open if tray.is_some() => thread::pause(&mut pauses),
                 State::Redirect => self.follow(node),
                 State::Look => {
                     self.take_told(node);
@@ -796,10 +793,7 @@ impl<B: Branch> Operation<B> {
                     return true;
                 }
                 Attempt::Wait if !self.branch.is_unsure() => return false,
-                Attempt::Wait | Attempt::Again => {
-                    thread::pause(pauses);
-                    pauses += 1;
-                }
+                Attempt::Wait | Attempt::Again => thread::pause(&mut pauses),
             }
         }
     }

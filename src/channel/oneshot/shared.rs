@@ -297,8 +297,7 @@ impl Head {
                     continue;
                 }
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         };
         // SAFETY: invariant 5.
         let parked = parked.map(|seen| unsafe { seen.own() });
@@ -340,8 +339,7 @@ impl Head {
             if self.line.word().compare_exchange(word.0, to.0, order, Ordering::Relaxed).is_ok() {
                 break true;
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
             word = self.load();
         };
         if !parks {
@@ -362,8 +360,7 @@ impl Head {
                 // SAFETY: invariant 5.
                 return Some(unsafe { seen.own() });
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 
@@ -378,8 +375,7 @@ impl Head {
             if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
                 return true;
             }
-            thread::back_off(lost);
-            lost += 1;
+            thread::back_off(&mut lost);
         }
     }
 }

@@ -127,10 +127,7 @@ impl<T> Shared<T> {
         }
         let last = further(head, u64::MAX);
         let mut pauses = 0;
-        let block = self.store.settle(&self.front, last, || {
-            thread::pause(pauses);
-            pauses += 1;
-        });
+        let block = self.store.settle(&self.front, last, || thread::pause(&mut pauses));
         values.reserve(count as usize);
         // SAFETY: TAKEN: from `head` on the receiver takes nothing any more; SEALED: up to `tail` values were published, and
         // none after that counts.

@@ -569,11 +569,7 @@ impl<T> Shared<T> {
     /// Drops what is to be received first; waits for a sender in the middle of handing it over.
     pub(super) fn sweep_stray(&self) {
         let Some(node) = self.take_stray() else { return };
-        let mut pauses = 0;
-        while node.state() == State::Open {
-            thread::pause(pauses);
-            pauses += 1;
-        }
+        thread::pause_until(|| node.state() != State::Open);
         // SAFETY: as in `recv_stray`.
         let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() });
         Waiter::of(node).free();
@@ -647,10 +643,7 @@ fn attempts<R>(mut step: impl FnMut(&mut By) -> Step<R>, by: &mut By) -> Attempt
             Step::Wait => return Attempt::Wait,
             // A select's own node: it has to see to that first.
             Step::Lost if by.has_own() => return Attempt::Wait,
-            Step::Lost => {
-                thread::back_off(lost);
-                lost += 1;
-            }
+            Step::Lost => thread::back_off(&mut lost),
         }
     }
 }

@@ -255,8 +255,7 @@ impl Ticker {
             // Woken by a peer, which may be in the middle of something.
             // ORDERING: Acquire pairs with who has set AGAIN; nobody else changes it now.
             self.state.swap(RUNNING, Ordering::Acquire);
-            thread::pause(pauses);
-            pauses += 1;
+            thread::pause(&mut pauses);
         }
         if let Some(payload) = panic {
             resume_unwind(payload);

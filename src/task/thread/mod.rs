@@ -69,8 +69,7 @@ fn drive<F: Future + ?Sized>(
                 return None;
             }
             seen = now;
-            pause(pauses);
-            pauses += 1;
+            pause(&mut pauses);
             context::fire_timers();
         } else {
             pauses = 0;
@@ -186,15 +185,26 @@ macro_rules! waits {
 }
 pub(crate) use waits;
 
-/// One pause of a growing series; bounded, because it waits for a thread that may have been preempted.
-pub(crate) fn pause(so_far: u32) {
-    match so_far {
+/// One more pause of a growing series; bounded, because it waits for a thread that may have been preempted.
+pub(crate) fn pause(so_far: &mut u32) {
+    match *so_far {
         0..4 => prim::spin_loop(),
         4..16 => thread::yield_now(),
         _ => {
             // (Not a park: that could take a token of the user's.)
             thread::sleep(Duration::from_micros(1 << so_far.saturating_sub(12).min(10)));
         }
+    }
+    *so_far += 1;
+}
+
+/// Pauses until it is so.
+#[cold]
+#[inline(never)]
+pub(crate) fn pause_until(is_so: impl Fn() -> bool) {
+    let mut pauses = 0;
+    while !is_so() {
+        pause(&mut pauses);
     }
 }
 
@@ -208,14 +218,15 @@ prim::thread_local! {
     static LOST: Cell<u32> = Cell::new(0);
 }
 
-/// A pause after the `lost`th exchange in a row that somebody else was quicker with: that one works on another core.
+/// A pause after one more exchange, of `lost` in a row, that somebody else was quicker with: that one works on another core.
 #[cold]
-pub(crate) fn back_off(lost: u32) {
+pub(crate) fn back_off(lost: &mut u32) {
     if !prim::MODEL {
-        let times = 1 << lost.min(3);
+        let times = 1 << (*lost).min(3);
         pauses(32 * times);
         let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(times)));
     }
+    *lost += 1;
 }
 
 /// How long this thread has paused for that, in pauses of about 1 µs or less, modulo 2³².
@@ -226,7 +237,7 @@ pub(crate) fn lost() -> u32 {
 /// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
 /// `progress` grows with what happens there.
 #[cold]
-pub(crate) fn give_way(lost: u32, progress: impl Fn() -> u32) {
+pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
     back_off(lost);
     if !prim::MODEL {
         patience::give_way(progress);
