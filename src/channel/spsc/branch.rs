@@ -26,23 +26,20 @@ impl<T> Clone for Channel<T> {
 
 impl<T> Copy for Channel<T> {}
 
-/// A send.
-pub enum Send<T> {
-    Met(core::Send<T>),
-    Own(OwnSend<T>),
+/// A branch of whichever it is.
+pub enum Either<M, O> {
+    Met(M),
+    Own(O),
 }
+
+/// A send.
+pub(in super::super) type Send<T> = Either<core::Send<T>, OwnSend<T>>;
 
 /// A receive.
-pub enum Recv<T> {
-    Met(core::Recv<T>),
-    Own(OwnRecv<T>),
-}
+pub(in super::super) type Recv<T> = Either<core::Recv<T>, OwnRecv<T>>;
 
 /// Waiting for the channel to close.
-pub enum Watch<T> {
-    Met(core::Watch<T>),
-    Own(OwnWatch<T>),
-}
+pub(in super::super) type Watch<T> = Either<core::Watch<T>, OwnWatch<T>>;
 
 /// The value is here until the operation is over, or in the node while it waits.
 pub struct OwnSend<T> {
@@ -266,115 +263,70 @@ watch!(OwnWatch);
 
 /// Each method is that of whichever it is.
 macro_rules! either {
-    ($($name:ident, $own:ident => $output:ty, $goods:ty, $once:literal;)+) => {$(
-        impl<T> Branch for $name<T> {
-            type Output = $output;
-            type Goods = $goods;
-
-            const ONCE: bool = $once;
-
-            either! { @methods $name
-                fn wish(&self) -> (&'static str, Thing);
-                fn idle(&self) -> Option<Word>;
-                fn enter(&self, word: Word, node: &Waiter) -> bool;
-                fn attempt(&mut self, by: &mut By, tray: &mut Tray<$goods>) -> Attempt<()>;
-                fn output(&mut self, tray: &mut Tray<$goods>) -> $output;
-                fn stow(&mut self, node: NodeRef) -> ();
-                fn unstow(&mut self, node: NodeRef) -> ();
-                fn is_unsure(&self) -> bool;
-                fn most(&self) -> usize;
-                fn supply(&self) -> usize;
-                fn enough(&self) -> usize;
-                fn progress(&self) -> u32;
-                fn has_both_sides(&self) -> bool;
-                fn opposite(&self) -> Option<usize>;
-                fn register(&mut self, node: &Waiter, pair: bool) -> bool;
-                fn leave(&self, node: &Waiter) -> bool;
-                fn touch(&self, node: &Waiter) -> bool;
-                fn abandon(&mut self, node: Waiter) -> bool;
-                fn is_worth_a_look(&self) -> bool;
-                fn pass_on(&mut self) -> ();
-                fn told(&mut self) -> ();
-                fn restore(&mut self, tray: &mut Tray<$goods>) -> ();
-                fn discard(&mut self) -> ();
-            }
-
-            #[inline(always)]
-            fn quick(&mut self, tray: &mut Tray<$goods>) -> bool {
-                match self {
-                    $name::Met(branch) => branch.quick(tray),
-                    $name::Own(branch) => branch.quick(tray),
-                }
-            }
-
-            #[inline(always)]
-            fn meet(&mut self, tray: &mut Tray<$goods>) -> Meeting {
-                match self {
-                    $name::Met(branch) => branch.meet(tray),
-                    $name::Own(branch) => branch.meet(tray),
-                }
-            }
-
-            unsafe fn unsent(&mut self, to: *mut ()) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match self {
-                        $name::Met(branch) => branch.unsent(to),
-                        $name::Own(branch) => branch.unsent(to),
-                    }
-                }
-            }
-
-            unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<$goods>) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match self {
-                        $name::Met(branch) => branch.finish(node, tray),
-                        $name::Own(branch) => branch.finish(node, tray),
-                    }
-                }
-            }
+    (&self: $($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {$(
+        fn $method(&self, $($argument: $type),*) -> $result {
+            either!(self, branch => branch.$method($($argument),*))
         }
     )+};
-    (@methods $name:ident $(fn $method:ident(& $($this:tt)+) -> $result:ty;)+) => {
-        $(either! { @method $name $method ($($this)+) $result })+
-    };
-    (@method $name:ident $method:ident (self) $result:ty) => {
-        fn $method(&self) -> $result {
-            match self {
-                $name::Met(branch) => branch.$method(),
-                $name::Own(branch) => branch.$method(),
-            }
+    (&mut self: $($(#[$attribute:meta])? $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {$(
+        $(#[$attribute])?
+        fn $method(&mut self, $($argument: $type),*) -> $result {
+            either!(self, branch => branch.$method($($argument),*))
         }
-    };
-    (@method $name:ident $method:ident (mut self) $result:ty) => {
-        fn $method(&mut self) -> $result {
-            match self {
-                $name::Met(branch) => branch.$method(),
-                $name::Own(branch) => branch.$method(),
-            }
-        }
-    };
-    (@method $name:ident $method:ident (self, $($argument:ident: $type:ty),+) $result:ty) => {
-        fn $method(&self, $($argument: $type),+) -> $result {
-            match self {
-                $name::Met(branch) => branch.$method($($argument),+),
-                $name::Own(branch) => branch.$method($($argument),+),
-            }
-        }
-    };
-    (@method $name:ident $method:ident (mut self, $($argument:ident: $type:ty),+) $result:ty) => {
-        fn $method(&mut self, $($argument: $type),+) -> $result {
-            match self {
-                $name::Met(branch) => branch.$method($($argument),+),
-                $name::Own(branch) => branch.$method($($argument),+),
-            }
+    )+};
+    ($this:expr, $branch:ident => $call:expr) => {
+        match $this {
+            Either::Met($branch) => $call,
+            Either::Own($branch) => $call,
         }
     };
 }
 
-either! {
-    Send, OwnSend => Result<(), SendError<T>>, (), true;
-    Recv, OwnRecv => Result<T, RecvError>, T, false;
-    Watch, OwnWatch => (), (), false;
+impl<M: Branch, O: Branch<Output = M::Output, Goods = M::Goods>> Branch for Either<M, O> {
+    type Output = M::Output;
+    type Goods = M::Goods;
+
+    const ONCE: bool = M::ONCE;
+
+    either! { &self:
+        wish() -> (&'static str, Thing);
+        idle() -> Option<Word>;
+        enter(word: Word, node: &Waiter) -> bool;
+        is_unsure() -> bool;
+        most() -> usize;
+        supply() -> usize;
+        enough() -> usize;
+        progress() -> u32;
+        has_both_sides() -> bool;
+        opposite() -> Option<usize>;
+        leave(node: &Waiter) -> bool;
+        touch(node: &Waiter) -> bool;
+        is_worth_a_look() -> bool;
+    }
+    either! { &mut self:
+        #[inline(always)]
+        quick(tray: &mut Tray<M::Goods>) -> bool;
+        #[inline(always)]
+        meet(tray: &mut Tray<M::Goods>) -> Meeting;
+        attempt(by: &mut By, tray: &mut Tray<M::Goods>) -> Attempt<()>;
+        output(tray: &mut Tray<M::Goods>) -> M::Output;
+        stow(node: NodeRef) -> ();
+        unstow(node: NodeRef) -> ();
+        register(node: &Waiter, pair: bool) -> bool;
+        abandon(node: Waiter) -> bool;
+        pass_on() -> ();
+        told() -> ();
+        restore(tray: &mut Tray<M::Goods>) -> ();
+        discard() -> ();
+    }
+
+    unsafe fn unsent(&mut self, to: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { either!(self, branch => branch.unsent(to)) }
+    }
+
+    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<M::Goods>) {
+        // SAFETY: the caller's promise.
+        unsafe { either!(self, branch => branch.finish(node, tray)) }
+    }
 }
