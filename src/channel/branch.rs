@@ -94,6 +94,68 @@ impl<T> Watch<T> {
     }
 }
 
+/// What all sends have in common. The value is in their field `value`, or in the node while they wait.
+macro_rules! sends {
+    () => {
+        type Output = Result<(), SendError<T>>;
+        type Goods = ();
+
+        const ONCE: bool = true;
+
+        fn wish(&self) -> (&'static str, Thing) {
+            ("send", self.shared().thing())
+        }
+
+        fn stow(&mut self, node: NodeRef) {
+            // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
+            unsafe { node.put(Parcel::pack(&self.value)) };
+        }
+
+        fn unstow(&mut self, node: NodeRef) {
+            // SAFETY: the node is the owner's, and holds what `stow` put.
+            unsafe { node.take() }.unpack(&mut self.value);
+        }
+
+        unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
+            tray.put(());
+        }
+
+        #[inline(always)]
+        fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+            // SAFETY: it was not sent, and is over.
+            tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
+        }
+    };
+}
+pub(super) use sends;
+
+/// What all receives have in common.
+macro_rules! receives {
+    () => {
+        type Output = Result<T, RecvError>;
+        type Goods = T;
+
+        fn wish(&self) -> (&'static str, Thing) {
+            ("recv", self.shared().thing())
+        }
+
+        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
+            // SAFETY: DONE: a peer has put a value there.
+            unsafe { node.take() }.serve(tray);
+        }
+
+        #[inline(always)]
+        fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+            tray.take().ok_or(RecvError)
+        }
+
+        fn abandon(&mut self, node: Waiter) -> bool {
+            self.shared().abandon_recv(node)
+        }
+    };
+}
+pub(super) use receives;
+
 /// What a branch of either side says of what may happen there soon.
 macro_rules! prospects {
     ($end:ident) => {
@@ -161,16 +223,8 @@ macro_rules! common {
 }
 
 impl<T> Branch for Send<T> {
-    type Output = Result<(), SendError<T>>;
-    type Goods = ();
-
-    const ONCE: bool = true;
-
+    sends!();
     common!(Sender);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("send", self.shared().thing())
-    }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
@@ -200,26 +254,6 @@ impl<T> Branch for Send<T> {
         unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
     }
 
-    fn stow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
-        unsafe { node.put(Parcel::pack(&self.value)) };
-    }
-
-    fn unstow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and holds what `stow` put.
-        unsafe { node.take() }.unpack(&mut self.value);
-    }
-
-    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
-        tray.put(());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
-        // SAFETY: it was not sent, and is over.
-        tray.take().ok_or_else(|| SendError(unsafe { self.take() }))
-    }
-
     fn discard(&mut self) {
         // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
         unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
@@ -232,14 +266,8 @@ impl<T> Branch for Send<T> {
 }
 
 impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
-    type Output = Result<T, RecvError>;
-    type Goods = T;
-
+    receives!();
     common!(Receiver);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("recv", self.shared().thing())
-    }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
@@ -259,20 +287,6 @@ impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(tray, by)
-    }
-
-    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
-        // SAFETY: DONE: a peer has put a value there.
-        unsafe { node.take() }.serve(tray);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
-        tray.take().ok_or(RecvError)
-    }
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        self.shared().abandon_recv(node)
     }
 
     fn restore(&mut self, tray: &mut Tray<T>) {

@@ -3,7 +3,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::super::branch::{self as core, branch, prospects, watch};
+use super::super::branch::{self as core, branch, prospects, receives, sends, watch};
 use super::super::shared::{End, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
@@ -151,16 +151,8 @@ macro_rules! common {
 }
 
 impl<T> Branch for OwnSend<T> {
-    type Output = Result<(), SendError<T>>;
-    type Goods = ();
-
-    const ONCE: bool = true;
-
+    sends!();
     common!(Sender, front);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("send", self.shared().thing())
-    }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
@@ -184,26 +176,6 @@ impl<T> Branch for OwnSend<T> {
         })
     }
 
-    fn stow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
-        unsafe { node.put(Parcel::pack(&self.value)) };
-    }
-
-    fn unstow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and holds what `stow` put.
-        unsafe { node.take() }.unpack(&mut self.value);
-    }
-
-    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
-        tray.put(());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
-        // SAFETY: it was not sent, and is over.
-        tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
-    }
-
     fn discard(&mut self) {
         if !self.sent {
             // SAFETY: the operation did not happen, and is over.
@@ -220,14 +192,8 @@ impl<T> Branch for OwnSend<T> {
 }
 
 impl<T> Branch for OwnRecv<T> {
-    type Output = Result<T, RecvError>;
-    type Goods = T;
-
+    receives!();
     common!(Receiver, back);
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("recv", self.shared().thing())
-    }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
@@ -236,20 +202,6 @@ impl<T> Branch for OwnRecv<T> {
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
-    }
-
-    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
-        // SAFETY: DONE: the sender has put a value there.
-        unsafe { node.take() }.serve(tray);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
-        tray.take().ok_or(RecvError)
-    }
-
-    fn abandon(&mut self, node: Waiter) -> bool {
-        self.shared().abandon_recv(node)
     }
 
     fn restore(&mut self, tray: &mut Tray<T>) {
