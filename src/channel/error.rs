@@ -247,30 +247,6 @@ impl RecvTimeoutError {
     }
 }
 
-impl<T> From<SendError<T>> for TrySendError<T> {
-    fn from(SendError(value): SendError<T>) -> Self {
-        TrySendError::Closed(value)
-    }
-}
-
-impl<T> From<SendError<T>> for SendTimeoutError<T> {
-    fn from(SendError(value): SendError<T>) -> Self {
-        SendTimeoutError::Closed(value)
-    }
-}
-
-impl From<RecvError> for TryRecvError {
-    fn from(_: RecvError) -> Self {
-        TryRecvError::Closed
-    }
-}
-
-impl From<RecvError> for RecvTimeoutError {
-    fn from(_: RecvError) -> Self {
-        RecvTimeoutError::Closed
-    }
-}
-
 impl TryReserveError {
     /// Whether a later attempt may succeed.
     pub fn is_full(&self) -> bool {
@@ -295,46 +271,50 @@ impl ReserveTimeoutError {
     }
 }
 
-impl From<ReserveManyError> for ReserveError {
-    /// (What one place is too many for is a rendezvous.)
-    fn from(error: ReserveManyError) -> Self {
-        match error {
-            ReserveManyError::Closed => ReserveError::Closed,
-            ReserveManyError::Rendezvous | ReserveManyError::TooMany => ReserveError::Rendezvous,
+/// Errors that are others as well.
+macro_rules! from {
+    ($($from:ident $(<$T:ident>)? => $error:ident { $($pattern:pat => $same:expr,)+ })+) => {$(
+        impl $(<$T>)? From<$from $(<$T>)?> for $error $(<$T>)? {
+            fn from(error: $from $(<$T>)?) -> Self {
+                match error { $($pattern => $same,)+ }
+            }
         }
-    }
+    )+};
 }
+pub(super) use from;
 
-impl From<ReserveError> for ReserveManyError {
-    fn from(error: ReserveError) -> Self {
-        match error {
-            ReserveError::Closed => ReserveManyError::Closed,
-            ReserveError::Rendezvous => ReserveManyError::Rendezvous,
-        }
+from! {
+    SendError<T> => TrySendError {
+        SendError(value) => TrySendError::Closed(value),
     }
-}
-
-impl From<ReserveError> for TryReserveError {
-    fn from(error: ReserveError) -> Self {
-        match error {
-            ReserveError::Closed => TryReserveError::Closed,
-            ReserveError::Rendezvous => TryReserveError::Rendezvous,
-        }
+    SendError<T> => SendTimeoutError {
+        SendError(value) => SendTimeoutError::Closed(value),
     }
-}
-
-impl From<ReserveError> for ReserveTimeoutError {
-    fn from(error: ReserveError) -> Self {
-        ReserveManyError::from(error).into()
+    RecvError => TryRecvError {
+        RecvError => TryRecvError::Closed,
     }
-}
-
-impl From<ReserveManyError> for ReserveTimeoutError {
-    fn from(error: ReserveManyError) -> Self {
-        match error {
-            ReserveManyError::Closed => ReserveTimeoutError::Closed,
-            ReserveManyError::Rendezvous => ReserveTimeoutError::Rendezvous,
-            ReserveManyError::TooMany => ReserveTimeoutError::TooMany,
-        }
+    RecvError => RecvTimeoutError {
+        RecvError => RecvTimeoutError::Closed,
+    }
+    ReserveManyError => ReserveError {
+        ReserveManyError::Closed => ReserveError::Closed,
+        // What one place is too many for is a rendezvous.
+        ReserveManyError::Rendezvous | ReserveManyError::TooMany => ReserveError::Rendezvous,
+    }
+    ReserveError => ReserveManyError {
+        ReserveError::Closed => ReserveManyError::Closed,
+        ReserveError::Rendezvous => ReserveManyError::Rendezvous,
+    }
+    ReserveError => TryReserveError {
+        ReserveError::Closed => TryReserveError::Closed,
+        ReserveError::Rendezvous => TryReserveError::Rendezvous,
+    }
+    ReserveError => ReserveTimeoutError {
+        error => ReserveManyError::from(error).into(),
+    }
+    ReserveManyError => ReserveTimeoutError {
+        ReserveManyError::Closed => ReserveTimeoutError::Closed,
+        ReserveManyError::Rendezvous => ReserveTimeoutError::Rendezvous,
+        ReserveManyError::TooMany => ReserveTimeoutError::TooMany,
     }
 }

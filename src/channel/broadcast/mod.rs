@@ -42,6 +42,7 @@ pub use super::{SendError, SendTimeoutError, TrySendError};
 
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::Listen;
+use super::error::from;
 use crate::prim::{Arc, Ordering};
 use crate::task::finally;
 use crate::task::place::Place;
@@ -189,21 +190,14 @@ errors! {
     }
 }
 
-impl From<RecvError> for TryRecvError {
-    fn from(error: RecvError) -> Self {
-        match error {
-            RecvError::Closed => TryRecvError::Closed,
-            RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
-        }
+from! {
+    RecvError => TryRecvError {
+        RecvError::Closed => TryRecvError::Closed,
+        RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
     }
-}
-
-impl From<RecvError> for RecvTimeoutError {
-    fn from(error: RecvError) -> Self {
-        match error {
-            RecvError::Closed => RecvTimeoutError::Closed,
-            RecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
-        }
+    RecvError => RecvTimeoutError {
+        RecvError::Closed => RecvTimeoutError::Closed,
+        RecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
     }
 }
 
