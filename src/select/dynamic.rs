@@ -381,7 +381,13 @@ impl<'a> Select<'a> {
     /// It asks by entering the lines, and leaves them again.
     pub fn try_ready(&mut self) -> Option<usize> {
         self.stop();
-        self.look_ready()
+        let ready = self.happened.or_else(|| {
+            let mut context = Context::from_waker(Waker::noop());
+            let ready = self.driver.look_ready(&mut self.branches, self.biased, &mut context);
+            self.driver.reset();
+            ready
+        });
+        ready.map(|position| self.index(position))
     }
 
     /// As [`ready`](Self::ready), on a plain thread, which sleeps meanwhile.
@@ -419,16 +425,6 @@ impl<'a> Select<'a> {
 
     fn index(&self, position: usize) -> usize {
         self.branches.all[position].number as usize
-    }
-
-    fn look_ready(&mut self) -> Option<usize> {
-        let ready = self.happened.or_else(|| {
-            let mut context = Context::from_waker(Waker::noop());
-            let ready = self.driver.look_ready(&mut self.branches, self.biased, &mut context);
-            self.driver.reset();
-            ready
-        });
-        ready.map(|position| self.index(position))
     }
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
@@ -477,10 +473,10 @@ impl<'a> Select<'a> {
 
     /// The time is up: whether a branch has happened all the same, or can happen now: the last poll need not have looked
     /// at them.
-    fn time_out(&mut self) -> bool {
+    fn time_out(&mut self) -> Option<Operation<'_, 'a>> {
         self.happened = self.driver.leave(&mut self.branches, true);
         self.driver.reset();
-        self.happened.is_some() || self.look_once()
+        self.look_once().then_some(Operation { set: self })
     }
 }
 
@@ -512,61 +508,100 @@ impl fmt::Debug for Select<'_> {
     }
 }
 
-/// The future of [`Select::select`].
-#[must_use = "futures do nothing unless polled"]
-pub struct SelectFuture<'s, 'a> {
-    set: Option<&'s mut Select<'a>>,
+/// The futures of a set. `$late` says what has happened all the same as the time is up.
+macro_rules! futures {
+    ($(
+        #[$doc:meta]
+        $Future:ident => $output:ty, $call:literal, $late:expr;
+        #[$waits:meta]
+        $nothing:literal
+    )+) => {$(
+        #[$doc]
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<'s, 'a> {
+            set: Option<&'s mut Select<'a>>,
+        }
+
+        impl<'s, 'a> $Future<'s, 'a> {
+            #[$waits]
+            ///
+            /// # Panics
+            /// If no operation is left in the set; and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it
+            /// would block.
+            #[track_caller]
+            pub fn wait(mut self) -> $output {
+                may_block($call);
+                thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
+            }
+
+            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it looks once. If no operation is left in the set it
+            /// waits as long as it is told.
+            ///
+            /// # Errors
+            #[doc = concat!("The time was up, and no operation ", $nothing, ".")]
+            ///
+            /// # Panics
+            /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no
+            /// end.
+            #[track_caller]
+            pub fn wait_timeout(self, d: Duration) -> Result<$output, Elapsed> {
+                may_block($call);
+                self.block_on(thread::deadline_after(d))
+            }
+
+            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+            ///
+            /// # Errors
+            #[doc = concat!("The time was up, and no operation ", $nothing, ".")]
+            ///
+            /// # Panics
+            /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
+            #[track_caller]
+            pub fn wait_deadline(self, t: Instant) -> Result<$output, Elapsed> {
+                may_block($call);
+                self.block_on(Some(t))
+            }
+
+            fn block_on(mut self, deadline: Option<Instant>) -> Result<$output, Elapsed> {
+                if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
+                    return Err(wait_for_nothing(deadline));
+                }
+                if let Some(output) = thread::block_on(Pin::new(&mut self), deadline) {
+                    return Ok(output);
+                }
+                self.set.take().and_then($late).ok_or(Elapsed::new())
+            }
+        }
+
+        impl Unpin for $Future<'_, '_> {}
+
+        impl Drop for $Future<'_, '_> {
+            fn drop(&mut self) {
+                if let Some(set) = self.set.take() {
+                    set.stop();
+                }
+            }
+        }
+
+        impl fmt::Debug for $Future<'_, '_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($Future)).finish_non_exhaustive()
+            }
+        }
+    )+};
 }
 
-impl<'s, 'a> SelectFuture<'s, 'a> {
+futures! {
+    /// The future of [`Select::select`].
+    SelectFuture => Operation<'s, 'a>, "Select::select", Select::time_out;
     /// Selects on a plain thread, which sleeps until an operation has completed.
-    ///
-    /// # Panics
-    /// If no operation is left in the set; and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it
-    /// would block.
-    #[track_caller]
-    pub fn wait(mut self) -> Operation<'s, 'a> {
-        may_block("Select::select");
-        thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
-    }
+    "has completed"
 
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once. If no operation is left in the set it waits as
-    /// long as it is told.
-    ///
-    /// # Errors
-    /// The time was up, and no operation has completed.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no end.
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> Result<Operation<'s, 'a>, Elapsed> {
-        may_block("Select::select");
-        self.block_on(thread::deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Errors
-    /// The time was up, and no operation has completed.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> Result<Operation<'s, 'a>, Elapsed> {
-        may_block("Select::select");
-        self.block_on(Some(t))
-    }
-
-    fn block_on(mut self, deadline: Option<Instant>) -> Result<Operation<'s, 'a>, Elapsed> {
-        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
-            return Err(wait_for_nothing(deadline));
-        }
-        if let Some(operation) = thread::block_on(Pin::new(&mut self), deadline) {
-            return Ok(operation);
-        }
-        let set = self.set.take().expect("it has not completed");
-        if set.time_out() { Ok(Operation { set }) } else { Err(Elapsed::new()) }
-    }
+    /// The future of [`Select::ready`].
+    // (The last poll need not have looked at all of them.)
+    ReadyFuture => usize, "Select::ready", Select::try_ready;
+    /// Waits on a plain thread, which sleeps until an operation would not wait.
+    "is ready"
 }
 
 impl<'s, 'a> Future for SelectFuture<'s, 'a> {
@@ -579,79 +614,6 @@ impl<'s, 'a> Future for SelectFuture<'s, 'a> {
     }
 }
 
-impl Unpin for SelectFuture<'_, '_> {}
-
-impl Drop for SelectFuture<'_, '_> {
-    fn drop(&mut self) {
-        if let Some(set) = self.set.take() {
-            set.stop();
-        }
-    }
-}
-
-impl fmt::Debug for SelectFuture<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SelectFuture").finish_non_exhaustive()
-    }
-}
-
-/// The future of [`Select::ready`].
-#[must_use = "futures do nothing unless polled"]
-pub struct ReadyFuture<'s, 'a> {
-    set: Option<&'s mut Select<'a>>,
-}
-
-impl ReadyFuture<'_, '_> {
-    /// Waits on a plain thread, which sleeps until an operation would not wait.
-    ///
-    /// # Panics
-    /// If no operation is left in the set; and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it
-    /// would block.
-    #[track_caller]
-    pub fn wait(mut self) -> usize {
-        may_block("Select::ready");
-        thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it asks once. If no operation is left in the set it waits as
-    /// long as it is told.
-    ///
-    /// # Errors
-    /// The time was up, and no operation is ready.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no end.
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> Result<usize, Elapsed> {
-        may_block("Select::ready");
-        self.block_on(thread::deadline_after(d))
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Errors
-    /// The time was up, and no operation is ready.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> Result<usize, Elapsed> {
-        may_block("Select::ready");
-        self.block_on(Some(t))
-    }
-
-    fn block_on(mut self, deadline: Option<Instant>) -> Result<usize, Elapsed> {
-        if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
-            return Err(wait_for_nothing(deadline));
-        }
-        if let Some(ready) = thread::block_on(Pin::new(&mut self), deadline) {
-            return Ok(ready);
-        }
-        // The last poll need not have looked at all of them.
-        self.set.take().and_then(Select::try_ready).ok_or(Elapsed::new())
-    }
-}
-
 impl Future for ReadyFuture<'_, '_> {
     type Output = usize;
 
@@ -660,22 +622,6 @@ impl Future for ReadyFuture<'_, '_> {
         let ready = std::task::ready!(set.poll_ready(cx));
         self.set = None;
         Poll::Ready(ready)
-    }
-}
-
-impl Unpin for ReadyFuture<'_, '_> {}
-
-impl Drop for ReadyFuture<'_, '_> {
-    fn drop(&mut self) {
-        if let Some(set) = self.set.take() {
-            set.stop();
-        }
-    }
-}
-
-impl fmt::Debug for ReadyFuture<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadyFuture").finish_non_exhaustive()
     }
 }
 
@@ -715,11 +661,8 @@ impl Operation<'_, '_> {
     /// If another branch has happened.
     #[track_caller]
     pub fn recv<T>(self, token: RecvToken<T>) -> Result<T, RecvError> {
-        self.check(token.0);
-        let mut outcome = None::<Result<T, RecvError>>;
         // SAFETY: the set has made the token for this very branch, so the branch receives a `T`.
-        unsafe { self.take((&raw mut outcome).cast()) };
-        outcome.expect("the branch has an outcome")
+        unsafe { self.outcome(token.0) }
     }
 
     /// How the send ended.
@@ -731,11 +674,8 @@ impl Operation<'_, '_> {
     /// If another branch has happened.
     #[track_caller]
     pub fn send<T>(self, token: SendToken<T>) -> Result<(), SendError<T>> {
-        self.check(token.0);
-        let mut outcome = None::<Result<(), SendError<T>>>;
         // SAFETY: the set has made the token for this very branch, so the branch sends a `T`.
-        unsafe { self.take((&raw mut outcome).cast()) };
-        outcome.expect("the branch has an outcome")
+        unsafe { self.outcome(token.0) }
     }
 
     /// What an operation has completed with that was [added](Select::add).
@@ -744,9 +684,17 @@ impl Operation<'_, '_> {
     /// If another branch has happened.
     #[track_caller]
     pub fn output<R>(self, token: BranchToken<R>) -> R {
-        self.check(token.0);
-        let mut outcome = None::<R>;
         // SAFETY: the set has made the token for this very branch, so the branch completes with an `R`.
+        unsafe { self.outcome(token.0) }
+    }
+
+    /// # Safety
+    /// It is what the branch gives that the token was made for.
+    #[track_caller]
+    unsafe fn outcome<R>(self, token: Place) -> R {
+        self.check(token);
+        let mut outcome = None::<R>;
+        // SAFETY: the caller's promise.
         unsafe { self.take((&raw mut outcome).cast()) };
         outcome.expect("the branch has an outcome")
     }
