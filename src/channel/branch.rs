@@ -10,7 +10,7 @@ use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
     shared: SharedRef<T>,
-    value: MaybeUninit<T>,
+    pub(super) value: MaybeUninit<T>,
 }
 
 /// A receive. `ALONE`: there is no other receiver.
@@ -58,23 +58,12 @@ impl<T> Send<T> {
         unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
     }
 
-    /// One whose value comes to its [`place`](Self::place) before it is used.
+    /// One whose value comes to its [`place`](super::many::Gives::place) before it is used.
     ///
     /// # Safety
     /// A handle outlives the branch.
     pub(super) unsafe fn empty(shared: SharedRef<T>) -> Self {
         Send { shared, value: MaybeUninit::uninit() }
-    }
-
-    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
-        &mut self.value
-    }
-
-    /// # Safety
-    /// The operation is not over, and does not wait; it is not used any more.
-    pub(super) unsafe fn take(&mut self) -> T {
-        // SAFETY: the caller's promise.
-        unsafe { self.value.assume_init_read() }
     }
 }
 
@@ -261,7 +250,7 @@ impl<T> Branch for Send<T> {
 
     unsafe fn unsent(&mut self, to: *mut ()) {
         // SAFETY: the caller's promise.
-        unsafe { *to.cast::<Option<T>>() = Some(self.take()) };
+        unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
     }
 }
 

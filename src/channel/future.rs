@@ -8,6 +8,7 @@ use std::mem::ManuallyDrop;
 use std::time::Instant;
 
 use super::kind::{Kind, Many};
+use super::many::Gives;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use crate::wait::{By, Cancelled, Operation, Tray, future};
 
@@ -161,7 +162,7 @@ pub(super) fn take<T, K: Kind>(send: &mut Operation<K::Send<T>>) -> T {
     debug_assert!(send.is_fresh(), "a send that did not happen has its value");
     send.end();
     // SAFETY: it was fresh, and is over now.
-    unsafe { K::take(send.branch_mut()) }
+    unsafe { send.branch_mut().place().assume_init_read() }
 }
 
 /// Cancels a send. Its value, unless it was sent, or went with an error.

@@ -37,12 +37,6 @@ pub trait Kind: Sized {
     /// As for [`Kind::send`].
     unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T>;
 
-    /// The value of a send.
-    ///
-    /// # Safety
-    /// The operation is not over, and does not wait; it is not used any more.
-    unsafe fn take<T>(send: &mut Self::Send<T>) -> T;
-
     /// A receive.
     ///
     /// # Safety
@@ -86,12 +80,6 @@ macro_rules! kind {
             unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T> {
                 // SAFETY: the caller's promise.
                 unsafe { Self::Send::empty(sender.shared()) }
-            }
-
-            #[inline(always)]
-            unsafe fn take<T>(send: &mut Self::Send<T>) -> T {
-                // SAFETY: the caller's promise.
-                unsafe { send.take() }
             }
 
             #[inline(always)]

@@ -89,8 +89,9 @@ impl<T> Drop for Front<'_, T> {
     }
 }
 
-/// A send of a kind of channel, made for several values, which come to its place one by one.
+/// A send of a kind of channel. Of one that is made for several values these come to its place one by one.
 pub(super) trait Gives<T>: Branch<Goods = ()> {
+    /// Where the value is until the operation is over, unless it waits.
     fn place(&mut self) -> &mut MaybeUninit<T>;
 
     /// Sends values by one exchange, if nobody is in the way; how many. Takes nobody out whom a select would have to ask.
@@ -114,8 +115,9 @@ pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
 }
 
 impl<T> Gives<T> for Send<T> {
+    #[inline(always)]
     fn place(&mut self) -> &mut MaybeUninit<T> {
-        Send::place(self)
+        &mut self.value
     }
 
     fn several(&self, values: &mut VecDeque<T>) -> usize {

@@ -44,7 +44,7 @@ pub(in super::super) type Watch<T> = Either<core::Watch<T>, OwnWatch<T>>;
 /// The value is here until the operation is over, or in the node while it waits.
 pub struct OwnSend<T> {
     shared: SharedRef<T>,
-    value: MaybeUninit<T>,
+    pub(super) value: MaybeUninit<T>,
     /// It is in the channel, and the receiver that came to wait meanwhile is to be told.
     sent: bool,
 }
@@ -73,7 +73,7 @@ impl<T> Send<T> {
         }
     }
 
-    /// One whose value comes to its [`place`](Self::place) before it is used.
+    /// One whose value comes to its [`place`](super::super::many::Gives::place) before it is used.
     ///
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
@@ -82,25 +82,6 @@ impl<T> Send<T> {
             // SAFETY: the caller's promise.
             Channel::Met(shared) => Send::Met(unsafe { core::Send::empty(shared) }),
             Channel::Own(shared) => Send::Own(OwnSend { shared, value: MaybeUninit::uninit(), sent: false }),
-        }
-    }
-
-    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
-        match self {
-            Send::Met(send) => send.place(),
-            Send::Own(send) => &mut send.value,
-        }
-    }
-
-    /// # Safety
-    /// The operation is not over, and does not wait; it is not used any more.
-    pub(in super::super) unsafe fn take(&mut self) -> T {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self {
-                Send::Met(send) => send.take(),
-                Send::Own(send) => send.value.assume_init_read(),
-            }
         }
     }
 }

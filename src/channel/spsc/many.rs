@@ -8,8 +8,12 @@ use super::branch::{Recv, Send};
 use crate::wait::By;
 
 impl<T> Gives<T> for Send<T> {
+    #[inline(always)]
     fn place(&mut self) -> &mut MaybeUninit<T> {
-        Send::place(self)
+        match self {
+            Send::Met(send) => send.place(),
+            Send::Own(send) => &mut send.value,
+        }
     }
 
     fn several(&self, values: &mut VecDeque<T>) -> usize {
