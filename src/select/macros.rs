@@ -28,7 +28,7 @@ use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, sleep};
-use crate::wait::{self, Operated};
+use crate::wait::Operated;
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///
@@ -57,10 +57,10 @@ pub trait AsFuture {
 }
 
 impl<'a, F: Operated + Unpin> AsOperation for Probe<'a, F> {
-    type Arm = Claimed<Own<'a, F>>;
+    type Arm = Claimed<&'a mut F>;
 
     fn arm(self) -> Self::Arm {
-        Claimed::new(Own(self.0.expect("a probe is used once").get_mut()))
+        Claimed::new(self.0.expect("a probe is used once").get_mut())
     }
 }
 
@@ -69,22 +69,6 @@ impl<'a, F: Future> AsFuture for &mut Probe<'a, F> {
 
     fn arm(self) -> Self::Arm {
         Polled::new(self.0.take().expect("a probe is used once"))
-    }
-}
-
-/// An operation that lives beside the select, and no longer.
-pub struct Own<'a, O>(&'a mut O);
-
-impl<O: Operated> Operated for Own<'_, O> {
-    type Branch = O::Branch;
-    type Output = O::Output;
-
-    fn operation(&mut self) -> &mut wait::Operation<O::Branch> {
-        self.0.operation()
-    }
-
-    fn convert(&mut self, output: <O::Branch as wait::Branch>::Output) -> O::Output {
-        self.0.convert(output)
     }
 }
 
