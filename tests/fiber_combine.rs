@@ -4,7 +4,7 @@ mod fiber_support;
 
 use fiber_support::{Count, Drops, OnDrop, SECOND, SeqCst, Stash, cord, in_time};
 use futures_core::stream::FusedStream;
-use futures_lite::{Stream, StreamExt};
+use futures_lite::Stream;
 use leno::fiber::{
     self, Cord, Either, FutureExt, Runtime, join_all, map_concurrent, map_unordered, race, spawn_local,
     try_join_all, try_map_concurrent,

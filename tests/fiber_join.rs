@@ -197,3 +197,34 @@ fn handles_are_send_where_the_value_is() {
     sends::<leno::fiber::JoinTimeout<'static, u8>>();
     sends::<Runtime>();
 }
+
+#[test]
+fn errors_say_what_they_are() {
+    // F6
+    use std::io;
+    let error = |fiber: JoinHandle<()>| fiber.wait().unwrap_err();
+    let panicked = || error(leno::spawn(async { panic!("no luck") }));
+    assert_eq!(panicked().try_into_panic().unwrap().downcast_ref(), Some(&"no luck"));
+    let cancelled = leno::spawn(pending::<()>());
+    cancelled.cancel();
+    assert!(error(cancelled).try_into_panic().unwrap_err().is_cancelled());
+    let told = io::Error::from(panicked());
+    assert_eq!((told.kind(), told.to_string()), (io::ErrorKind::Other, panicked().to_string()));
+    let late = leno::block_on(leno::timeout(Duration::ZERO, pending::<()>())).map_err(io::Error::from);
+    assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+}
+
+#[test]
+fn handles_can_be_told_apart_and_caught() {
+    fn is_caught<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    is_caught::<(Runtime, Cord, leno::fiber::FiberRef, JoinHandle<Rc<RefCell<u8>>>)>();
+    let cord = Cord::new();
+    let (one, two) = (cord.spawn_local(pending::<()>()), cord.spawn_local(async {}));
+    let all = std::collections::HashSet::from([one.fiber(), two.fiber(), one.fiber()]);
+    assert!(all.len() == 2 && all.contains(&two.fiber()));
+    use futures_core::future::FusedFuture;
+    let mut two = two;
+    assert!(!two.is_terminated());
+    cord.block_on(&mut two).unwrap();
+    assert!(two.is_terminated());
+}

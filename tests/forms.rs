@@ -134,6 +134,8 @@ macro_rules! channels {
                 Rx::try_iter => for<'a> fn(&'a $($alone)? Rx) -> TryIter<'a, u8>;
                 Rx::stream => for<'a> fn(&'a $($alone)? Rx) -> RecvStream<'a, u8>;
                 Rx::into_stream => fn(Rx) -> IntoStream<u8>;
+        IntoStream::into_receiver => fn(IntoStream<u8>) -> Rx;
+                IntoStream::into_receiver => fn(IntoStream<u8>) -> Rx;
                 Rx::into_recv => fn(Rx) -> IntoRecv<u8>;
                 IntoRecv::into_receiver => fn(IntoRecv<u8>) -> Rx;
                 Rx::into_iter => fn(Rx) -> IntoIter<u8>;
@@ -212,6 +214,7 @@ fn spsc_channels() {
         Rx::try_iter => for<'a> fn(&'a mut Rx) -> TryIter<'a, u8>;
         Rx::stream => for<'a> fn(&'a mut Rx) -> RecvStream<'a, u8>;
         Rx::into_stream => fn(Rx) -> IntoStream<u8>;
+        IntoStream::into_receiver => fn(IntoStream<u8>) -> Rx;
         Rx::into_recv => fn(Rx) -> IntoRecv<u8>;
         Rx::into_iter => fn(Rx) -> IntoIter<u8>;
     }

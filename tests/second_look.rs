@@ -224,12 +224,13 @@ fn what_a_broken_select_has_taken_survives_the_drop_of_its_waker() {
     }
 }
 
+fn poll_it<S: Stream + Unpin>(stream: &mut S) -> Poll<Option<S::Item>> {
+    Pin::new(stream).poll_next(&mut Context::from_waker(Waker::noop()))
+}
+
 /// C13, C29: a stream goes on after a waker of somebody else has panicked in it, with the value that it had taken.
 #[test]
 fn a_stream_goes_on_after_a_panic() {
-    fn poll_it<S: Stream + Unpin>(stream: &mut S) -> Poll<Option<S::Item>> {
-        Pin::new(stream).poll_next(&mut Context::from_waker(Waker::noop()))
-    }
     fn goes_on(stream: &mut (impl Stream<Item = u64> + Unpin), values: std::ops::Range<u64>) {
         catch_unwind(AssertUnwindSafe(|| poll_it(stream).is_ready())).expect_err("it goes through");
         for value in values {
@@ -262,6 +263,22 @@ fn a_stream_goes_on_after_a_panic() {
     assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(7))), "C29");
     waits.must_be_ready("there is room").expect("there is a receiver");
     assert_eq!(poll_it(&mut feed), Poll::Ready(Some(Ok(8))));
+}
+
+/// C9: what was handed to a stream is received by who takes the receiver back.
+#[test]
+fn a_stream_gives_its_receiver_back() {
+    for capacity in [0, 1, 300] {
+        let (tx, rx) = bounded(capacity);
+        let mut stream = rx.into_stream();
+        assert!(poll_it(&mut stream).is_pending());
+        let mut send = tx.send(1);
+        let sent = send.poll_with(Waker::noop()).is_ready();
+        let rx = stream.into_receiver();
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert!(sent || send.poll_with(Waker::noop()).is_ready());
+        assert!(rx.close() && tx.is_closed());
+    }
 }
 
 /// F5: what foreign code has panicked in does not pass for one that is through.

@@ -221,6 +221,21 @@ fn an_earlier_timer_overtakes_the_one_being_waited_for() {
 }
 
 #[test]
+fn a_limit_for_several_steps() {
+    // F12
+    cord().block_on(async {
+        let start = fiber::now();
+        let deadline = start + 10 * SECOND;
+        for _ in 0..2 {
+            assert!(fiber::timeout_at(deadline, leno::sleep(4 * SECOND)).await.is_ok());
+        }
+        assert!(fiber::timeout_at(deadline, leno::sleep(4 * SECOND)).await.is_err());
+        assert_eq!(fiber::now(), deadline);
+        assert!(fiber::timeout_at(start, pending::<()>()).await.is_err());
+    });
+}
+
+#[test]
 fn a_reset_works_both_ways() {
     // F12
     let cord = cord();

@@ -389,3 +389,10 @@ fn followers_everywhere() {
     drop(tx);
     crew.run();
 }
+
+/// C15.
+#[test]
+fn a_sender_by_default() {
+    let tx = Sender::<Vec<u8>>::default();
+    assert!(tx.is_closed() && tx.borrow().is_empty());
+}

@@ -1,4 +1,4 @@
-//! L2: channels. Values go from senders to receivers, each to one receiver, in order.
+//! Channels. Values go from senders to receivers, each to one receiver, in order.
 //!
 //! | | holds | a send waits |
 //! |---|---|---|

@@ -75,6 +75,13 @@ impl<T, K: Kind> IntoStream<T, K> {
     pub(super) fn new(receiver: K::Receiver<T>) -> Self {
         IntoStream { state: State::Between, place: Place::here(), receiver }
     }
+
+    /// The receiver: to close the channel, say. What was handed to the stream meanwhile is the next one to be received.
+    pub fn into_receiver(self) -> K::Receiver<T> {
+        let IntoStream { state, receiver, .. } = self;
+        drop(state);
+        receiver
+    }
 }
 
 macro_rules! stream {

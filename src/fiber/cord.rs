@@ -51,6 +51,9 @@ pub struct Cord {
     _not_send: PhantomData<*mut ()>,
 }
 
+impl std::panic::UnwindSafe for Cord {}
+impl std::panic::RefUnwindSafe for Cord {}
+
 impl Cord {
     /// A cord on this thread.
     pub fn new() -> Cord {
@@ -103,7 +106,8 @@ impl Cord {
         &self.home
     }
 
-    /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child.
+    /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child. It runs, as all of them, while
+    /// [`block_on`](Self::block_on) does: that is how to wait for it on this thread (`cord.block_on(handle)`).
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -1,7 +1,8 @@
 //! References to fibers: who runs here, who has that id.
 
 use std::fmt;
-use std::panic::Location;
+use std::hash::{Hash, Hasher};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 use crate::fiber::registry;
 use crate::task::context;
@@ -57,6 +58,15 @@ impl PartialEq for FiberRef {
 }
 
 impl Eq for FiberRef {}
+
+impl Hash for FiberRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
+    }
+}
+
+impl UnwindSafe for FiberRef {}
+impl RefUnwindSafe for FiberRef {}
 
 impl fmt::Debug for FiberRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

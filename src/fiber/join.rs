@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures_core::future::FusedFuture;
+
 use crate::fiber::fiber_ref::FiberRef;
 use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
@@ -101,6 +103,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Makes dropping the handle cancel the fiber instead of detaching it.
+    #[must_use = "dropping this handle cancels the fiber"]
     pub fn cancel_on_drop(mut self) -> JoinHandle<T> {
         self.cancel_on_drop = true;
         self
@@ -108,6 +111,13 @@ impl<T> JoinHandle<T> {
 
     pub(crate) fn task(&self) -> &Task {
         &self.task
+    }
+}
+
+/// Terminated once it has given the fiber's outcome.
+impl<T> FusedFuture for JoinHandle<T> {
+    fn is_terminated(&self) -> bool {
+        self.taken
     }
 }
 

@@ -37,12 +37,13 @@
 //! | cancel something that is no fiber, or a tree of such things | [`CancelToken`] |
 //! | keep a cancel out of a section | [`shield()`] |
 //! | give each fiber a value of its own | [`fiber_local!`](crate::fiber_local!) |
-//!
-//! How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
-//! Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
-//! and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
-//! calls `block_on`. To follow a fiber from its start to its end: `spawn` makes and lists it, `crew` queues it, `core`
-//! drives the queue, `task/run.rs` polls it and sees to its end, `join` gives what it left.
+
+// How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
+// Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
+// and is the seam of the fibers that live on it. A runtime's workers are threads; a cord's only one is whoever
+// calls `block_on`. To follow a fiber from its start to its end: `spawn` makes and lists it, `crew` queues it, `core`
+// drives the queue, `task/run.rs` polls it and sees to its end, `join` gives what it left.
+
 mod blocking;
 mod blocking_scope;
 mod combine;
@@ -71,7 +72,7 @@ pub use crate::task::error::{Elapsed, JoinError};
 pub use crate::task::header::FiberId;
 pub use crate::task::warn::set_warning_hook;
 pub use crate::time::{Interval, Missed, Tick, interval, interval_at, interval_with};
-pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout};
+pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout, timeout_at};
 pub use blocking::{OnNewThread, Unblock, on_new_thread, unblock};
 pub use blocking_scope::{BlockingScope, ScopedHandle, blocking_scope};
 pub use combine::{

@@ -43,6 +43,9 @@ pub struct Runtime {
     workers: Vec<thread::JoinHandle<()>>,
 }
 
+impl std::panic::UnwindSafe for Runtime {}
+impl std::panic::RefUnwindSafe for Runtime {}
+
 impl Runtime {
     /// A runtime with one worker per processor that this process may use.
     ///

@@ -43,7 +43,10 @@ impl Scope {
         &self.group
     }
 
-    /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does.
+    /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does: on the executor that the caller runs on, and on
+    /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends;
+    /// the fibers of a [`blocking_scope`](crate::fiber::blocking_scope) borrow, and so do the futures of
+    /// [`join_all`](crate::fiber::join_all), which are no fibers.
     ///
     /// If it panics, all others of the scope are cancelled. Cancelling it alone, by its handle, is no failure. Once the scope
     /// is cancelled or over, what is spawned here is cancelled at once.
@@ -100,7 +103,8 @@ impl fmt::Debug for Scope {
 ///
 /// Cancelling: dropping the future cancels body and fibers and does not wait. Inside a fiber of leno, cancelling that fiber
 /// does so, too, also where that is a fiber of another scope: that one waits for its own fibers, and not for those that they have
-/// started under a [`shield`](crate::fiber::shield()) in a scope of theirs.
+/// started under a [`shield`](crate::fiber::shield()) in a scope of theirs. So a limit of time had better be inside the body: the
+/// scope cancels its fibers then, and waits for them.
 ///
 /// ```
 /// use leno::fiber::scope;

@@ -27,6 +27,8 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use futures_core::future::FusedFuture;
+
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
 use crate::fiber::scope::Scope;
 use crate::prim::{self, Mutex};
@@ -133,6 +135,7 @@ impl CancelToken {
     }
 
     /// A token that is cancelled with this one; of a cancelled one, it is so from the start.
+    #[must_use = "nobody can ask a token that is dropped"]
     pub fn child(&self) -> CancelToken {
         CancelToken::make(Some(self), None)
     }
@@ -250,6 +253,12 @@ impl fmt::Debug for CancelToken {
 #[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct Cancellation<'a>(RecvFuture<'a, Infallible>);
+
+impl FusedFuture for Cancellation<'_> {
+    fn is_terminated(&self) -> bool {
+        self.0.is_terminated()
+    }
+}
 
 impl Future for Cancellation<'_> {
     type Output = ();

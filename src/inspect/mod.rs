@@ -1,4 +1,4 @@
-//! L4: looking at fibers while they run: who they are, what they wait for, and whether they wait for each other.
+//! Looking at fibers while they run: who they are, what they wait for, and whether they wait for each other.
 //!
 //! [`Runtime::dump`](crate::fiber::Runtime::dump), [`Cord::dump`](crate::fiber::Cord::dump) and [`dump()`] give a [`Dump`]: a
 //! table of the living fibers, and the graph of who waits for what, for Graphviz and as Mermaid.

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, pending};
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 use std::pin::Pin;
@@ -100,7 +101,7 @@ impl Arms for Members<'_> {
 }
 
 /// Which set, and which branch of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     set: NonZeroU64,
     number: u64,
@@ -140,6 +141,20 @@ macro_rules! tokens {
         }
 
         impl<T> Copy for $name<T> {}
+
+        impl<T> PartialEq for $name<T> {
+            fn eq(&self, other: &Self) -> bool {
+                self.0 == other.0
+            }
+        }
+
+        impl<T> Eq for $name<T> {}
+
+        impl<T> Hash for $name<T> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
 
         impl<T> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! L3: waiting for several operations and completing exactly one of them.
+//! Waiting for several operations and completing exactly one of them.
 //!
 //! | | branches | where |
 //! |---|---|---|

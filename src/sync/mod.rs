@@ -1,4 +1,4 @@
-//! L2: locks and their friends, which suspend a fiber instead of blocking its thread. They serve tasks of other executors and
+//! Locks and their friends, which suspend a fiber instead of blocking its thread. They serve tasks of other executors and
 //! plain threads just as well.
 //!
 //! | what for | use |

@@ -90,6 +90,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Locks if that needs no waiting.
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
@@ -138,6 +139,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// As [`try_lock`](Self::try_lock), with the guard of [`lock_arc`](Self::lock_arc).
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
     pub fn try_lock_arc(self: &Arc<Self>) -> Option<OwnedMutexGuard<T>> {
         let place = Place::here();

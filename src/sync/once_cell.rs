@@ -232,6 +232,22 @@ impl<T> Default for OnceCell<T> {
     }
 }
 
+/// A cell with a clone of the value, if that is there.
+impl<T: Clone> Clone for OnceCell<T> {
+    fn clone(&self) -> Self {
+        self.get().cloned().map_or_else(OnceCell::new, OnceCell::from)
+    }
+}
+
+/// By what is there.
+impl<T: PartialEq> PartialEq for OnceCell<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceCell<T> {}
+
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
         let cell = OnceCell::new();

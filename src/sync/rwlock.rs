@@ -113,6 +113,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Locks for reading if that needs no waiting.
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[inline]
     #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
@@ -122,6 +123,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Locks for writing if that needs no waiting.
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
@@ -131,6 +133,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Locks for upgradable reading if that needs no waiting.
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
         let place = Place::here();
@@ -192,6 +195,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// As [`try_read`](Self::try_read), with the guard of [`read_arc`](Self::read_arc).
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
     pub fn try_read_arc(self: &Arc<Self>) -> Option<OwnedRwLockReadGuard<T>> {
         let place = Place::here();
@@ -200,6 +204,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// As [`try_write`](Self::try_write), with the guard of [`write_arc`](Self::write_arc).
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
     pub fn try_write_arc(self: &Arc<Self>) -> Option<OwnedRwLockWriteGuard<T>> {
         let place = Place::here();

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
@@ -50,14 +51,6 @@ impl JoinError {
         JoinError(Repr::Panicked(Opaque(payload)))
     }
 
-    /// The panic's payload, or the error as it was.
-    pub(crate) fn try_into_panic(self) -> Result<Payload, JoinError> {
-        match self.0 {
-            Repr::Panicked(Opaque(payload)) => Ok(payload),
-            other => Err(JoinError(other)),
-        }
-    }
-
     pub(crate) fn payload(&self) -> Option<&(dyn Any + Send)> {
         match &self.0 {
             Repr::Panicked(Opaque(payload)) => Some(&**payload),
@@ -92,6 +85,25 @@ impl JoinError {
             Err(other) => panic!("`into_panic` on an error that is no panic ({other}); ask `is_panic` first"),
         }
     }
+
+    /// The payload of the panic.
+    ///
+    /// # Errors
+    ///
+    /// The fiber did not panic: the error as it was.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
+        match self.0 {
+            Repr::Panicked(Opaque(payload)) => Ok(payload),
+            other => Err(JoinError(other)),
+        }
+    }
+}
+
+/// An [`Other`](io::ErrorKind::Other) one, which has this as its source.
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        io::Error::other(error)
+    }
 }
 
 /// A time limit was reached before what it limits.
@@ -111,6 +123,13 @@ impl fmt::Display for Elapsed {
 }
 
 impl Error for Elapsed {}
+
+/// A [`TimedOut`](io::ErrorKind::TimedOut) one.
+impl From<Elapsed> for io::Error {
+    fn from(error: Elapsed) -> Self {
+        io::Error::new(io::ErrorKind::TimedOut, error)
+    }
+}
 
 /// The message of a panic, where it is one of the two usual types.
 pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {

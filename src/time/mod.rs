@@ -32,4 +32,4 @@ pub use crate::task::error::Elapsed;
 pub use clock::{Clock, now};
 pub use interval::{Interval, Missed, Tick, interval, interval_at, interval_with};
 pub use sleep::{Sleep, sleep, sleep_until};
-pub use timeout::{Timeout, timeout};
+pub use timeout::{Timeout, timeout, timeout_at};

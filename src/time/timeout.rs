@@ -4,11 +4,11 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::task::budget;
 use crate::task::error::Elapsed;
-use crate::time::{Sleep, sleep};
+use crate::time::{Sleep, sleep, sleep_until};
 
 /// Limits `future` to `limit`, counted from this call.
 ///
@@ -29,7 +29,27 @@ use crate::time::{Sleep, sleep};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(limit), waits: false, overtime: false }
+    Timeout::new(future, sleep(limit))
+}
+
+/// As [`timeout`], until `deadline`, an instant of the clock that [`now`](crate::fiber::now) tells: a limit for several steps
+/// together.
+///
+/// ```
+/// use leno::fiber::{Elapsed, now, timeout_at};
+/// use std::time::Duration;
+///
+/// # leno::block_on(async {
+/// let deadline = now() + Duration::from_secs(5);
+/// let (sender, receiver) = leno::bounded(1);
+/// timeout_at(deadline, sender.send(1)).await?.expect("it is open");
+/// assert_eq!(timeout_at(deadline, receiver.recv()).await?, Ok(1));
+/// # Ok::<(), Elapsed>(())
+/// # }).unwrap();
+/// ```
+#[track_caller]
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::new(future, sleep_until(deadline))
 }
 
 /// See [`timeout`].
@@ -44,6 +64,10 @@ pub struct Timeout<F> {
 }
 
 impl<F> Timeout<F> {
+    fn new(future: impl IntoFuture<IntoFuture = F>, sleep: Sleep) -> Self {
+        Timeout { future: future.into_future(), sleep, waits: false, overtime: false }
+    }
+
     /// The future, with its limit taken off.
     pub fn into_inner(self) -> F {
         self.future

@@ -5,6 +5,12 @@ use super::operation::{Branch, Operation};
 
 /// A future that is one operation. (Public in name only: it is what the sealed traits of `select` are made of.)
 #[allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name it")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operation of leno, which a select could claim",
+    label = "not such an operation",
+    note = "any other future is polled: wrap it, `foreign(std::pin::pin!(future))` or `foreign(Box::pin(future))`, or \
+            `foreign(future)` if it is `Unpin`"
+)]
 pub trait Operated {
     type Branch: Branch;
     type Output;

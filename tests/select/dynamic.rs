@@ -883,3 +883,14 @@ fn a_set_is_passed_around() {
     });
     assert_eq!(handed, ["5", "five"]);
 }
+
+/// S7: tokens can be keys.
+#[test]
+fn tokens_are_told_apart() {
+    let (_tx, rx) = leno::bounded::<u8>(1);
+    let (mut one, mut other) = (Select::new(), Select::new());
+    let (first, second, elsewhere) = (one.recv(&rx), one.recv(&rx), other.recv(&rx));
+    let names = std::collections::HashMap::from([(first, "first"), (second, "second")]);
+    assert_eq!((names[&first], names[&second]), ("first", "second"));
+    assert!(!names.contains_key(&elsewhere), "another set's");
+}

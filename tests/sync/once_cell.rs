@@ -205,3 +205,15 @@ fn auto_traits() {
     is_send(&cell.get_or_init(async || 1));
     assert_eq!(leno::spawn(async move { *cell.get_or_init(async || 1).await }).wait().expect("no panic"), 1);
 }
+
+/// M1.
+#[test]
+fn a_clone_has_what_is_there() {
+    let cell = OnceCell::new();
+    assert_eq!(cell, cell.clone());
+    cell.set(String::from("twill")).unwrap();
+    let mut copy = cell.clone();
+    assert_eq!(cell, copy);
+    assert_eq!(copy.take().as_deref(), Some("twill"));
+    assert!(cell != copy && cell.get().is_some());
+}

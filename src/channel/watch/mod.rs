@@ -319,6 +319,13 @@ impl<T> Drop for Sender<T> {
     }
 }
 
+/// The sender of a channel with the default value.
+impl<T: Default> Default for Sender<T> {
+    fn default() -> Self {
+        channel(T::default()).0
+    }
+}
+
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
         self.shared.add_receiver();

@@ -9,7 +9,7 @@
 //! ```
 
 use std::fmt;
-use std::future::{Future, IntoFuture};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -106,7 +106,6 @@ where
 /// after the last output, and stays ended. Dropping it drops the futures.
 ///
 /// ```
-/// use futures_lite::StreamExt;
 /// use leno::fiber::{map_unordered, sleep};
 /// use std::time::Duration;
 ///
@@ -296,6 +295,21 @@ pub struct MapUnordered<I, F, Fut> {
 
 // As `MapConcurrent`.
 impl<I, F, Fut> Unpin for MapUnordered<I, F, Fut> {}
+
+impl<I, F, R, Fut> MapUnordered<I, F, Fut>
+where
+    I: Iterator,
+    F: FnMut(I::Item) -> R,
+    R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>,
+    Fut: Future,
+{
+    /// The next output; `None` after the last one.
+    ///
+    /// Cancelling: dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Fut::Output> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+}
 
 impl<I, F, R, Fut> Stream for MapUnordered<I, F, Fut>
 where
