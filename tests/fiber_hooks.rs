@@ -6,6 +6,7 @@ use fiber_support::{Drops, SeqCst, in_time, until};
 use leno::fiber::{self, Builder, Cord, FiberId, Runtime};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 type Log = Arc<Mutex<Vec<(&'static str, FiberId)>>>;
 
@@ -154,5 +155,19 @@ fn a_hook_may_panic_spawn_and_find() {
         let fiber = runtime.spawn(async { 5 });
         assert_eq!(fiber.wait().unwrap(), 5);
         until(|| spawned.load(SeqCst) >= 1);
+    });
+}
+
+#[test]
+fn a_cords_hook_may_wait_for_a_timer() {
+    // F12, F19: also of the fiber of its `block_on`, at both ends.
+    in_time(|| {
+        let wait = |_: &fiber::FiberRef| {
+            leno::channel::ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();
+        };
+        let cord = Cord::builder().on_spawn(wait).on_stop(wait).build();
+        assert_eq!(cord.block_on(async { fiber::spawn_local(async { 5 }).await.unwrap() }), 5);
+        drop(cord.spawn_local(async {}));
+        drop(cord);
     });
 }

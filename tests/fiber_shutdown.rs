@@ -154,6 +154,27 @@ fn the_end_of_a_runtime_in_a_fiber_of_another_leaves_that_ones_timers_going() {
 }
 
 #[test]
+fn what_is_dropped_with_a_runtime_may_wait_for_a_timer() {
+    // F7, F12: of a fiber that was never polled.
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (begun, go) = (Latch::default(), Latch::default());
+        let (begins, goes) = (begun.clone(), go.clone());
+        drop(runtime.spawn(async move {
+            begins.open();
+            goes.wait();
+        }));
+        begun.wait();
+        let waits = Defer(move || {
+            leno::channel::ticker::after(Duration::from_millis(1)).recv_blocking().unwrap();
+            go.open();
+        });
+        drop(runtime.spawn(async move { drop(waits) }));
+        drop(runtime);
+    });
+}
+
+#[test]
 fn spawning_during_shutdown_is_cancelled() {
     // F8: from a drop that the shutdown causes, on both executors.
     in_time(|| {

@@ -493,6 +493,55 @@ fn what_is_dropped_with_an_only_worker_may_block() {
 }
 
 #[test]
+fn what_a_worker_wakes_after_the_end_is_ended_while_it_blocks() {
+    // F7: more than its ring has room for; it waits for what they hold.
+    in_time(|| {
+        const FIBERS: usize = 2000;
+        let runtime = runtime(2);
+        let (tx, rx) = leno::rendezvous::<()>();
+        let parked = Arc::new(AtomicUsize::new(0));
+        let parks = |tx, parked: Arc<AtomicUsize>| {
+            runtime.spawn(async move {
+                let _tx: leno::Sender<()> = tx;
+                parked.fetch_add(1, SeqCst);
+                fiber::park().await;
+                std::future::pending::<()>().await;
+            })
+        };
+        let fibers: Vec<_> = (0..FIBERS).map(|_| parks(tx.clone(), parked.clone()).fiber()).collect();
+        drop(tx);
+        until(|| parked.load(SeqCst) == FIBERS);
+        let [closed, pushed, through] = [(); 3].map(|()| Latch::default());
+        let (begin, end) = (Arc::new(Barrier::new(3)), Arc::new(AtomicBool::new(false)));
+        let (waits, pushes, ends) = (closed.clone(), pushed.clone(), end.clone());
+        let begins = begin.clone();
+        drop(runtime.spawn(async move {
+            begins.wait();
+            waits.wait();
+            fibers.iter().for_each(FiberRef::unpark);
+            pushes.open();
+            assert!(rx.recv_blocking().is_err());
+            ends.store(true, SeqCst);
+        }));
+        let (begins, waits) = (begin.clone(), through.clone());
+        drop(runtime.spawn(async move {
+            begins.wait();
+            waits.wait();
+        }));
+        begin.wait();
+        // Stays where it is injected, and is dropped by who ends the runtime, once that is closed.
+        let on_drop = Defer(move || {
+            closed.open();
+            pushed.wait();
+            through.open();
+        });
+        drop(runtime.spawn(async move { drop(on_drop) }));
+        drop(runtime);
+        assert!(end.load(SeqCst));
+    });
+}
+
+#[test]
 fn a_cord_inside_a_fiber_of_a_runtime_takes_its_place_and_gives_it_back() {
     // What is woken meanwhile, on either, is run; afterwards spawns go to the runtime again.
     in_time(|| {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -217,6 +217,92 @@ fn an_earlier_timer_overtakes_the_one_being_waited_for() {
         std::thread::sleep(Duration::from_millis(2));
         runtime.block_on(leno::sleep(Duration::from_millis(2)));
         assert!(!long.is_finished());
+    });
+}
+
+#[test]
+fn timers_that_another_runtime_sets_while_all_workers_block_are_fired() {
+    // F12: a ticker of the first runtime goes on when the second one takes a tick.
+    in_time(|| {
+        let [one, two] = [1, 1].map(|workers| Runtime::builder().workers(workers).build().unwrap());
+        let ((done, over), (hand, get)) = (leno::rendezvous::<()>(), leno::bounded(1));
+        let blocks = one.spawn(async move {
+            hand.send(leno::channel::ticker::tick(Duration::from_millis(10))).await.unwrap();
+            over.recv_blocking()
+        });
+        let ticks = two.spawn(async move {
+            let beat = get.recv().await.unwrap();
+            for _ in 0..3 {
+                // Each tick is there before it is asked for; the next one is set from here.
+                leno::sleep(Duration::from_millis(15)).await;
+                beat.recv().await.unwrap();
+            }
+            done.send(()).await.unwrap();
+        });
+        ticks.wait().unwrap();
+        blocks.wait().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn wakers_of_timers_are_called_in_no_fiber() {
+    // F12: also where the worker that fires them is in a call that blocks.
+    struct Asks(mpsc::Sender<Option<String>>);
+    impl Wake for Asks {
+        fn wake(self: Arc<Self>) {
+            self.0.send(fiber::try_current().map(|fiber| fiber.to_string())).unwrap();
+        }
+    }
+    for blocks in [false, true] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let (tell, told) = mpsc::channel();
+            let mut sleep = leno::sleep(Duration::from_millis(5));
+            drop(runtime.spawn(async move {
+                let waker = Waker::from(Arc::new(Asks(tell)));
+                assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+                if blocks {
+                    let (_sender, receiver) = leno::rendezvous::<()>();
+                    assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err());
+                }
+                pending::<()>().await;
+            }));
+            assert_eq!(told.recv().unwrap(), None);
+        });
+    }
+}
+
+#[test]
+fn wakers_of_timers_that_wait_do_not_pile_up_without_an_end() {
+    // F12: while one waits it fires others, which wait.
+    struct Sends(leno::Sender<()>, Arc<[AtomicUsize; 2]>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            let [now, most] = &*self.1;
+            most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+            self.0.send_blocking(()).unwrap();
+            now.fetch_sub(1, SeqCst);
+        }
+    }
+    in_time(|| {
+        const TIMERS: usize = 500;
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (tx, rx) = leno::bounded(1);
+        let depth = Arc::new([const { AtomicUsize::new(0) }; 2]);
+        let waker = Waker::from(Arc::new(Sends(tx, depth.clone())));
+        let sleeps = runtime.spawn(async move {
+            let at = fiber::now() + Duration::from_millis(5);
+            let set = |i| {
+                let mut sleep = sleep_until(at + Duration::from_micros(10) * i);
+                assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+                sleep
+            };
+            (0..TIMERS as u32).map(set).collect::<Vec<_>>()
+        });
+        let _sleeps = sleeps.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        (0..TIMERS).for_each(|_| rx.recv_blocking().unwrap());
+        assert!(depth[1].load(SeqCst) < 32);
     });
 }
 

@@ -84,7 +84,13 @@ impl Cord {
         let _blocking = context::enter_block_on();
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         let _base = unsafe { context::enter_home(&self.home) };
-        let main = Main::start(&self.home, &Place::Queue, Location::caller());
+        let at = Location::caller();
+        // (Hooks may wait for a timer as the fiber begins and ends.)
+        context::look_after(&self.home, || self.drive(future, at))
+    }
+
+    fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
+        let main = Main::start(&self.home, &Place::Queue, at);
         let mut inside = pin!(Inside::new(&main, future));
         let run = |task| {
             if main.is(&task) {

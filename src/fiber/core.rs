@@ -15,7 +15,7 @@ use crate::prim::{Arc, Mutex};
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
-use crate::task::seam::{Seam, TimerKey, TimerState};
+use crate::task::seam::{Bell, Seam, TimerKey, TimerState};
 use crate::task::{context, run, warn};
 use crate::time::Clock;
 use crate::time::timers::Timers;
@@ -176,11 +176,13 @@ impl Core {
     pub(crate) unsafe fn stop(home: &Home) {
         home.roster.close();
         let core = Core::of(home);
-        for task in core.crew.close() {
+        let left = core.crew.close();
+        // Before anything is dropped, which may set a timer and wait for it: nobody fires those from here on.
+        core.crew.timers.close();
+        for task in left {
             // SAFETY: by contract.
             unsafe { run::end_entry(task) };
         }
-        core.crew.timers.close();
         registry::remove(home);
     }
 
@@ -312,16 +314,20 @@ impl Seam for Core {
         self.crew.timers.clear(key);
     }
 
-    fn next_timer(&self, worker: bool) -> Option<Instant> {
-        if worker { self.crew.next_timer() } else { self.crew.next_unwatched() }
+    fn next_timer(&self) -> Option<Instant> {
+        self.crew.next_timer()
     }
 
-    fn fire_timers(&self, worker: bool) {
-        if worker {
-            self.crew.timers.fire();
-        } else {
-            self.crew.fire_unwatched();
-        }
+    fn fire_timers(&self) {
+        self.crew.timers.fire();
+    }
+
+    fn hang_up(&self, bell: &'static dyn Bell) -> Option<Instant> {
+        self.crew.hang_up(bell)
+    }
+
+    fn take_down(&self, bell: &'static dyn Bell) {
+        self.crew.take_down(bell);
     }
 
     fn busy(&self) {

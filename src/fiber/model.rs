@@ -6,13 +6,31 @@ use std::time::Instant;
 
 use crate::fiber::crew;
 use crate::fiber::ring::{self, Number};
-use crate::prim::{OnceLock, RUN_SLOTS};
-use crate::task::seam::{TimerKey, TimerState};
+use crate::prim::{Condvar, Mutex, OnceLock, RUN_SLOTS};
+use crate::task::seam::{self, TimerKey, TimerState};
 use crate::time::Clock;
 use crate::time::timers;
 
 /// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
 pub struct Crew(Box<crew::Crew<Number>>);
+
+/// What ends the sleep of a worker in a call that blocks.
+#[derive(Debug, Default)]
+pub struct Bell(Mutex<usize>, Condvar);
+
+impl Bell {
+    /// Ends it.
+    pub fn ring(&self) {
+        *self.0.lock() += 1;
+        self.1.notify_all();
+    }
+}
+
+impl seam::Bell for Bell {
+    fn ring(&self) {
+        self.ring();
+    }
+}
 
 /// The way from what a crew calls back to the crew.
 struct Back(NonNull<crew::Crew<Number>>);
@@ -115,13 +133,23 @@ impl Crew {
         }
     }
 
-    /// Looks after the timers, on a thread that waits: a worker's, or that of a `block_on`.
-    pub fn look_after_timers(&self, worker: bool) {
-        let due = if worker { self.0.next_timer() } else { self.0.next_unwatched() };
-        if due.is_some() && worker {
+    /// A worker is in a call that blocks until it is so, which `bell` tells as well.
+    pub fn wait_aside(&self, bell: &Bell, is_so: impl Fn() -> bool) {
+        // SAFETY: the lifetime alone changes, and it is taken down each time.
+        let bell = unsafe { &*std::ptr::from_ref(bell) };
+        loop {
+            let rung = *bell.0.lock();
+            if is_so() {
+                return;
+            }
+            if self.0.hang_up(bell).is_none() {
+                let mut rings = bell.0.lock();
+                while *rings == rung {
+                    rings = bell.1.wait_until(&bell.0, rings, None);
+                }
+            }
+            self.0.take_down(bell);
             self.0.timers.fire();
-        } else if due.is_some() {
-            self.0.fire_unwatched();
         }
     }
 

@@ -36,7 +36,7 @@ use crossbeam_utils::CachePadded;
 use crate::prim::{AtomicPtr, AtomicU64, Ordering, RUN_SLOTS};
 
 /// What stands in queues: something of one pointer.
-pub(crate) trait Entry: Sized {
+pub(crate) trait Entry: Sized + Send {
     fn into_raw(self) -> NonNull<()>;
 
     /// # Safety

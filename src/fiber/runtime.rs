@@ -1,12 +1,12 @@
 //! Runtimes: several workers, each with fibers of its own, which the others may steal.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::fiber::core::{Core, Hooks};
 use crate::fiber::crew::MOST_WORKERS;
@@ -15,10 +15,10 @@ use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
 use crate::fiber::spawn::Builder;
-use crate::prim::{OnceLock, is_late, thread};
+use crate::prim::{self, OnceLock};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
-use crate::task::{context, run};
+use crate::task::{context, run, thread};
 use crate::time::Clock;
 
 /// An executor with one or more worker threads.
@@ -40,7 +40,7 @@ use crate::time::Clock;
 /// ```
 pub struct Runtime {
     home: HomeRef,
-    workers: Vec<thread::JoinHandle<()>>,
+    workers: Vec<prim::thread::JoinHandle<()>>,
 }
 
 impl std::panic::UnwindSafe for Runtime {}
@@ -110,11 +110,8 @@ impl Runtime {
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
         self.home.roster.close();
         context::hand_over();
-        let _aside = context::stand_aside();
-        let end = Instant::now().checked_add(grace);
-        while !self.home.roster.wait_empty(context::until(end)) && !is_late(end) {
-            context::fire_timers();
-        }
+        let empty = pin!(poll_fn(|cx| self.home.roster.poll_empty(cx)));
+        let _in_time = thread::block_on(empty, thread::deadline_after(grace));
         let left = self.home.roster.snapshot();
         left.iter().filter(|task| task.is_awaited()).map(FiberRef::new).collect()
     }
@@ -123,7 +120,7 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         context::hand_over();
-        let me = thread::current().id();
+        let me = prim::thread::current().id();
         let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
         // Before the threads are joined: one of them may wait for what ends here.
         // SAFETY: not a cord; and inside, this thread is that worker.
@@ -192,7 +189,7 @@ impl RuntimeBuilder {
     /// If a thread cannot be started; [`InvalidInput`](io::ErrorKind::InvalidInput) for no workers at all or more
     /// than 65,535, or a name that contains a zero byte.
     pub fn build(self) -> io::Result<Runtime> {
-        let workers = self.workers.unwrap_or_else(thread::parallelism);
+        let workers = self.workers.unwrap_or_else(prim::thread::parallelism);
         if !(1..=MOST_WORKERS).contains(&workers) {
             let message = format!("a runtime has 1 to {MOST_WORKERS} workers, not {workers}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -203,7 +200,7 @@ impl RuntimeBuilder {
         let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
         for number in 0..workers {
             let home = runtime.home.clone();
-            let thread = thread::Builder::new().name(format!("{}-{number}", self.name));
+            let thread = prim::thread::Builder::new().name(format!("{}-{number}", self.name));
             runtime.workers.push(thread.spawn(move || work(&home, number))?);
         }
         Ok(runtime)
@@ -251,22 +248,19 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     // SAFETY: not a cord.
     let _base = unsafe { context::enter_home(home) };
     let _aside = context::stand_aside();
-    let at = Location::caller();
-    context::look_after(home, false, || {
-        // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
-        let mut busy = None;
-        let main = Main::start(home, &Place::Gate, at);
-        let mut inside = pin!(Inside::new(&main, future));
-        loop {
-            drop(busy.take());
-            let task = main.wait();
-            // The wake-up has counted it.
-            busy = Some(Busy::counted(&**home));
-            if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
-                return output;
-            }
+    // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
+    let mut busy = None;
+    let main = Main::start(home, &Place::Gate, Location::caller());
+    let mut inside = pin!(Inside::new(&main, future));
+    loop {
+        drop(busy.take());
+        let task = main.wait();
+        // The wake-up has counted it.
+        busy = Some(Busy::counted(&**home));
+        if let Poll::Ready(output) = main.poll(task, inside.as_mut()) {
+            return output;
         }
-    })
+    }
 }
 
 static DEFAULT: OnceLock<Runtime> = OnceLock::new();

@@ -7,12 +7,12 @@
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
 //!
-//! A thread that waits *looks after* the timers of whatever executors it would otherwise work for: of those whose worker it is,
-//! as nobody else may be there to do so, and of those in whose `block_on` it is, as all workers may be in calls that block.
+//! A thread that waits *looks after* the timers of the executors whose worker it is, as nobody else may be there to do so. Their
+//! wakers are called in no fiber; one that waits looks after further timers, and so on, but not without an end.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
@@ -22,8 +22,12 @@ use crate::task::finally;
 use crate::task::header::{Header, Task};
 use crate::task::here::{self, Before, Charge, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
+use crate::task::seam::Bell;
 use crate::task::state::Left;
 use crate::task::{trace, warn};
+
+/// So many times a thread fires timers within the waker of another one; who waits in there leaves them to others.
+const DEEPEST: u32 = 16;
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
@@ -104,7 +108,7 @@ pub(crate) fn enter_nowhere() -> Entered<'static> {
 /// The worker is this thread's alone, and what the executor's seam takes for a worker; it outlives the call. For
 /// a cord, this is its thread.
 pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), f: impl FnOnce() -> R) -> R {
-    look_after(home, true, || {
+    look_after(home, || {
         // SAFETY: by contract.
         let _base = unsafe { enter_home(home) };
         let _away = Away::to(Seat { home: home.address(), worker, number });
@@ -114,23 +118,25 @@ pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), 
     })
 }
 
-/// Calls `f`. Whenever the calling thread waits in there it looks after the timers of `home`, as one of its workers or in a
-/// `block_on`.
-pub(crate) fn look_after<R>(home: &HomeRef, worker: bool, f: impl FnOnce() -> R) -> R {
+/// Calls `f`. Whenever the calling thread waits in there it looks after the timers of `home`, as one of its workers.
+pub(crate) fn look_after<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
     let besides = here::charge();
-    let charge = Charge { home: home.address(), worker, besides };
+    let charge = Charge { home: ptr::from_ref(home).cast(), besides };
     here::set_charge(&raw const charge);
     let _before = finally(|| here::set_charge(besides));
     f()
 }
 
-/// Calls `f` with each executor whose timers this thread looks after, and whether as a worker.
-fn for_each_charge(mut f: impl FnMut(&Home, bool)) {
+/// Calls `f` with each executor whose timers this thread looks after.
+fn for_each_charge(mut f: impl FnMut(&HomeRef)) {
+    if here::firing() >= DEEPEST {
+        return;
+    }
     let mut next = here::charge();
     // SAFETY: each is on this thread's stack, further up, with a home that is borrowed there.
     while let Some(charge) = unsafe { next.as_ref() } {
         // SAFETY: as above.
-        f(unsafe { &*charge.home.cast::<Home>() }, charge.worker);
+        f(unsafe { &*charge.home.cast::<HomeRef>() });
         next = charge.besides;
     }
 }
@@ -138,17 +144,35 @@ fn for_each_charge(mut f: impl FnMut(&Home, bool)) {
 /// When a thread that is about to wait until `deadline` at most has to look at what it looks after, or that.
 pub(crate) fn until(deadline: Option<Instant>) -> Option<Instant> {
     let mut first = deadline;
-    for_each_charge(|home, worker| {
-        first = first.into_iter().chain(home.seam.next_timer(worker)).min();
-    });
+    for_each_charge(|home| first = first.into_iter().chain(home.seam.next_timer()).min());
     first
+}
+
+/// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so. Whoever sets a timer
+/// that comes before that, and finds nobody else to look after it, rings `bell`.
+pub(crate) fn asleep<R>(
+    bell: &dyn Bell,
+    deadline: Option<Instant>,
+    sleep: impl FnOnce(Option<Instant>) -> R,
+) -> R {
+    // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
+    let bell = unsafe { mem::transmute::<&dyn Bell, &'static dyn Bell>(bell) };
+    let mut first = deadline;
+    for_each_charge(|home| first = first.into_iter().chain(home.seam.hang_up(bell)).min());
+    let _bell = finally(|| for_each_charge(|home| home.seam.take_down(bell)));
+    sleep(first)
 }
 
 /// Fires what has come of the timers that this thread looks after.
 pub(crate) fn fire_timers() {
-    for_each_charge(|home, worker| {
-        if prim::is_late(home.seam.next_timer(worker)) {
-            home.seam.fire_timers(worker);
+    for_each_charge(|home| {
+        if prim::is_late(home.seam.next_timer()) {
+            // SAFETY: of a cord this is the thread, as it drives it.
+            let _base = unsafe { enter_home(home) };
+            let firing = here::firing();
+            here::set_firing(firing + 1);
+            let _firing = finally(|| here::set_firing(firing));
+            home.seam.fire_timers();
         }
     });
 }

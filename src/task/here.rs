@@ -27,10 +27,8 @@ pub(super) struct Seat {
 
 /// An executor whose timers this thread looks after while it waits, and those it looks after besides.
 pub(super) struct Charge {
-    /// A home.
+    /// Somebody's count of a home.
     pub(super) home: *const (),
-    /// As one of its workers; otherwise as the thread of a `block_on`.
-    pub(super) worker: bool,
     pub(super) besides: *const Charge,
 }
 
@@ -38,6 +36,8 @@ struct Here {
     frame: Cell<Frame>,
     seat: Cell<Seat>,
     charge: Cell<*const Charge>,
+    /// So many times it fires timers, each within a call of a waker of the time before.
+    firing: Cell<u32>,
     /// Counts of the home in the seat, for its fibers.
     stock: Cell<usize>,
     /// The fiber of the frame has woken itself.
@@ -61,6 +61,7 @@ prim::thread_local! {
         frame: Cell::new(OUTSIDE),
         seat: Cell::new(NOWHERE),
         charge: Cell::new(ptr::null()),
+        firing: Cell::new(0),
         stock: Cell::new(0),
         woken: Cell::new(false),
         owed: Cell::new(0),
@@ -158,6 +159,14 @@ pub(super) fn charge() -> *const Charge {
 
 pub(super) fn set_charge(charge: *const Charge) {
     let _ = HERE.try_with(|here| here.charge.set(charge));
+}
+
+pub(super) fn firing() -> u32 {
+    HERE.try_with(|here| here.firing.get()).unwrap_or(0)
+}
+
+pub(super) fn set_firing(firing: u32) {
+    let _ = HERE.try_with(|here| here.firing.set(firing));
 }
 
 /// Takes a seat; the stock stays.

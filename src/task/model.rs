@@ -5,9 +5,9 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -315,7 +315,8 @@ impl Executor {
 
     /// Waits until nobody lives. After `close`.
     pub fn wait_empty(&self) {
-        assert!(self.0.roster.wait_empty(None));
+        let empty = pin!(poll_fn(|cx| self.0.roster.poll_empty(cx)));
+        crate::task::thread::block_on(empty, None).expect("without a deadline it waits until it is so");
     }
 
     /// Whether the roster knows who lives by that id.

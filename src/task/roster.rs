@@ -37,7 +37,7 @@
 //! 6. A closed shard only shrinks.
 //!
 //! Locks: one at a time, and nothing else is waited for under it. But a [`freeze`](Roster::freeze) takes those of all
-//! shards, in their order; and `gate` is taken before them, never under one. So nobody waits in a circle. Foreign code
+//! shards, in their order. So nobody waits in a circle. Foreign code
 //! (drops, wakers) never runs under a lock; cancelling collects what has to be scheduled. All walks are loops with a
 //! stack of their own, so that a chain of a million children overflows nothing.
 //!
@@ -55,11 +55,11 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::time::Instant;
+use std::task::{Context, Poll, Waker};
 
 use crossbeam_utils::CachePadded;
 
-use crate::prim::{Condvar, MODEL, Mutex, Ordering, random_below};
+use crate::prim::{MODEL, Mutex, Ordering, random_below};
 use crate::task::header::{FiberId, Header, Task};
 use crate::task::here;
 use crate::task::links::{self, GONE, NONE, Siblings};
@@ -88,8 +88,8 @@ pub(crate) struct Roster {
     shards: Box<[CachePadded<Lock<Shard>>]>,
     of_workers: usize,
     /// Who waits for the end of all fibers looks under it, and who may be the last tells under it.
-    gate: Mutex<()>,
-    emptied: Condvar,
+    /// Who waits until nobody is left.
+    waiter: Mutex<Option<Waker>>,
 }
 
 #[derive(Default)]
@@ -113,8 +113,7 @@ impl Roster {
         Roster {
             shards: (0..shards).map(|_| CachePadded::new(Lock::new(Shard::default()))).collect(),
             of_workers,
-            gate: Mutex::new(()),
-            emptied: Condvar::new(),
+            waiter: Mutex::new(None),
         }
     }
 
@@ -216,10 +215,10 @@ impl Roster {
             self.lock(shard).with(unlink)
         };
         if emptied {
-            if !bug!("roster_emptied_unlocked") {
-                drop(self.gate.lock());
+            let waiter = self.waiter.lock().take();
+            if let Some(waiter) = waiter {
+                waiter.wake();
             }
-            self.emptied.notify_all();
         }
         true
     }
@@ -330,17 +329,13 @@ impl Roster {
         }
     }
 
-    /// Waits until nobody but daemons is left; false: `deadline` came first. The roster is closed.
-    pub(crate) fn wait_empty(&self, deadline: Option<Instant>) -> bool {
-        let mut gate = self.gate.lock();
+    /// Ready once nobody but daemons is left. The roster is closed; one task waits for that.
+    pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let early = bug!("roster_looks_early").then(|| self.awaited());
+        let waker = cx.waker().clone();
+        let _before = self.waiter.lock().replace(waker);
         // No shard grows again (invariant 6), so each may be looked at in its turn.
-        while self.awaited() > 0 {
-            if deadline.is_some_and(|at| Instant::now() >= at) {
-                return false;
-            }
-            gate = self.emptied.wait_until(&self.gate, gate, deadline);
-        }
-        true
+        if early.unwrap_or_else(|| self.awaited()) == 0 { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// All living fibers, oldest first. Takes time for all of them, during which none is listed or retired.

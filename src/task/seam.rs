@@ -29,6 +29,11 @@ pub(crate) enum TimerState {
     Closed,
 }
 
+/// Ends the sleep of a thread, the present one or the next: it looks at what there is to look after.
+pub(crate) trait Bell: Sync {
+    fn ring(&self);
+}
+
 /// What an executor does for its fibers.
 pub(crate) trait Seam: Any + Send + Sync {
     /// Puts a ready fiber where it runs soon, or behind those that are ready (`context::is_behind`), in a queue of the
@@ -83,14 +88,23 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Takes a timer out, if it hasn't fired.
     fn clear_timer(&self, key: TimerKey);
 
-    /// When a thread that waits has to [fire timers](Self::fire_timers): a worker's, or that of a `block_on`, which leaves that
-    /// to the workers as long as it can. In real time.
-    fn next_timer(&self, _worker: bool) -> Option<Instant> {
+    /// The next deadline in real time, or one before it: for a worker that waits.
+    fn next_timer(&self) -> Option<Instant> {
         None
     }
 
-    /// Wakes those whose deadline has come, on a thread that waits.
-    fn fire_timers(&self, _worker: bool) {}
+    /// Wakes those whose deadline has come.
+    fn fire_timers(&self) {}
+
+    /// A worker is about to sleep in a call that blocks: gives the [next deadline](Self::next_timer), and from then on who sets
+    /// an earlier one, and finds nobody else to look after it, rings `bell`; until that is [taken down](Self::take_down). It is
+    /// touched no more from then on.
+    fn hang_up(&self, _bell: &'static dyn Bell) -> Option<Instant> {
+        None
+    }
+
+    /// Ends [`hang_up`](Self::hang_up).
+    fn take_down(&self, _bell: &'static dyn Bell) {}
 
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
     /// on a virtual clock stands still until [`calm`](Self::calm).

@@ -3,7 +3,6 @@
 //!
 //! Planted bugs: see the constants in `src/fiber/crew/closed.rs`.
 
-use crate::crew::injects;
 use crate::explore::long_model;
 use leno::model::crew::Crew;
 use loom::sync::{Arc, Condvar, Mutex};
@@ -22,13 +21,12 @@ struct World {
 }
 
 /// A crew of so many; `poll` says what a fiber does. The thread of a `block_on` polls `first`, waits at its gate, and is told
-/// once those fibers have run. `at_the_gate`: what that thread does besides.
+/// once those fibers have run.
 fn told_after(
     workers: usize,
     expected: &'static [usize],
     poll: impl Fn(&Arc<Crew>, usize, usize) + Copy + Send + Sync + 'static,
     first: impl FnOnce(&Arc<Crew>),
-    at_the_gate: impl FnOnce(&Arc<Crew>),
 ) {
     let world = Arc::new(World::default());
     let of_tell = world.clone();
@@ -57,7 +55,6 @@ fn told_after(
     crew.expect_main();
     first(&crew);
     crew.calm();
-    at_the_gate(&crew);
     {
         let mut told = world.told.lock().unwrap();
         while !*told {
@@ -80,7 +77,6 @@ fn told_after_one(workers: usize) {
             |crew| {
                 crew.inject(1);
             },
-            |_| {},
         );
     });
 }
@@ -115,7 +111,6 @@ fn told_once_unblock_has_ended() {
                     crew.calm();
                 }));
             },
-            |_| {},
         );
         job.unwrap().join().unwrap();
     });
@@ -141,21 +136,6 @@ fn told_once_a_fibers_unblock_has_ended() {
             |crew| {
                 crew.inject(1);
             },
-            |_| {},
-        );
-    });
-}
-
-/// A timer, which either the worker fires or the thread that waits. `closed_fires_unseen`.
-#[test]
-fn told_once_its_timer_has_fired() {
-    model(|| {
-        told_after(
-            1,
-            &[1],
-            |_, _, _| {},
-            |crew| crew.set_timer(None, injects(crew, 1)),
-            |crew| crew.look_after_timers(false),
         );
     });
 }

@@ -4,7 +4,7 @@
 //! Planted bugs: see the constants in `src/fiber/crew`, `src/fiber/ring.rs` and `src/time/timers`.
 
 use crate::explore::long_model;
-use leno::model::crew::{Crew, Ring};
+use leno::model::crew::{Bell, Crew, Ring};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -14,9 +14,9 @@ fn model(scenario: impl Fn() + Send + Sync + 'static) {
     long_model(0, scenario);
 }
 
-/// Which numbers have run: each once.
+/// Which numbers have run: each once. And what wakes workers in calls that block.
 #[derive(Default)]
-struct Ran(Mutex<Vec<usize>>, Condvar);
+struct Ran(Mutex<Vec<usize>>, Condvar, Bell);
 
 impl Ran {
     fn add(&self, number: usize) {
@@ -148,16 +148,17 @@ impl Wake for Injects {
     }
 }
 
-/// The same, but it is run at once.
+/// What a timer wakes: calls that block.
 struct Runs(Arc<Ran>, usize);
 
 impl Wake for Runs {
     fn wake(self: std::sync::Arc<Self>) {
         self.0.add(self.1);
+        self.0.2.ring();
     }
 }
 
-pub(crate) fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
+fn injects(crew: &Arc<Crew>, number: usize) -> Waker {
     Waker::from(std::sync::Arc::new(Injects(crew.clone(), number)))
 }
 
@@ -217,26 +218,33 @@ fn timer_and_a_fiber_that_waits_for_it() {
     });
 }
 
-/// A fiber on the only worker is in a call that blocks until a timer has fired that somebody in a `block_on` sets, before the
-/// call or after it. `crew_unwatched_unseen`.
-#[test]
-fn timer_while_the_only_worker_blocks() {
-    model(|| {
+/// Workers that are in calls that block until a timer has fired, which is set from outside before the call or after it.
+fn timer_while_all_block(workers: usize) {
+    model(move || {
         let ran = with_workers(
-            1,
+            workers,
             |crew, i, ran| {
-                assert_eq!(crew.next(i), Some(1));
-                crew.look_after_timers(true);
-                ran.wait_for(2);
+                crew.next(i).unwrap();
+                crew.wait_aside(&ran.2, || ran.all() == [0]);
             },
             |crew, ran| {
-                assert!(crew.inject(1));
-                crew.set_timer(None, Waker::from(std::sync::Arc::new(Runs(ran.clone(), 2))));
-                crew.look_after_timers(false);
+                (1..=workers).for_each(|number| assert!(crew.inject(number)));
+                crew.set_timer(None, Waker::from(std::sync::Arc::new(Runs(ran.clone(), 0))));
             },
         );
-        assert_eq!(ran, [2]);
+        assert_eq!(ran, [0]);
     });
+}
+
+/// `crew_rings_no_bell`.
+#[test]
+fn timer_while_the_only_worker_blocks() {
+    timer_while_all_block(1);
+}
+
+#[test]
+fn timer_while_two_workers_block() {
+    timer_while_all_block(2);
 }
 
 /// Three workers, two of which wait for the third: the first one has made both others ready. The watch has to go on after

@@ -221,7 +221,7 @@ fn close_against_admit() {
     });
 }
 
-/// F7: who waits for the end of all is told, and not before. `roster_emptied_unlocked`.
+/// F7: who waits for the end of all is told, and not before. `roster_looks_early`.
 #[test]
 fn wait_for_the_last() {
     model(|| {

@@ -8,7 +8,7 @@
 //! | a worker | it is taken out of the park | it is in the park, among `asleep` |
 //! | what was injected | it is counted in `injected` | a worker has taken it |
 //! | who is *busy*: a call of `unblock`, the thread of a `block_on` that doesn't wait at its gate, who spawns from outside | [`busy`](Crew::busy) | [`calm`](Crew::calm) |
-//! | a timer | it is set | a worker has fired it, or somebody busy; or it was cleared |
+//! | a timer | it is set | a worker has fired it, or it was cleared |
 //!
 //! Activity comes from activity: a worker or somebody busy makes the next one active *before* its own ends. (A wake-up of the
 //! fiber of a `block_on` makes its thread busy, and that hands this on to nobody before its future waits again, or is gone.)
@@ -22,8 +22,7 @@
 //! come from outside becomes busy, injects, or sets a timer, from then on; and what those did who were busy before
 //! is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
 //! injected and there is no timer after that, nobody was active at the moment at which `busy` was read, and somebody
-//! waited. (Who comes from outside after that moment comes too late: as if that had been later still. And who gets busy to fire a
-//! timer does so with the lock, and while a worker is up.)
+//! waited. (Who comes from outside after that moment comes too late: as if that had been later still.)
 //!
 //! **Somebody looks.** Who parks last looks. Who is calm last has a sleeper look again, after it has given up being busy: it
 //! takes the lock for that, so that a worker that parks meanwhile either looks later, or is woken. A timer that is

@@ -70,6 +70,9 @@ mod park;
 mod worker;
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
@@ -79,9 +82,7 @@ use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own};
 use crate::fiber::ring::Entry;
-use crate::prim::{
-    AtomicBool, AtomicUsize, Condvar, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
-};
+use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
 use crate::task::{context, thread};
 use crate::time::timers::Timers;
 
@@ -110,6 +111,8 @@ struct Presence {
     only: Only,
     /// So many have ended what they had.
     gone: usize,
+    /// Who ends the runtime, and waits for one of these to change.
+    waiter: Option<Waker>,
 }
 
 /// Where the only worker of a runtime is: see the module, "Away".
@@ -143,8 +146,6 @@ pub(crate) struct Crew<T> {
     /// Nobody outside makes fibers ready.
     closed: Option<Closed>,
     presence: Mutex<Presence>,
-    /// The only one isn't here; or somebody is gone.
-    left: Condvar,
     pub(crate) timers: Timers,
 }
 
@@ -163,8 +164,7 @@ impl<T: Entry> Crew<T> {
             busy: AtomicUsize::new(0),
             aside: AtomicUsize::new(0),
             closed: None,
-            presence: Mutex::new(Presence { only: Only::Here, gone: 0 }),
-            left: Condvar::new(),
+            presence: Mutex::new(Presence { only: Only::Here, gone: 0, waiter: None }),
             timers,
         }
     }
@@ -599,7 +599,7 @@ impl<T: Entry> Crew<T> {
             return left;
         }
         // SAFETY: by contract.
-        while let Some(task) = unsafe { self.take(worker) } {
+        while let Some(task) = unsafe { self.take_left(worker) } {
             left.push(task);
         }
         if left.is_empty() {
@@ -612,14 +612,15 @@ impl<T: Entry> Crew<T> {
     /// False: it is who acts in the worker's place.
     #[must_use]
     pub(crate) fn leaves(&self) -> bool {
-        let mut presence = self.presence.lock();
-        if presence.only == Only::Replaced {
-            return false;
-        }
-        presence.only = Only::Away;
-        if !bug!("crew_leaves_unseen") {
-            self.left.notify_all();
-        }
+        let waiter = {
+            let mut presence = self.presence.lock();
+            if presence.only == Only::Replaced {
+                return false;
+            }
+            presence.only = Only::Away;
+            if bug!("crew_leaves_unseen") { None } else { presence.waiter.take() }
+        };
+        waiter.into_iter().for_each(Waker::wake);
         true
     }
 
@@ -638,26 +639,25 @@ impl<T: Entry> Crew<T> {
 
     /// A worker's thread has ended what it had, or was replaced.
     pub(crate) fn gone(&self) {
-        let mut presence = self.presence.lock();
-        presence.gone += 1;
-        if presence.only != Only::Replaced {
-            presence.only = Only::Gone;
-        }
-        self.left.notify_all();
+        let waiter = {
+            let mut presence = self.presence.lock();
+            presence.gone += 1;
+            if presence.only != Only::Replaced {
+                presence.only = Only::Gone;
+            }
+            presence.waiter.take()
+        };
+        waiter.into_iter().for_each(Waker::wake);
     }
 
     /// Waits for something of the workers' presence.
     fn wait_for<R>(&self, look: impl Fn(&mut Presence) -> Option<R>) -> R {
-        loop {
-            {
-                let mut presence = self.presence.lock();
-                if let Some(found) = look(&mut presence) {
-                    return found;
-                }
-                drop(self.left.wait_until(&self.presence, presence, context::until(None)));
-            }
-            context::fire_timers();
-        }
+        let poll = |cx: &mut Context<'_>| {
+            let mut presence = self.presence.lock();
+            presence.waiter = Some(cx.waker().clone());
+            look(&mut presence).map_or(Poll::Pending, Poll::Ready)
+        };
+        thread::block_on(pin!(poll_fn(poll)), None).expect("without a deadline it waits until it is done")
     }
 
     /// Waits until so many are gone.

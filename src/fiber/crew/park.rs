@@ -12,10 +12,13 @@
 //! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
 //! the clock on to it.
 //!
-//! Where nobody sleeps, all may be in calls that block. Who blocks looks after the timers that are there by then; and who waits in
-//! a `block_on` after those that came later, its own for example, once the workers have had the time to
-//! ([`Crew::next_unwatched`]). A cord that is driven by somebody's worker looks after that one's timers as after its own.
+//! Where nobody sleeps, all may be in calls that block. Who is, hangs up a bell with the lock, and sleeps until the next deadline
+//! as of then. Whoever changes that (sets an earlier timer from outside, takes the last sleeper out, takes a bell down)
+//! rings one of these bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next
+//! deadline anyway: so it is looked after. A cord that is driven by somebody's worker hangs up a bell there, too.
+//! (That one rings with both locks; its own crew's is the second one.)
 
+use std::ptr;
 use std::time::{Duration, Instant};
 
 use super::worker::Own;
@@ -23,6 +26,7 @@ use super::{Crew, PARKED, SEARCHING, Worker};
 use crate::fiber::ring::Entry;
 use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
 use crate::task::context;
+use crate::task::seam::Bell;
 
 /// The watcher's first look comes after the one, and so do those while something waits; further ones ever later, up to the other.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
@@ -31,6 +35,13 @@ const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis
 pub(super) struct Sleepers {
     pub(super) asleep: Vec<usize>,
     pub(super) watch: Option<Watch>,
+    /// Those who sleep in calls that block.
+    aside: Vec<Aside>,
+}
+
+struct Aside {
+    bell: &'static dyn Bell,
+    until: Option<Instant>,
 }
 
 /// The sleeper that looks after the others, and after time.
@@ -46,13 +57,21 @@ struct Jump;
 
 impl Sleepers {
     pub(super) fn new() -> Self {
-        Sleepers { asleep: Vec::new(), watch: None }
+        Sleepers { asleep: Vec::new(), watch: None, aside: Vec::new() }
     }
 }
 
 /// Whether somebody sleeps, and nobody searches.
 fn needs_searcher(idle: usize) -> bool {
     idle >= PARKED && idle % PARKED == 0
+}
+
+/// The thread of a lone worker that sleeps looks again.
+impl<T: Entry> Bell for Crew<T> {
+    fn ring(&self) {
+        let _sleepers = self.sleepers.lock();
+        self.workers[0].bell.notify_one();
+    }
 }
 
 impl<T: Entry> Crew<T> {
@@ -116,6 +135,7 @@ impl<T: Entry> Crew<T> {
         let unwatched =
             !sleepers.asleep.is_empty() && !sleepers.watch.as_ref().is_some_and(|watch| watch.looks);
         self.dormant.store(unwatched, Ordering::Relaxed);
+        self.cover(sleepers);
         // Where all slept, only the one that rises now can push, or have the next timer watched, and it sees the mark.
         // Otherwise another one may have pushed already.
         if was_watcher && unwatched && !all && !bug!("crew_hands_no_watch_on") {
@@ -132,6 +152,15 @@ impl<T: Entry> Crew<T> {
     ///
     /// As for `next`.
     pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
+        // SAFETY: by contract.
+        let mut sleep = || unsafe { self.sleep(worker, searching) };
+        if self.strict { context::asleep(self, None, |_| sleep()) } else { sleep() }
+    }
+
+    /// # Safety
+    ///
+    /// As for `next`.
+    unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         let me = worker.index;
         let was_searching = std::mem::replace(searching, true);
         let mut patience = PATIENCE[0];
@@ -197,6 +226,10 @@ impl<T: Entry> Crew<T> {
                     // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
                     // now (see `rise`), for the next deadline.
                     self.timers.fire_after(|| self.prepare_wakers(searching));
+                    // Also if what was due had been cleared.
+                    if self.timers.next().is_some() {
+                        self.leave_watched();
+                    }
                 }
                 if self.strict {
                     context::fire_timers();
@@ -239,29 +272,35 @@ impl<T: Entry> Crew<T> {
         if self.timers.clock.is_virtual() { None } else { self.timers.next() }
     }
 
-    /// When somebody who waits in a `block_on` has to look at the timers: none of the workers sleeps until the next deadline,
-    /// and all may be in calls that block since before it was set. They have some time to see to it, though.
-    pub(crate) fn next_unwatched(&self) -> Option<Instant> {
-        // ORDERING: Relaxed: who has set the first timer since then has taken the sleepers' lock, and sees who slept; and who
-        // leaves the park later, and blocks, sees the timer.
-        let watched = bug!("crew_unwatched_unseen") || self.idle.load(Ordering::Relaxed) >= PARKED;
-        if watched { None } else { Some(self.next_timer()? + PATIENCE[0]) }
+    /// A worker is about to sleep in a call that blocks: see the module. (The crew itself is not told by itself.)
+    pub(crate) fn hang_up(&self, bell: &'static dyn Bell) -> Option<Instant> {
+        if ptr::addr_eq(bell, self) {
+            return self.next_timer();
+        }
+        let mut sleepers = self.sleepers.lock();
+        let until = self.next_timer();
+        sleepers.aside.push(Aside { bell, until });
+        until
     }
 
-    /// Fires these. (Busy, and not while the workers are looked at: see `closed.rs`.)
-    pub(crate) fn fire_unwatched(&self) {
-        let unwatched = {
-            let sleepers = self.sleepers.lock();
-            let unwatched = sleepers.asleep.is_empty();
-            if unwatched && !bug!("closed_fires_unseen") {
-                self.busy();
-            }
-            unwatched
-        };
-        if unwatched {
-            self.timers.fire();
-            if !bug!("closed_fires_unseen") {
-                self.calm();
+    /// Ends [`hang_up`](Self::hang_up).
+    pub(crate) fn take_down(&self, bell: &'static dyn Bell) {
+        if ptr::addr_eq(bell, self) {
+            return;
+        }
+        let mut sleepers = self.sleepers.lock();
+        let at = sleepers.aside.iter().rposition(|aside| ptr::addr_eq(aside.bell, bell));
+        sleepers.aside.swap_remove(at.expect("it was hung up"));
+        self.cover(&sleepers);
+    }
+
+    /// Has one of those who block look after the next deadline, if nobody sleeps who does.
+    fn cover(&self, sleepers: &Sleepers) {
+        if let ([], [first, ..], false) = (&*sleepers.asleep, &*sleepers.aside, bug!("crew_rings_no_bell")) {
+            let next = self.next_timer();
+            let in_time = |aside: &Aside| aside.until.is_some_and(|until| next.is_some_and(|at| until <= at));
+            if next.is_some() && !sleepers.aside.iter().any(in_time) {
+                first.bell.ring();
             }
         }
     }
@@ -295,7 +334,10 @@ impl<T: Entry> Crew<T> {
                 Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
                 None if bug!("crew_timer_names_no_watch") => sleepers.asleep.last().copied(),
                 // It is the watcher at once: who wakes one for a fiber takes another one, if there is.
-                _ => Self::appoint(&mut sleepers, &self.dormant),
+                _ => Self::appoint(&mut sleepers, &self.dormant).or_else(|| {
+                    self.cover(&sleepers);
+                    None
+                }),
             }
         };
         if let Some(index) = whom {

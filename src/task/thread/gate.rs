@@ -85,7 +85,7 @@ impl Keeper {
                 seen = self.0.seen();
             }
             let sleep = |until| self.0.sleep(seen, until);
-            let woken = wait_aside(None, || self.0.woken(seen), || 0, sleep);
+            let woken = wait_aside(self.0.parker, None, || self.0.woken(seen), || 0, sleep);
             seen = woken.expect("without a deadline it waits until it is woken");
         }
     }

@@ -24,7 +24,7 @@ use crate::task::error::Elapsed;
 pub(crate) use gate::{Gate, Keeper};
 pub(crate) use patience::{Awaited, glance, linger};
 
-use parker::is_late;
+use parker::{Parker, is_late};
 
 /// Polls `future` on the calling thread, which sleeps in between. `None`: `deadline` passed first; the future
 /// was polled at least once and can be polled on.
@@ -75,7 +75,7 @@ fn drive<F: Future + ?Sized>(
             pauses = 0;
             let woken = || parker.woken(seen);
             let sleep = |until| parker.sleep(seen, until);
-            seen = wait_aside(deadline, woken, || progress(&future), sleep)?;
+            seen = wait_aside(parker.parker, deadline, woken, || progress(&future), sleep)?;
         }
     }
 }
@@ -83,6 +83,7 @@ fn drive<F: Future + ?Sized>(
 /// Waits for a while until `look` finds something, and then by `sleep`, which ends at its deadline or before. Meanwhile it fires
 /// the timers that this thread looks after. `None`: `deadline` passed first.
 fn wait_aside<R>(
+    parker: &'static Parker,
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
     progress: impl Fn() -> u32,
@@ -90,7 +91,7 @@ fn wait_aside<R>(
 ) -> Option<R> {
     loop {
         let until = context::until(deadline);
-        let found = patience::wait(until, &look, &progress, || sleep(until));
+        let found = patience::wait(until, &look, &progress, || context::asleep(parker, deadline, &sleep));
         if found.is_some() || is_late(deadline) {
             return found;
         }

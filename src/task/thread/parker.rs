@@ -48,6 +48,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use std::time::Instant;
 
 use crate::prim::{self, AtomicU64, Handle, Mutex, Ordering, thread};
+use crate::task::seam::Bell;
 
 const ASLEEP: u64 = 1;
 const WAKE: u64 = 2;
@@ -125,6 +126,12 @@ impl Parker {
         // read-modify-writes.
         let now = self.state.fetch_sub(ASLEEP, Ordering::Acquire) & !ASLEEP;
         Some(Seen(now)).filter(|now| *now != seen)
+    }
+}
+
+impl Bell for Parker {
+    fn ring(&self) {
+        self.wake();
     }
 }
 
