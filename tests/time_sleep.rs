@@ -2,7 +2,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Count, Defer, Drops, SECOND, SeqCst, cord, in_time, until};
+use fiber_support::{Count, Defer, Drops, Latch, SECOND, SeqCst, cord, in_time, until};
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
@@ -242,6 +242,65 @@ fn timers_that_another_runtime_sets_while_all_workers_block_are_fired() {
         ticks.wait().unwrap();
         blocks.wait().unwrap().unwrap();
     });
+}
+
+#[test]
+fn timers_that_are_set_while_a_worker_drives_a_cord_are_fired() {
+    // F12: after one that was cleared; and while a waker of the runtime's timers, or the cord's, waits.
+    struct Waits(leno::Receiver<()>, Latch);
+    impl Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            self.1.open();
+            self.0.recv_blocking().unwrap();
+        }
+    }
+    #[derive(Clone, Copy, PartialEq)]
+    enum Before {
+        Cleared,
+        OfTheRuntime,
+        OfTheCord,
+    }
+    for before in [Before::Cleared, Before::OfTheRuntime, Before::OfTheCord] {
+        in_time(move || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let ((end, ends), (tx, rx), waits) =
+                (leno::rendezvous::<()>(), leno::rendezvous(), Latch::default());
+            let waker = Waker::from(Arc::new(Waits(rx, waits.clone())));
+            let (parks, parked) = mpsc::channel();
+            let fiber = runtime.spawn(async move {
+                let set = || {
+                    let mut sleep = leno::sleep(Duration::from_millis(10));
+                    assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+                    sleep
+                };
+                let _outer = (before == Before::OfTheRuntime).then(set);
+                Cord::new().block_on(async {
+                    let _inner = (before == Before::OfTheCord).then(set);
+                    parks.send(()).unwrap();
+                    ends.recv().await.unwrap();
+                });
+            });
+            parked.recv().unwrap();
+            runtime.block_on(async {
+                if before == Before::Cleared {
+                    let mut cleared = leno::sleep(Duration::from_millis(20));
+                    let _unset = Pin::new(&mut cleared).poll(&mut Context::from_waker(Waker::noop()));
+                    std::thread::sleep(Duration::from_millis(5));
+                    drop(cleared);
+                    // Longer than that would have taken.
+                    std::thread::sleep(Duration::from_millis(30));
+                    leno::sleep(Duration::from_millis(2)).await;
+                } else {
+                    waits.wait();
+                    std::thread::sleep(Duration::from_millis(5));
+                    leno::sleep(Duration::from_millis(2)).await;
+                    tx.send(()).await.unwrap();
+                }
+                end.send(()).await.unwrap();
+            });
+            fiber.wait().unwrap();
+        });
+    }
 }
 
 #[test]

@@ -55,6 +55,20 @@ pub(super) struct Watch {
 /// On a virtual clock: nothing is left to be done now.
 struct Jump;
 
+/// How a worker's sleep has ended.
+enum Slept<T> {
+    /// With what it has found as the watcher.
+    Found(T),
+    /// There may be something to look for.
+    Enough,
+    /// All wait for each other.
+    Stuck,
+    /// It is time for a virtual clock to go on.
+    Jump,
+    /// A deadline has come.
+    Late,
+}
+
 impl Sleepers {
     pub(super) fn new() -> Self {
         Sleepers { asleep: Vec::new(), watch: None, aside: Vec::new() }
@@ -154,13 +168,35 @@ impl<T: Entry> Crew<T> {
     pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         // SAFETY: by contract.
         let mut sleep = || unsafe { self.sleep(worker, searching) };
-        if self.strict { context::asleep(self, None, |_| sleep()) } else { sleep() }
+        // (The bell hangs for one sleep, and not while wakers are called, in which this thread may sleep elsewhere.)
+        let slept = if self.strict { context::asleep(self, None, |_| sleep()) } else { sleep() };
+        match slept {
+            Slept::Found(task) => return Some(task),
+            Slept::Enough => {}
+            Slept::Stuck => self.tell_stuck(),
+            Slept::Jump => _ = self.timers.jump(|| self.prepare_wakers(searching)),
+            Slept::Late if bug!("crew_takes_before_it_fires") => {}
+            Slept::Late => {
+                // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
+                // now (see `rise`), for the next deadline; also if what was due had been cleared.
+                self.timers.fire_after(|| self.prepare_wakers(searching));
+                if self.timers.next().is_some() {
+                    self.leave_watched();
+                }
+                if self.strict {
+                    context::fire_timers();
+                }
+            }
+        }
+        None
     }
 
+    /// Of a strict crew it is one sleep: the bell that hangs elsewhere meanwhile says how long.
+    ///
     /// # Safety
     ///
     /// As for `next`.
-    unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
+    unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool) -> Slept<T> {
         let me = worker.index;
         let was_searching = std::mem::replace(searching, true);
         let mut patience = PATIENCE[0];
@@ -175,7 +211,7 @@ impl<T: Entry> Crew<T> {
         // 3.
         if self.has_work() && !bug!("crew_parks_unchecked") {
             self.rise(&mut sleepers, me);
-            return None;
+            return Slept::Enough;
         }
         // SAFETY: by contract; nothing foreign is called.
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
@@ -183,17 +219,13 @@ impl<T: Entry> Crew<T> {
             let all = sleepers.asleep.len() == self.workers.len();
             if self.is_stuck(all) {
                 self.rise(&mut sleepers, me);
-                drop(sleepers);
-                self.tell_stuck();
-                return None;
+                return Slept::Stuck;
             }
             let until = match self.sleep_until(all, patience) {
                 Ok(until) => until,
                 Err(Jump) => {
                     self.rise(&mut sleepers, me);
-                    drop(sleepers);
-                    self.timers.jump(|| self.prepare_wakers(searching));
-                    return None;
+                    return Slept::Jump;
                 }
             };
             // What it has kept so far is over: it may sleep without an end from here on.
@@ -213,34 +245,26 @@ impl<T: Entry> Crew<T> {
             }
             sleepers = worker.bell.wait_until(&self.sleepers, sleepers, until.filter(|_| watches));
             if !sleepers.asleep.contains(&me) {
-                return None;
+                return Slept::Enough;
             }
-            if !watches || !is_late(until) {
+            let is_time = watches && is_late(until);
+            if is_time && is_late(self.until(None)) {
+                self.rise(&mut sleepers, me);
+                return Slept::Late;
+            }
+            if self.strict {
+                self.rise(&mut sleepers, me);
+                return Slept::Enough;
+            }
+            if !is_time {
                 // Somebody has it look anew.
                 continue;
-            }
-            if is_late(self.until(None)) {
-                self.rise(&mut sleepers, me);
-                drop(sleepers);
-                if !bug!("crew_takes_before_it_fires") {
-                    // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
-                    // now (see `rise`), for the next deadline.
-                    self.timers.fire_after(|| self.prepare_wakers(searching));
-                    // Also if what was due had been cleared.
-                    if self.timers.next().is_some() {
-                        self.leave_watched();
-                    }
-                }
-                if self.strict {
-                    context::fire_timers();
-                }
-                return None;
             }
             // SAFETY: by contract; nothing foreign is called.
             if let Some(stuck) = unsafe { worker.own(|own| self.look_at_turns(own)) } {
                 self.rise(&mut sleepers, me);
                 drop(sleepers);
-                return self.workers[stuck].ring.steal_one();
+                return self.workers[stuck].ring.steal_one().map_or(Slept::Enough, Slept::Found);
             }
             let waits = self.workers.iter().any(|worker| worker.ring.keeps_waiting());
             patience = if waits { PATIENCE[0] } else { (patience * 2).min(PATIENCE[1]) };

@@ -299,16 +299,15 @@ impl Timers {
 
     /// Ends the store: wakes everybody, so that who waits elsewhere can set a timer elsewhere.
     pub(crate) fn close(&self) {
+        let mut pending = Vec::new();
         for store in &self.stores {
-            let pending = {
-                let mut inner = store.inner.lock();
-                inner.closed = true;
-                let pending = inner.wheel.take_all();
-                store.publish(&inner);
-                pending
-            };
-            wake(pending);
+            let mut inner = store.inner.lock();
+            inner.closed = true;
+            pending.extend(inner.wheel.take_all());
+            store.publish(&inner);
         }
+        // (Then: one of them may wait for another one.)
+        wake(pending);
     }
 }
 
