@@ -37,9 +37,9 @@
 //! 6. A closed shard only shrinks.
 //!
 //! Locks: one at a time, and nothing else is waited for under it. But a [`freeze`](Roster::freeze) takes those of all
-//! shards, in their order. So nobody waits in a circle. Foreign code
-//! (drops, wakers) never runs under a lock; cancelling collects what has to be scheduled. All walks are loops with a
-//! stack of their own, so that a chain of a million children overflows nothing.
+//! shards, in their order. So nobody waits in a circle. Foreign code (drops, wakers) never runs under a lock; cancelling
+//! collects what has to be scheduled. All walks are loops with a stack of their own, so that a chain of a million children
+//! overflows nothing.
 //!
 //! Which shard: each worker has one, for the roots and the first children that it admits, so that workers meet in a lock
 //! only where a fiber ends on another one than it was made on. Other threads choose among further ones at random. A cord
@@ -87,8 +87,7 @@ pub(crate) struct Roster {
     /// First those of the workers, then those of other threads. A power of two of each.
     shards: Box<[CachePadded<Lock<Shard>>]>,
     of_workers: usize,
-    /// Who waits for the end of all fibers looks under it, and who may be the last tells under it.
-    /// Who waits until nobody is left.
+    /// Who waits until nobody is left looks after it has put its waker here; who may be the last takes that.
     waiter: Mutex<Option<Waker>>,
 }
 

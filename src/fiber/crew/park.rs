@@ -354,15 +354,14 @@ impl<T: Entry> Crew<T> {
         }
         let whom = {
             let mut sleepers = self.sleepers.lock();
-            match &sleepers.watch {
+            let whom = match &sleepers.watch {
                 Some(watch) if watch.until.is_some_and(|until| until <= at) => None,
                 None if bug!("crew_timer_names_no_watch") => sleepers.asleep.last().copied(),
                 // It is the watcher at once: who wakes one for a fiber takes another one, if there is.
-                _ => Self::appoint(&mut sleepers, &self.dormant).or_else(|| {
-                    self.cover(&sleepers);
-                    None
-                }),
-            }
+                _ => Self::appoint(&mut sleepers, &self.dormant),
+            };
+            self.cover(&sleepers);
+            whom
         };
         if let Some(index) = whom {
             self.workers[index].bell.notify_one();
