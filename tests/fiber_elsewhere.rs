@@ -3,7 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, Latch, SeqCst, Stash, in_time, until};
-use leno::fiber::{self, Cord, Runtime, on, on_new_thread, shield};
+use leno::fiber::{self, Cord, Handle, Runtime, on, on_new_thread, shield};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -185,5 +185,87 @@ fn virtual_time_stands_still_meanwhile() {
             drop(dropped);
             leno::sleep(Duration::from_secs(3600)).await;
         });
+    });
+}
+
+/// A plain thread, a cord and another runtime start fibers on a runtime that they do not own.
+#[test]
+fn a_handle_starts_fibers_from_anywhere() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).name("there").build().unwrap();
+        let name = || std::thread::current().name().map(str::to_owned);
+        let handle = there.handle().clone();
+        let thread = std::thread::spawn(move || handle.spawn(async move { name() }).wait());
+        assert_eq!(thread.join().unwrap().unwrap().as_deref(), Some("there-0"));
+        let handle = there.handle();
+        let seen = Cord::new().block_on(async { handle.spawn(async move { name() }).await });
+        assert_eq!(seen.unwrap().as_deref(), Some("there-0"));
+        let named = leno::block_on(async {
+            let fiber = fiber::Builder::new().name("abroad");
+            fiber.spawn_on(handle, async { fiber::current().name().map(str::to_owned) }).await
+        });
+        assert_eq!(named.unwrap().as_deref(), Some("abroad"));
+        assert_eq!(handle.dump().fibers().len(), 0);
+    });
+}
+
+#[test]
+fn a_handle_of_the_current_runtime() {
+    in_time(|| {
+        assert_eq!(Handle::current(), None);
+        Cord::new().block_on(async { assert_eq!(Handle::current(), None) });
+        let [one, other] = [(); 2].map(|()| Runtime::builder().workers(1).build().unwrap());
+        let here = |runtime: &Runtime| runtime.spawn(async { Handle::current() }).wait().unwrap().unwrap();
+        assert_eq!(here(&one), *one.handle());
+        assert_ne!(here(&one), here(&other));
+        assert_eq!(one.block_on(async { Handle::current() }).as_ref(), Some(one.handle()));
+    });
+}
+
+/// What a fiber starts by the handle of its own runtime is its child; what another runtime's fiber starts is not.
+#[test]
+fn a_handle_keeps_families_together() {
+    in_time(|| {
+        let here = Runtime::builder().workers(1).build().unwrap();
+        let there = Runtime::builder().workers(1).build().unwrap();
+        let (child, stranger) = (Drops::default(), Drops::default());
+        let latch = Latch::default();
+        let parent = here.spawn({
+            let (here, there, open) = (here.handle().clone(), there.handle().clone(), latch.clone());
+            let (child, stranger) = (child.probe(), stranger.probe());
+            async move {
+                drop(here.spawn(async move {
+                    let _probe = child;
+                    std::future::pending::<()>().await;
+                }));
+                drop(there.spawn(async move {
+                    let _probe = stranger;
+                    std::future::pending::<()>().await;
+                }));
+                open.open();
+                std::future::pending::<()>().await;
+            }
+        });
+        latch.wait();
+        parent.cancel();
+        assert!(parent.wait().unwrap_err().is_cancelled());
+        until(|| child.count() == 1);
+        assert_eq!(stranger.count(), 0);
+        drop(there);
+        assert_eq!(stranger.count(), 1);
+    });
+}
+
+#[test]
+fn a_handle_of_a_runtime_that_has_ended_starts_nothing() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let handle = runtime.handle().clone();
+        let drops = Drops::default();
+        drop(runtime.shutdown(Duration::ZERO));
+        let probe = drops.probe();
+        let late = handle.spawn(async move { drop(probe) });
+        assert_eq!(drops.count(), 1);
+        assert!(late.wait().unwrap_err().is_cancelled());
     });
 }

@@ -57,7 +57,7 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         // SAFETY: only the lifetime changes. The module's invariants: future and outcome are gone before `'scope` ends.
         let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'static>> = unsafe { std::mem::transmute(fiber) };
         let builder = Builder::new().root().scope(&self.scope);
-        let handle = builder.spawn_on(&self.home, Location::caller(), fiber);
+        let handle = builder.start_on(&self.home, Location::caller(), fiber);
         ScopedHandle { handle, packet, _scope: PhantomData }
     }
 

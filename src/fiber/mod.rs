@@ -1,7 +1,7 @@
 //! Fibers: independent strands of work, each a future that an executor of leno runs.
 //!
 //! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became
-//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime. Fibers have ids and names, a park
+//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime, and a [`Handle`] names one. Fibers have ids and names, a park
 //! token, and children: what a fiber [spawns](spawn()) is cancelled with it. They end in one of three ways: with a value,
 //! by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
 //! [`JoinHandle`] tells.
@@ -51,6 +51,7 @@ mod cord;
 mod core;
 mod crew;
 mod fiber_ref;
+mod handle;
 pub(crate) mod inspection;
 mod join;
 mod local;
@@ -82,6 +83,7 @@ pub use combine::{TryMapConcurrent, join_all, map_concurrent, map_unordered, rac
 pub use combine::{try_join_all, try_map_concurrent};
 pub use cord::{Cord, CordBuilder};
 pub use fiber_ref::{FiberRef, current, find, try_current};
+pub use handle::Handle;
 pub use join::{JoinHandle, JoinTimeout};
 pub use local::{FiberLocal, OutsideFiber};
 pub use on::{On, on};

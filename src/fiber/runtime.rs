@@ -11,10 +11,10 @@ use std::time::Duration;
 use crate::fiber::core::{Core, Hooks};
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
+use crate::fiber::handle::Handle;
 use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main, Place};
-use crate::fiber::spawn::Builder;
 use crate::prim::{self, OnceLock};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
@@ -39,7 +39,7 @@ use crate::time::Clock;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Runtime {
-    home: HomeRef,
+    handle: Handle,
     workers: Vec<prim::thread::JoinHandle<()>>,
 }
 
@@ -82,69 +82,74 @@ impl Runtime {
     /// stops one worker, which is reported in debug builds. A panic of the future goes through.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on_home(&self.home, future)
+        block_on_home(self.home(), future)
     }
 
     pub(crate) fn home(&self) -> &HomeRef {
-        &self.home
+        self.handle.home()
     }
 
-    /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's.
+    /// What starts fibers here from anywhere, without keeping the runtime running.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's: as [`Handle::spawn`].
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        // From outside, maybe.
-        let _busy = Busy::new(&*self.home);
-        Builder::new().spawn_on(&self.home, Location::caller(), future)
+        self.handle.spawn(future)
     }
 
     /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
-    /// Gives those that had to be cancelled, oldest first. [Daemons](Builder::daemon) are cancelled once the others are through,
+    /// Gives those that had to be cancelled, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the others are through,
     /// and are not among those.
     ///
     /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
     /// one of its own fibers, that fiber is one that cannot end in time.
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
-        self.home.roster.close();
+        let roster = &self.home().roster;
+        roster.close();
         context::hand_over();
-        let empty = pin!(poll_fn(|cx| self.home.roster.poll_empty(cx)));
+        let empty = pin!(poll_fn(|cx| roster.poll_empty(cx)));
         let _in_time = thread::block_on(empty, thread::deadline_after(grace));
-        let left = self.home.roster.snapshot();
+        let left = roster.snapshot();
         left.iter().filter(|task| task.is_awaited()).map(FiberRef::new).collect()
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        let home = self.handle.home();
         context::hand_over();
         let me = prim::thread::current().id();
         let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
         // Before the threads are joined: one of them may wait for what ends here.
         // SAFETY: not a cord; and inside, this thread is that worker.
         unsafe {
-            Core::stop(&self.home);
-            Core::end_all(&self.home);
-            Core::end_waiting(&self.home);
+            Core::stop(home);
+            Core::end_all(home);
+            Core::end_waiting(home);
             if let Some(index) = inside {
-                Core::end_worker(&self.home, index);
+                Core::end_worker(home, index);
             }
         }
         if inside.is_none() {
             let _aside = context::stand_aside();
             if !self.workers.is_empty() {
-                Core::end_in_its_place(&self.home);
+                Core::end_in_its_place(home);
             }
-            Core::wait_gone(&self.home, self.workers.len());
+            Core::wait_gone(home, self.workers.len());
             for worker in self.workers.drain(..) {
                 // (A worker doesn't panic; if it did, its fibers are ended all the same.)
                 let _ = worker.join();
             }
         }
         // SAFETY: not a cord. Whatever became idle only now.
-        unsafe { Core::end_all(&self.home) };
+        unsafe { Core::end_all(home) };
     }
 }
 
@@ -152,7 +157,7 @@ impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Runtime")
             .field("workers", &self.workers.len())
-            .field("fibers", &self.home.roster.len())
+            .field("fibers", &self.home().roster.len())
             .finish_non_exhaustive()
     }
 }
@@ -197,9 +202,9 @@ impl RuntimeBuilder {
         check_name(&self.name)?;
         let home = Core::open(Some(workers), self.clock, self.hooks, self.inspection);
         // Dropped on an error, it ends those that were started.
-        let mut runtime = Runtime { home, workers: Vec::with_capacity(workers) };
+        let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
         for number in 0..workers {
-            let home = runtime.home.clone();
+            let home = runtime.home().clone();
             let thread = prim::thread::Builder::new().name(format!("{}-{number}", self.name));
             runtime.workers.push(thread.spawn(move || work(&home, number))?);
         }
@@ -272,7 +277,7 @@ pub(crate) fn default_home() -> HomeRef {
         Ok(runtime) => runtime,
         Err(error) => panic!("leno's default runtime cannot start its threads: {error}"),
     };
-    DEFAULT.get_or_init(start).home.clone()
+    DEFAULT.get_or_init(start).home().clone()
 }
 
 /// Runs `future` on the calling thread until it is ready, on leno's default runtime: a multi-worker runtime that

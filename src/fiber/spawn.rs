@@ -194,11 +194,11 @@ impl Builder {
         F::Output: Send + 'static,
     {
         let at = Location::caller();
-        context::with_home(default_home, |home| self.spawn_on(home, at, future))
+        context::with_home(default_home, |home| self.start_on(home, at, future))
     }
 
     /// Starts it on a given executor.
-    pub(crate) fn spawn_on<F>(
+    pub(crate) fn start_on<F>(
         self,
         home: &HomeRef,
         at: &'static Location<'static>,

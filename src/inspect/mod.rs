@@ -86,7 +86,7 @@ mod table;
 
 pub use dump::{Dump, FiberInfo, FiberState, Hold, Object, Wait};
 
-use crate::fiber::{Cord, CordBuilder, Runtime, RuntimeBuilder, default_home};
+use crate::fiber::{Cord, CordBuilder, Handle, Runtime, RuntimeBuilder, default_home};
 use crate::task::context;
 
 /// A dump of the executor that the caller runs on: the runtime or cord of the fiber it is called in, elsewhere leno's default
@@ -103,6 +103,13 @@ impl Runtime {
     /// All living fibers, and what they wait for. See [`inspect`](crate::inspect) for what shows.
     ///
     /// The fibers go on meanwhile; none begins or ends while they are counted up.
+    pub fn dump(&self) -> Dump {
+        Dump::of(self.home(), None)
+    }
+}
+
+impl Handle {
+    /// As [`Runtime::dump`].
     pub fn dump(&self) -> Dump {
         Dump::of(self.home(), None)
     }

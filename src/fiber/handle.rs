@@ -1,0 +1,91 @@
+//! References to a runtime, for whoever starts fibers there and does not own it.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+
+use crate::fiber::join::JoinHandle;
+use crate::fiber::spawn::Builder;
+use crate::task::context;
+use crate::task::home::{Busy, HomeRef};
+
+/// Starts fibers on a [`Runtime`](crate::fiber::Runtime), from anywhere: plain threads, other executors, callbacks.
+///
+/// From [`Runtime::handle`](crate::fiber::Runtime::handle), or in one of its fibers from [`current`](Self::current). It does not
+/// keep the runtime running: once that has ended, what is started here is cancelled at once.
+///
+/// ```
+/// use leno::fiber::{Handle, Runtime};
+///
+/// let runtime = Runtime::builder().workers(1).name("io").build()?;
+/// let handle = runtime.handle().clone();
+/// let thread = std::thread::spawn(move || handle.spawn(async { 6 * 7 }).wait());
+/// assert_eq!(thread.join().unwrap().unwrap(), 42);
+///
+/// let handle = runtime.block_on(async { Handle::current() }).unwrap();
+/// drop(runtime);
+/// assert!(handle.spawn(async {}).wait().unwrap_err().is_cancelled());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    home: HomeRef,
+}
+
+impl std::panic::UnwindSafe for Handle {}
+impl std::panic::RefUnwindSafe for Handle {}
+
+impl Handle {
+    pub(super) fn new(home: HomeRef) -> Handle {
+        Handle { home }
+    }
+
+    pub(crate) fn home(&self) -> &HomeRef {
+        &self.home
+    }
+
+    /// The runtime that the caller runs on: that of its fiber or of its `block_on`. None elsewhere, and on a cord.
+    pub fn current() -> Option<Handle> {
+        context::home().filter(|home| !home.local).map(Handle::new)
+    }
+
+    /// Starts a fiber on that runtime, as [`spawn`](crate::spawn) does on the caller's: called in one of its fibers, the new one is
+    /// that one's child. [`Builder::spawn_on`] starts one with a name.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Builder::new().spawn_on(self, future)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("fibers", &self.home.roster.len()).finish_non_exhaustive()
+    }
+}
+
+/// The same runtime.
+impl PartialEq for Handle {
+    fn eq(&self, other: &Handle) -> bool {
+        self.home.is(&other.home)
+    }
+}
+
+impl Eq for Handle {}
+
+impl Builder {
+    /// Starts it on that runtime, from anywhere: see [`Handle::spawn`].
+    #[track_caller]
+    pub fn spawn_on<F>(self, runtime: &Handle, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        // From outside, maybe.
+        let _busy = Busy::new(&**runtime.home());
+        self.start_on(runtime.home(), Location::caller(), future)
+    }
+}
