@@ -224,6 +224,28 @@ mod racing {
         assert_eq!(race(Into, Into).wait().into_inner(), 5);
         assert_eq!(join_all([Into, Into]).wait(), [5, 5]);
     }
+
+    /// Also for what cannot be moved, as the future of an `async` block.
+    #[test]
+    fn a_thread_can_wait_for_what_wraps_any_future() {
+        let hour = Duration::from_secs(3600);
+        let later = async || {
+            yield_now().await;
+            3
+        };
+        assert_eq!(race(later(), pending::<i32>()).wait().into_inner(), 3);
+        assert_eq!(fiber::timeout(hour, later()).wait(), Ok(3));
+        assert!(fiber::timeout(Duration::from_millis(1), async { pending::<i32>().await }).wait().is_err());
+        assert_eq!(fiber::shield(later()).wait(), 3);
+        assert_eq!(later().timed().wait().0, 3);
+        assert_eq!(later().debug("later").wait(), 3);
+        // What can be moved stays, once the time is up.
+        let (tx, rx) = leno::bounded(1);
+        let mut limited = fiber::timeout(hour, rx.recv());
+        assert!(limited.wait_timeout(Duration::ZERO).is_err());
+        tx.try_send(7).unwrap();
+        assert_eq!(limited.wait_timeout(hour).unwrap().unwrap(), Ok(7));
+    }
 }
 
 mod joining {

@@ -105,8 +105,8 @@ impl Runtime {
     }
 
     /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
-    /// Gives those that had to be cancelled, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the others are through,
-    /// and are not among those.
+    /// Gives those that had to be cancelled, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the
+    /// others are through, and are not among those.
     ///
     /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
     /// one of its own fibers, that fiber is one that cannot end in time.

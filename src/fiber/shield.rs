@@ -10,8 +10,8 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::task::context;
 use crate::task::header::Task;
+use crate::task::{context, thread};
 
 /// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its next suspension after it.
 ///
@@ -118,6 +118,8 @@ impl<F> fmt::Debug for Shield<F> {
         f.debug_struct("Shield").field("begun", &self.begun).finish_non_exhaustive()
     }
 }
+
+thread::waits! { [F: Future] [F: Future + Unpin] Shield<F>, "Shield", |_: &Self| None }
 
 /// The fiber has been cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

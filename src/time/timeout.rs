@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::task::budget;
 use crate::task::error::Elapsed;
+use crate::task::thread;
 use crate::time::{Sleep, sleep, sleep_until};
 
 /// Limits `future` to `limit`, counted from this call.
@@ -108,4 +109,8 @@ impl<F> fmt::Debug for Timeout<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout").field("sleep", &self.sleep).finish_non_exhaustive()
     }
+}
+
+thread::waits! {
+    [F: Future] [F: Future + Unpin] Timeout<F>, "Timeout", |limited: &Self| limited.sleep.due()
 }

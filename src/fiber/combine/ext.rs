@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::fiber::fiber_ref::try_current;
 use crate::prim::{Mutex, OnceLock};
 use crate::task::error::{message, shielded};
-use crate::task::warn;
+use crate::task::{thread, warn};
 use crate::time::now;
 
 static HOOK: OnceLock<Mutex<fn(&str)>> = OnceLock::new();
@@ -114,6 +114,8 @@ impl<F> fmt::Debug for Timed<F> {
         f.debug_struct("Timed").field("since", &self.since).finish_non_exhaustive()
     }
 }
+
+thread::waits! { [F: Future] [F: Future + Unpin] Timed<F>, "Timed", |_: &Self| None }
 
 /// See [`FutureExt::debug`].
 #[must_use = "futures do nothing unless polled"]
@@ -233,4 +235,9 @@ impl<F> fmt::Debug for Debugged<F> {
             .field("stage", &self.course.stage)
             .finish_non_exhaustive()
     }
+}
+
+thread::waits! {
+    [F: Future<Output: fmt::Debug>] [F: Future<Output: fmt::Debug> + Unpin]
+    Debugged<F>, "Debugged", |_: &Self| None
 }

@@ -129,9 +129,10 @@ pub(crate) fn wait_until<F: Future + Unpin>(
     block_on(Pin::new(future), limit).ok_or(Elapsed::new())
 }
 
-/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken.
+/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken. One that is `Unpin`
+/// only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is.
 macro_rules! waits {
-    ([$($generics:tt)*] $future:ty, $what:literal, $due:expr) => {
+    ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal, $due:expr) => {
         impl<$($generics)*> $future {
             /// Waits on the calling thread, which sleeps meanwhile.
             ///
@@ -140,10 +141,13 @@ macro_rules! waits {
             /// Inside a fiber of a cord, whose only thread it would stop. Inside a fiber of a runtime it stops
             /// one worker, and is reported once per place in debug builds.
             #[track_caller]
-            pub fn wait(mut self) -> <Self as Future>::Output {
+            pub fn wait(self) -> <Self as Future>::Output {
                 let due = $due(&self);
-                $crate::task::thread::wait(concat!($what, "::wait"), &mut self, due)
+                $crate::task::thread::wait(concat!($what, "::wait"), &mut std::pin::pin!(self), due)
             }
+        }
+
+        impl<$($unpin)*> $future {
 
             /// As [`wait`](Self::wait), for `limit` of real time at most; it can be waited for again.
             ///
@@ -182,6 +186,9 @@ macro_rules! waits {
                 $crate::task::thread::wait_until(concat!($what, "::wait_deadline"), self, due, Some(deadline))
             }
         }
+    };
+    ([$($generics:tt)*] $future:ty, $what:literal, $due:expr) => {
+        $crate::task::thread::waits! { [$($generics)*] [$($generics)*] $future, $what, $due }
     };
 }
 pub(crate) use waits;
