@@ -37,6 +37,8 @@
 //! | cancel something that is no fiber, or a tree of such things | [`CancelToken`] |
 //! | keep a cancel out of a section | [`shield()`] |
 //! | give each fiber a value of its own | [`fiber_local!`](crate::fiber_local!) |
+//!
+//! Moving here from tokio, threads, Go or Kotlin: [`moving`].
 
 // How the parts fit: the executor-independent half of a fiber (its cell, its state, the tree) is `crate::task`.
 // Here are the two executors over one core: a core has a crew of workers (with their queues, timers and a clock),
@@ -58,6 +60,7 @@ mod local;
 mod main_fiber;
 #[cfg(any(leno_loom, leno_shuttle))]
 pub mod model;
+pub mod moving;
 mod on;
 mod park;
 mod registry;

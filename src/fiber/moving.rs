@@ -1,0 +1,87 @@
+//! Moving from other executors. There is no code here.
+//!
+//! What differs most from all of them: a fiber that is spawned in a fiber is its *child*, and is cancelled with it.
+//! [`Builder::root`] starts one that is nobody's child. A fiber whose parent ends by itself goes on, as everywhere.
+//!
+//! leno has no I/O of its own: `async-io` and `async-net` work in its fibers, and so does what tokio has, while a tokio runtime
+//! runs beside them and is [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter).
+//!
+//! # From tokio
+//!
+//! | tokio | leno |
+//! |---|---|
+//! | `#[tokio::main]` | `leno::block_on(async { … })` in `main` |
+//! | `Runtime::new`, `Builder::new_multi_thread().worker_threads(n)` | [`Runtime::new`], `Runtime::builder().workers(n)` |
+//! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
+//! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
+//! | `runtime.shutdown_timeout(d)` | [`shutdown(d)`](Runtime::shutdown), which says who was late |
+//! | `tokio::spawn(f)`, outside a runtime a panic | [`spawn()`], outside on the default runtime |
+//! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
+//! | `spawn_local(f)` | [`spawn_local`] |
+//! | `spawn_blocking(f)`, `block_in_place(f)` | [`unblock(f)`](unblock), which starts when it is awaited |
+//! | `JoinHandle`: `.await`, `is_finished`, `id` | the same; dropped, it detaches, too |
+//! | `handle.abort()`; `AbortHandle` | [`cancel()`](JoinHandle::cancel); [`handle.fiber()`](JoinHandle::fiber), a reference that cancels |
+//! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
+//! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same |
+//! | `JoinSet`, all of whose tasks one waits for | [`scope()`], [`try_scope`] |
+//! | `JoinSet`, whose results one takes as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
+//! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`] |
+//! | `tokio::join!`, `try_join!` | those of `futures`; of many alike [`join_all`], [`try_join_all`] |
+//! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |
+//! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; leno's operations count by themselves |
+//! | `task_local! { static X: T }`, `X.scope(v, f)` | [`fiber_local!`](crate::fiber_local!), a value for each fiber, `X.set(v)` |
+//! | `time::sleep`, `sleep_until`, `timeout`, `timeout_at`, `interval`, `interval_at` | the same; instants are those of std |
+//! | `interval.set_missed_tick_behavior(b)` | [`interval_with(d, missed)`](interval_with), [`set_missed`](Interval::set_missed) |
+//! | `time::pause()`, `#[tokio::test(start_paused = true)]` | a [virtual clock](crate::time::Clock::virtual_time) of the cord or runtime |
+//! | `tokio_util::sync::CancellationToken`: `child_token`, `cancelled`, `run_until_cancelled`, `drop_guard` | [`CancelToken`]: [`child`](CancelToken::child), the others the same |
+//! | tokio-console | the feature `tracing`, see [`inspect`](crate::inspect) |
+//!
+//! ```
+//! // was: use tokio::{task, time};
+//! use leno::fiber::{self, Builder, Cord};
+//! use leno::time::Clock;
+//! use std::time::Duration;
+//!
+//! // was: Builder::new_current_thread().enable_time().start_paused(true).build()?
+//! let runtime = Cord::builder().clock(Clock::virtual_time()).build();
+//! runtime.block_on(async {
+//!     let sum = leno::spawn(async { 1 + 1 }); // the same, and a child
+//!     let apart = Builder::new().root().spawn(async { 3 }); // nobody's child, as all of tokio's
+//!     let read = fiber::unblock(|| 4); // was: task::spawn_blocking(|| 4)
+//!     assert_eq!((sum.await.unwrap(), apart.await.unwrap(), read.await), (2, 3, 4)); // was: read.await.unwrap()
+//!     let never = leno::spawn(std::future::pending::<()>());
+//!     let late = fiber::timeout(Duration::from_secs(3600), never.cancel_on_drop()).await; // the same
+//!     assert!(late.is_err());
+//! });
+//! ```
+//!
+//! # From threads
+//!
+//! | std | leno |
+//! |---|---|
+//! | `thread::spawn(f)`, `handle.join()` | `spawn(async { … })`, `handle.await`, on a thread `handle.wait()` |
+//! | `thread::Builder::new().name(…)` | [`Builder::new().name(…)`](Builder::name) |
+//! | `thread::scope` | [`blocking_scope`] on a thread, [`scope()`] in a fiber (whose fibers borrow nothing) |
+//! | `thread::park`, `unpark`, `park_timeout` | [`park`], [`FiberRef::unpark`], [`park_timeout`] |
+//! | `thread::sleep`, `yield_now`, `current` | [`sleep`], [`yield_now`], [`current`] |
+//! | `thread_local!` | [`fiber_local!`](crate::fiber_local!) |
+//! | rayon's `par_iter().map(f).collect()` | [`map_concurrent`] over fibers; rayon itself by [`unblock`] |
+//!
+//! # From Go, Kotlin and Tarantool
+//!
+//! | Go | Kotlin | Tarantool | leno |
+//! |---|---|---|---|
+//! | `go f()` | `launch { … }` | `fiber.new(f)`, `fiber.create(f)` | [`spawn()`], [`spawn_now`] |
+//! | `errgroup.Group` | `coroutineScope { … }`, `supervisorScope` | – | [`try_scope`], [`scope()`] |
+//! | – | `async { … }`, `await()` | `fiber.join` | [`JoinHandle`] |
+//! | `ctx.Done()` | `isActive`, `ensureActive()` | `fiber.testcancel` | [`check_cancel`], [`CancelToken`] |
+//! | `context.WithTimeout` | `withTimeout(d) { … }` | `fiber.join` with a limit | [`timeout`], [`join_timeout`](JoinHandle::join_timeout) |
+//! | – | `withContext(NonCancellable) { … }` | `fiber_set_cancellable` in C | [`shield()`] |
+//! | – | `withContext(dispatcher) { … }` | – | [`on`], [`unblock`] |
+//! | `runtime.Gosched()` | `yield()` | `fiber.yield` | [`yield_now`] |
+//! | – | `runTest { … }` | – | a [virtual clock](crate::time::Clock::virtual_time) |
+//! | all goroutines are asleep | – | – | [`closed_world`](RuntimeBuilder::closed_world) |
+//! | `pprof` of goroutines | `DebugProbes` | `fiber.info` | [`dump`](crate::inspect::dump()) |
+
+#[allow(unused_imports, reason = "for links")]
+use super::*;
