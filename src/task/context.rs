@@ -1,8 +1,8 @@
 //! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
 //! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop; frames nest and
-//! each restores the one before. A fiber's frame is within its span (`trace.rs`). The pointers are borrowed from the guards' callers. During the exit of a thread, when
-//! its thread-locals are gone, there is no fiber and no executor.
+//! each restores the one before. A fiber's frame is within its span (`trace.rs`). The pointers are borrowed from the guards'
+//! callers. During the exit of a thread, when its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
@@ -121,6 +121,11 @@ pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), 
 /// Calls `f`. Whenever the calling thread waits in there it looks after the timers of `home`, as one of its workers.
 pub(crate) fn look_after<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
     let besides = here::charge();
+    // SAFETY: each is on this thread's stack, further up, with a home that is borrowed there.
+    if unsafe { besides.as_ref().is_some_and(|last| (*last.home.cast::<HomeRef>()).is(home)) } {
+        // (A cord that is driven in its `block_on`.)
+        return f();
+    }
     let charge = Charge { home: ptr::from_ref(home).cast(), besides };
     here::set_charge(&raw const charge);
     let _before = finally(|| here::set_charge(besides));
