@@ -97,8 +97,6 @@ pub(crate) const MOST_WORKERS: usize = PARKED - 1;
 const CLOSED: usize = 1;
 const ONE: usize = 2;
 
-/// A worker looks at the timers, and whether others are in its way, after so many fibers. (A power of two: each turn asks.)
-const LOOK_EVERY: u64 = 64;
 /// So long a worker of several that has nothing to do looks around before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
 /// After so long it lets others run meanwhile: one of them may be who makes fibers ready. (Who injects something just then wakes
@@ -300,17 +298,9 @@ impl<T: Entry> Crew<T> {
         // ORDERING: Relaxed: written by this thread only.
         let turn = worker.turn.load(Ordering::Relaxed) + 1;
         worker.turn.store(turn, Ordering::Relaxed);
-        if turn % LOOK_EVERY == 0 {
-            if self.strict {
-                context::fire_timers();
-            }
-            if !self.timers.clock.is_virtual() {
-                self.timers.look(worker.index, turn / LOOK_EVERY);
-                if !self.is_alone() {
-                    // SAFETY: by contract.
-                    unsafe { self.step_aside(worker) };
-                }
-            }
+        if turn >= worker.look.load(Ordering::Relaxed) {
+            // SAFETY: by contract.
+            unsafe { self.look_up(worker, turn) };
         }
         // ORDERING: Relaxed: who must see a change looks again when it parks.
         let injected = self.injected.load(Ordering::Relaxed);
@@ -336,6 +326,37 @@ impl<T: Entry> Crew<T> {
         }
         // SAFETY: by contract.
         unsafe { self.search(worker) }
+    }
+
+    /// Looks at the timers, and whether others are in its way.
+    ///
+    /// # Safety
+    ///
+    /// As for `next`.
+    #[cold]
+    unsafe fn look_up(&self, worker: &Worker<T>, turn: u64) {
+        if self.is_closed() {
+            return;
+        }
+        // SAFETY: by contract; nothing foreign is called.
+        let (timed, (round, turns)) = unsafe { worker.own(|own| (own.pace.is_timed(), own.pace.look())) };
+        // ORDERING: Relaxed, here and below: this thread's only.
+        worker.look.store(turn + turns, Ordering::Relaxed);
+        if self.strict {
+            context::fire_timers();
+        }
+        if self.timers.clock.is_virtual() {
+            return;
+        }
+        self.timers.look(worker.index, round, timed, |now| {
+            // SAFETY: by contract; nothing foreign is called.
+            let turns = unsafe { worker.own(|own| own.pace.time(turn, now)) };
+            worker.look.store(turn + turns, Ordering::Relaxed);
+        });
+        if !self.is_alone() {
+            // SAFETY: by contract.
+            unsafe { self.step_aside(worker) };
+        }
     }
 
     /// 4.

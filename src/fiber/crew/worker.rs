@@ -28,6 +28,8 @@ pub(crate) struct Worker<T> {
     pub(super) ring: Ring<T>,
     /// How many fibers it has begun with, for the watcher.
     pub(super) turn: AtomicU64,
+    /// With which it looks up from them next.
+    pub(super) look: AtomicU64,
     /// By its own account, what stands in its ring has stood there for long.
     pub(super) late: AtomicBool,
     /// Where it sleeps, with the sleepers' lock.
@@ -47,6 +49,7 @@ pub(super) struct Own<T> {
     spent: u32,
     pub(super) mark: Mark,
     pub(super) contention: Contention,
+    pub(super) pace: Pace,
     /// The others' turns at the last look, as the watcher.
     pub(super) seen: Vec<u64>,
 }
@@ -64,12 +67,14 @@ impl<T: Entry> Worker<T> {
             spent: 0,
             mark: Mark::NONE,
             contention: Contention::NONE,
+            pace: Pace::NEW,
             seen: vec![0; workers],
         };
         Worker {
             index,
             ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
             turn: AtomicU64::new(0),
+            look: AtomicU64::new(MOST_TURNS),
             late: AtomicBool::new(false),
             bell: Condvar::new(),
             own: UnsafeCell::new(own),
@@ -177,6 +182,45 @@ impl Mark {
     }
 }
 
+/// After how many turns a worker that is busy looks up from them: 64, or fewer where these are long, so that no timer is late by 64
+/// of those. Nobody looks at the clock for its sake where there are no timers, unless turns were long at last.
+pub(super) struct Pace {
+    /// From one look to the next.
+    turns: u64,
+    /// The turn and the time of the last look that was timed.
+    last: (u64, u64),
+    looks: u64,
+}
+
+/// A worker looks up after so many turns at most.
+const MOST_TURNS: u64 = 64;
+/// About so many nanoseconds are between two looks if turns are long, or one turn.
+const PERIOD: u64 = 1_000_000;
+
+impl Pace {
+    const NEW: Pace = Pace { turns: MOST_TURNS, last: (0, 0), looks: 0 };
+
+    /// It looks. Which look that is, and the turns to the next.
+    pub(super) fn look(&mut self) -> (u64, u64) {
+        self.looks += 1;
+        (self.looks, self.turns)
+    }
+
+    /// Whether the look is to be timed in any case.
+    pub(super) fn is_timed(&self) -> bool {
+        self.turns < MOST_TURNS
+    }
+
+    /// This was the time of the look in that turn. Gives the turns to the next.
+    pub(super) fn time(&mut self, turn: u64, now: u64) -> u64 {
+        let (last, then) = std::mem::replace(&mut self.last, (turn, now));
+        let fit = (turn - last).saturating_mul(PERIOD) / now.saturating_sub(then).max(1);
+        // (One short turn among long ones is no reason.)
+        self.turns = fit.clamp(1, MOST_TURNS.min(2 * self.turns));
+        self.turns
+    }
+}
+
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
     use super::*;
@@ -205,5 +249,25 @@ mod tests {
         // Another one, which is over when there is somebody else.
         assert!(ring.pop().is_some());
         assert_eq!(look(LATE), Some(true));
+    }
+
+    #[test]
+    fn the_longer_turns_take_the_fewer_are_between_two_looks() {
+        let mut pace = Pace::NEW;
+        let (mut turn, mut now) = (0, 0);
+        let mut turns_to_next = |nanoseconds| {
+            let (_, turns) = pace.look();
+            turn += turns;
+            now += turns * nanoseconds;
+            pace.time(turn, now);
+            turns
+        };
+        for (nanoseconds, expected) in [(100, 64), (30_000, 33), (2_000_000, 1), (100, 64), (2_000_000, 1)] {
+            let turns: Vec<u64> = (0..8).map(|_| turns_to_next(nanoseconds)).collect();
+            assert_eq!(turns.last(), Some(&expected), "{turns:?}");
+        }
+        // One short turn among long ones.
+        assert_eq!([100, 2_000_000, 2_000_000].map(&mut turns_to_next), [1, 2, 1]);
+        assert!(pace.is_timed(), "also if there are no timers any more");
     }
 }

@@ -24,7 +24,7 @@
 //! **Nobody sleeps through a deadline.** `next` is written under its wheel's lock, after each change; it is at most the first
 //! deadline, and is that one unless it was cleared (then a look finds nothing, and puts it right). It is read without the lock:
 //!
-//! 5. A worker sees what it has set itself, every few turns and before it parks. If its poll doesn't end, or blocks, others
+//! 5. A worker sees what it has set itself, every few turns (every one, if these are long) and before it parks. If its poll doesn't end, or blocks, others
 //!    do: a worker that searches fires all that are due; a busy one looks in turn at one other wheel each time, and fires
 //!    what is overdue by [`GRACE`]; the watcher of the crew sleeps until the first `next` of all, and looks every few
 //!    milliseconds as long as somebody works.
@@ -257,19 +257,23 @@ impl Timers {
     }
 
     /// A worker's look from time to time: wakes those that are due of its own and from outside, and what is overdue of one
-    /// other worker, another one in each `round`.
+    /// other worker, another one in each `round`. Before that `at` is told the time, if there are timers, or if it is `asked`
+    /// for.
     #[inline]
-    pub(crate) fn look(&self, worker: usize, round: u64) {
+    pub(crate) fn look(&self, worker: usize, round: u64, asked: bool, at: impl FnOnce(u64)) {
         let other = (round % self.stores.len() as u64) as usize;
         let watched = [self.index(Some(worker)), self.index(None), other].map(|index| &*self.stores[index]);
         if watched.iter().any(|store| store.next() != NEVER) {
-            self.fire_some(watched);
+            let now = self.now();
+            at(now);
+            self.fire_some(watched, now);
+        } else if asked {
+            at(self.now());
         }
     }
 
     #[cold]
-    fn fire_some(&self, watched: [&Store; 3]) {
-        let now = self.now();
+    fn fire_some(&self, watched: [&Store; 3], now: u64) {
         let long_ago = now.saturating_sub(GRACE.as_nanos() as u64);
         let mut due = Vec::new();
         for (store, by) in watched.into_iter().zip([now, now, long_ago]) {
@@ -411,9 +415,9 @@ mod tests {
         for worker in [Some(1), Some(2), None] {
             timers.set(worker, long_ago, count.waker()).expect("open");
         }
-        timers.look(0, 0);
+        timers.look(0, 0, false, drop);
         assert_eq!(count.get(), 1, "what was set from outside is everybody's");
-        (1..4).for_each(|round| timers.look(0, round));
+        (1..4).for_each(|round| timers.look(0, round, false, drop));
         assert_eq!(count.get(), 3);
         // Not overdue: its worker fires it, or who has nothing to do.
         timers.set(Some(1), Instant::now(), count.waker()).expect("open");
