@@ -290,7 +290,8 @@ impl<O: Operated> Arm for Claimed<O> {
         let operation = self.future.operation();
         assert!(
             !operation.is_over(),
-            "a leno operation, a `{}`, was selected after it had completed: switch its branch off (in `select!` by an `if`), or              make a new one",
+            "a leno operation, a `{}`, was selected after it had completed: switch its branch off (in `select!` by an `if`), \
+             or make a new one",
             operation.branch().wish().0
         );
         if let Cancelled::Done = operation.cancel(Some(&mut self.tray)) {
