@@ -594,8 +594,8 @@ pub(super) fn attempt<T>(shared: &Shared<T>, count: u32, by: &mut By, tray: &mut
     };
     match reserved {
         Reserved::Yes => tray.put(()),
-        // (The closing is complete for who knows of it.)
-        Reserved::Closed => drop(shared.is_closed()),
+        // (Of a channel that is no ring the places close first, and it was perhaps told by those.)
+        Reserved::Closed => shared.finish_close(),
         Reserved::Full => return Attempt::Wait,
     }
     Attempt::Ready(())

@@ -242,7 +242,7 @@ impl<T> Shared<T> {
             return true;
         }
         // Those who wait are told first: then the word has the position again.
-        self.is_closed();
+        self.finish_close();
         self.in_turn(turns, |_, state| {
             if !state.gone {
                 insist(|| self.put_any(linked, self.line.load(), value, by));

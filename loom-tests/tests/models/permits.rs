@@ -129,3 +129,18 @@ fn a_waker_panics_that_a_permit_tells() {
         assert_eq!(values.alive(), 0, "a value was leaked");
     });
 }
+
+/// C8: who is told of a close by a reservation finds the channel closed, also where its places close first.
+#[test]
+fn who_reserves_is_told_of_a_close() {
+    check("who_reserves_is_told_of_a_close", 0, || {
+        let (tx, rx) = leno::bounded::<u8>(9);
+        let other = tx.clone();
+        let closing = thread::spawn(move || other.close());
+        if let Err(error) = tx.try_reserve() {
+            assert!(error.is_closed() && tx.is_closed(), "{error}");
+        }
+        assert!(closing.join().unwrap());
+        drop((tx, rx));
+    });
+}
