@@ -215,12 +215,59 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver.
+    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver; or of a receiver itself, which
+    /// the set then keeps until the receive is [removed](Self::remove), or the set dropped. A set that borrows nothing can be
+    /// stored, and go to other fibers and threads:
+    ///
+    /// ```
+    /// use leno::select::{RecvToken, Select};
+    ///
+    /// struct Switch {
+    ///     set: Select<'static>,
+    ///     lines: Vec<RecvToken<&'static str>>,
+    /// }
+    ///
+    /// impl Switch {
+    ///     /// The next value of any line, until all are closed.
+    ///     async fn next(&mut self) -> Option<&'static str> {
+    ///         while !self.lines.is_empty() {
+    ///             let operation = self.set.select().await;
+    ///             let at = self.lines.iter().position(|line| operation.is(*line)).expect("one of them");
+    ///             match operation.recv(self.lines[at]) {
+    ///                 Ok(value) => return Some(value),
+    ///                 Err(_) => self.set.remove(self.lines.swap_remove(at)),
+    ///             }
+    ///         }
+    ///         None
+    ///     }
+    /// }
+    ///
+    /// # leno::block_on(async {
+    /// let mut switch = Switch { set: Select::new(), lines: Vec::new() };
+    /// let senders = ["warp", "weft"].map(|name| {
+    ///     let (tx, rx) = leno::bounded(1);
+    ///     switch.lines.push(switch.set.recv(rx));
+    ///     (tx, name)
+    /// });
+    /// let switching = leno::spawn(async move {
+    ///     let mut passed = Vec::new();
+    ///     while let Some(name) = switch.next().await {
+    ///         passed.push(name);
+    ///     }
+    ///     passed
+    /// });
+    /// for (tx, name) in senders {
+    ///     tx.send(name).await.unwrap();
+    /// }
+    /// assert_eq!(switching.await.unwrap().len(), 2);
+    /// # });
+    /// ```
     pub fn recv<T: Send + 'a>(&mut self, receiver: impl Receives<'a, T>) -> RecvToken<T> {
         RecvToken(self.insert(receiver.receive(), false, false), PhantomData)
     }
 
-    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender.
+    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender; or of a sender itself, which
+    /// is dropped when the send leaves the set.
     pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
         SendToken(self.insert(sender.sending(value), true, false), PhantomData)
     }
@@ -280,7 +327,7 @@ impl<'a> Select<'a> {
     /// Removes an operation from the set; the others keep their tokens and indices.
     ///
     /// A send gives its value back, unless it has happened. What a receive was handed, and nobody has taken, is the next to
-    /// be received.
+    /// be received. A handle that the set keeps is dropped.
     ///
     /// ```
     /// let (tx, rx) = leno::rendezvous();

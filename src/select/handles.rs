@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::arm::{Arm, Claimed};
 use crate::channel::{Receiver, Sender, mpsc, spsc};
 
-/// The receiver of any kind of channel, borrowed as it has to be. Sealed.
+/// The receiver of any kind of channel, by value, or borrowed as it has to be. Sealed.
 pub trait Receives<'a, T>: Receive<'a, T> {}
 
-/// The sender of any kind of channel, borrowed as it has to be. Sealed.
+/// The sender of any kind of channel, by value, or borrowed as it has to be. Sealed.
 pub trait Sends<'a, T>: Sending<'a, T> {}
 
 #[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]
@@ -24,12 +24,12 @@ pub trait Sending<'a, T> {
 }
 
 macro_rules! receives {
-    ($($handle:ty)*) => {$(
+    ($recv:ident: $($handle:ty)*) => {$(
         #[allow(private_interfaces, reason = "sealed: only this crate names it")]
         impl<'a, T: Send + 'a> Receive<'a, T> for $handle {
             #[track_caller]
             fn receive(self) -> Box<dyn Arm + Send + 'a> {
-                Box::new(Claimed::new(self.recv()))
+                Box::new(Claimed::new(self.$recv()))
             }
         }
 
@@ -38,12 +38,12 @@ macro_rules! receives {
 }
 
 macro_rules! sends {
-    ($($handle:ty)*) => {$(
+    ($send:ident: $($handle:ty)*) => {$(
         #[allow(private_interfaces, reason = "sealed: only this crate names it")]
         impl<'a, T: Send + 'a> Sending<'a, T> for $handle {
             #[track_caller]
             fn sending(self, value: T) -> Box<dyn Arm + Send + 'a> {
-                Box::new(Claimed::new(self.send(value)))
+                Box::new(Claimed::new(self.$send(value)))
             }
         }
 
@@ -54,12 +54,14 @@ macro_rules! sends {
 // A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel. And it may be
 // borrowed by way of what would become a reference to it by itself, if it were asked for by its type.
 receives! {
-    &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a mut Receiver<T>
+    recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a mut Receiver<T>
     &'a mut mpsc::Receiver<T>
     &'a mut spsc::Receiver<T>
 }
+receives!(into_recv: Receiver<T> mpsc::Receiver<T> spsc::Receiver<T>);
 sends! {
-    &'a Sender<T> &'_ &'a Sender<T> &'a Arc<Sender<T>> &'a mut Sender<T>
+    send: &'a Sender<T> &'_ &'a Sender<T> &'a Arc<Sender<T>> &'a mut Sender<T>
     &'a mpsc::Sender<T> &'_ &'a mpsc::Sender<T> &'a Arc<mpsc::Sender<T>> &'a mut mpsc::Sender<T>
     &'a mut spsc::Sender<T>
 }
+sends!(into_send: Sender<T> mpsc::Sender<T> spsc::Sender<T>);

@@ -44,7 +44,7 @@
 //! | `default => …`, `default(d) => …` | the same |
 //! | `select!` on a thread | [`select_blocking!`](crate::select_blocking!) |
 //! | `select_biased!` | `select_blocking! { biased; … }` |
-//! | `Select::new()`, `sel.recv(&rx)`, `sel.send(&tx)` | [`Select::new`](super::Select::new), `set.recv(&rx)`, `set.send(&tx, value)`: the value goes in at registration |
+//! | `Select::new()`, `sel.recv(&rx)`, `sel.send(&tx)` | [`Select::new`](super::Select::new), `set.recv(&rx)`, `set.send(&tx, value)`: the value goes in at registration, and handles may go in by value |
 //! | `sel.select()` | `set.select().wait()`, or `.await` |
 //! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |

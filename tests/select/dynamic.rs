@@ -604,6 +604,74 @@ fn a_select_moves_between_executors() {
     });
 }
 
+/// Handles that a set was given by value, of all kinds of channels: it keeps a receiver until that is removed, or the set dropped,
+/// and a sender until its send has left. Whatever waits leaves its line before its handle goes.
+#[test]
+#[allow(unused_mut, reason = "a side that is single works alone")]
+fn handles_that_a_set_keeps() {
+    fn owned() -> Select<'static> {
+        Select::new()
+    }
+    macro_rules! each_kind {
+        ($($channel:path),+) => {$(
+            // Many values, from one place in the set, which is elsewhere meanwhile.
+            let (mut tx, rx) = $channel(1);
+            let mut set = owned();
+            let receive = set.recv(rx);
+            let selecting = thread::spawn(move || {
+                let received = (0..3).map(|_| set.select().wait().recv(receive)).collect::<Vec<_>>();
+                (set, received)
+            });
+            (0..2).for_each(|i| tx.send_blocking(i).expect("open"));
+            tx.send_blocking(2).expect("open");
+            let (mut set, received) = selecting.join().expect("no panic");
+            assert_eq!(received, [Ok(0), Ok(1), Ok(2)], "S11");
+            // A select that waits, and is dropped.
+            set.select().must_wait("nothing is there");
+            set.remove(receive);
+            assert_eq!(tx.send_blocking(3), Err(SendError(3)), "the receiver went with its receive");
+
+            // What was received, and not taken, goes with the last receiver.
+            let tracker = Tracker::new();
+            let (mut tx, rx) = $channel(1);
+            let mut set = owned();
+            set.recv(rx);
+            let mut selecting = set.select();
+            let woken = selecting.must_wait("nothing is ready");
+            tx.send_blocking(tracker.value()).expect("open");
+            assert!(woken.was_woken(), "it was served");
+            drop(selecting);
+            tracker.assert_live(1, "the set has it");
+            drop(set);
+            tracker.assert_done();
+
+            // Sends: one that happens, one that is taken back, one that the set's end cancels.
+            let (tx, mut rx) = $channel(1);
+            let mut set = owned();
+            let send = set.send(tx, 1);
+            let sent = set.try_select().expect("there is room").send(send);
+            assert_eq!(sent, Ok(()));
+            assert_eq!((rx.try_recv(), rx.recv_blocking()), (Ok(1), Err(RecvError)), "the sender has gone");
+            let (mut tx, mut rx) = $channel(1);
+            tx.send_blocking(0).expect("open");
+            let send = set.send(tx, 1);
+            set.select().must_wait("it is full");
+            assert_eq!(set.remove(send), Some(1));
+            assert_eq!((rx.recv_blocking(), rx.recv_blocking()), (Ok(0), Err(RecvError)), "the sender has gone");
+            let (mut tx, mut rx) = $channel(1);
+            tx.send_blocking(tracker.value()).expect("open");
+            let mut set = owned();
+            set.send(tx, tracker.value());
+            set.select().must_wait("it is full");
+            drop(set);
+            assert_eq!(rx.recv_blocking().expect("it was there before"), 1);
+            assert!(rx.recv_blocking().is_err(), "the sender has gone");
+            tracker.assert_done();
+        )+};
+    }
+    each_kind!(bounded, leno::channel::mpsc::bounded, leno::channel::spsc::bounded);
+}
+
 /// C16: the blocking forms.
 #[test]
 fn waiting_on_a_thread() {
