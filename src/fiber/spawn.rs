@@ -95,10 +95,9 @@ where
     let at = Location::caller();
     context::with_home(default_home, |home| {
         let _busy = Busy::new(&**home);
-        let plan = Plan { home, at, builder: Builder::new() };
         // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
         unsafe {
-            plan.start(future, |task| {
+            Builder::new().make(home, at, future).start(|task| {
                 run::run(task);
                 Ok(())
             })
@@ -208,9 +207,8 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let plan = Plan { home, at, builder: self };
         // SAFETY: the future is `Send`.
-        unsafe { plan.start(future, run::schedule) }
+        unsafe { self.make(home, at, future).start(run::schedule) }
     }
 
     /// Starts it as [`spawn_local`] does.
@@ -249,9 +247,8 @@ impl Builder {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let plan = Plan { home, at, builder: self };
         // SAFETY: by contract.
-        unsafe { plan.start(future, run::schedule) }
+        unsafe { self.make(home, at, future).start(run::schedule) }
     }
 
     /// Makes a fiber that runs nothing before [`Prepared::start`]. Its executor is that of the caller.
@@ -263,33 +260,29 @@ impl Builder {
     {
         let at = Location::caller();
         // SAFETY: the future is `Send`.
-        let made =
-            context::with_home(default_home, |home| unsafe { Plan { home, at, builder: self }.make(future) });
+        let made = context::with_home(default_home, |home| unsafe { self.make(home, at, future) });
         Prepared { made: Some(made) }
     }
-}
 
-/// A fiber that is about to be made.
-struct Plan<'a> {
-    home: &'a HomeRef,
-    at: &'static Location<'static>,
-    builder: Builder,
-}
-
-impl Plan<'_> {
+    /// Makes it, and does not start it.
+    ///
     /// # Safety
     ///
     /// As for `allocate`.
-    unsafe fn make<F>(self, future: F) -> Newborn<F::Output>
+    unsafe fn make<F>(
+        mut self,
+        home: &HomeRef,
+        at: &'static Location<'static>,
+        future: F,
+    ) -> Newborn<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
     {
-        let Plan { home, at, mut builder } = self;
-        let root = builder.root;
+        let root = self.root;
         let id = next_id();
         let kind = if home.local { "local" } else { "fiber" };
-        let extras = trace::born(builder.extras(home), id, at, kind);
+        let extras = trace::born(self.extras(home), id, at, kind);
         // SAFETY: by contract.
         let header = unsafe { allocate(Birth { home, id, at, extras }, State::spawned(), future) };
         // SAFETY: the three counts that `spawned` made, and the only handle.
@@ -297,20 +290,6 @@ impl Plan<'_> {
             let (listing, queued) = (Task::from_raw(header), Task::from_raw(header));
             Newborn { listing, queued, handle: JoinHandle::new(Task::from_raw(header)), root }
         }
-    }
-
-    /// Makes the fiber and starts it by `go`.
-    ///
-    /// # Safety
-    ///
-    /// As for `make` and [`Newborn::start`].
-    unsafe fn start<F>(self, future: F, go: impl FnOnce(Task) -> Result<(), Task>) -> JoinHandle<F::Output>
-    where
-        F: Future + 'static,
-        F::Output: 'static,
-    {
-        // SAFETY: by contract.
-        unsafe { self.make(future).start(go) }
     }
 }
 
