@@ -11,7 +11,7 @@ use std::task::Poll;
 use crate::fiber::core::{Core, Hooks};
 use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
-use crate::fiber::main_fiber::{Inside, Main, Place};
+use crate::fiber::main_fiber::{Inside, Main};
 use crate::fiber::runtime::check_name;
 use crate::fiber::spawn::Builder;
 use crate::prim::thread;
@@ -90,7 +90,7 @@ impl Cord {
     }
 
     fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
-        let main = Main::start(&self.home, &Place::Queue, at);
+        let main = Main::start(&self.home, at);
         let mut inside = pin!(Inside::new(&main, future));
         let run = |task| {
             if main.is(&task) {

@@ -47,14 +47,7 @@ struct MainCell {
     stuck: AtomicBool,
 }
 
-/// Where wake-ups of a main fiber go.
-pub(super) enum Place {
-    /// To the thread that waits in [`Main::wait`].
-    Gate,
-    /// To the run queue of its home.
-    Queue,
-}
-
+/// On a runtime: its wake-ups go to the thread that waits in [`Main::wait`].
 static GATED: Vtable = Vtable {
     schedule: |task, _| {
         task.home().seam.busy();
@@ -66,6 +59,7 @@ static GATED: Vtable = Vtable {
     ..QUEUED
 };
 
+/// On a cord: they go to the cord's run queue.
 const QUEUED: Vtable = Vtable {
     schedule: run::schedule_woken,
     poll: |_, _| unreachable!("a main fiber is polled by its `block_on` alone"),
@@ -80,8 +74,6 @@ const QUEUED: Vtable = Vtable {
         }
     },
 };
-
-static IN_QUEUE: Vtable = QUEUED;
 
 /// # Safety
 ///
@@ -108,11 +100,8 @@ pub(super) struct Main {
 
 impl Main {
     /// Makes, lists and schedules it. For a cord this is its thread.
-    pub(super) fn start(home: &HomeRef, place: &Place, at: &'static Location<'static>) -> Main {
-        let (vtable, keeper) = match place {
-            Place::Gate => (&GATED, Some(Keeper::new())),
-            Place::Queue => (&IN_QUEUE, None),
-        };
+    pub(super) fn start(home: &HomeRef, at: &'static Location<'static>) -> Main {
+        let (vtable, keeper) = if home.local { (&QUEUED, None) } else { (&GATED, Some(Keeper::new())) };
         let watch = Watch::new(home.watching, None);
         let extras = watch.is_some().then(|| Box::new(Extras { watch, ..Extras::default() }));
         let id = next_id();

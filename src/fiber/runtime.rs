@@ -14,7 +14,7 @@ use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::handle::Handle;
 use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
-use crate::fiber::main_fiber::{Inside, Main, Place};
+use crate::fiber::main_fiber::{Inside, Main};
 use crate::prim::{self, OnceLock};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
@@ -255,7 +255,7 @@ fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _aside = context::stand_aside();
     // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
     let mut busy = None;
-    let main = Main::start(home, &Place::Gate, Location::caller());
+    let main = Main::start(home, Location::caller());
     let mut inside = pin!(Inside::new(&main, future));
     loop {
         drop(busy.take());
