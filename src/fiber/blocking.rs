@@ -31,7 +31,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::fiber::runtime::check_name;
-use crate::prim::{Arc, Condvar, Mutex, OnceLock, thread};
+use crate::prim::{self, Arc, Condvar, Mutex, thread};
 use crate::task::error::{Payload, discard, shielded};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
@@ -58,13 +58,11 @@ struct Inner {
     signalled: usize,
 }
 
-static POOL: OnceLock<Pool> = OnceLock::new();
-
-fn pool() -> &'static Pool {
-    POOL.get_or_init(|| Pool {
+prim::global! {
+    static POOL: Pool = Pool {
         inner: Mutex::new(Inner { jobs: VecDeque::new(), threads: 0, idle: 0, signalled: 0 }),
         work: Condvar::new(),
-    })
+    };
 }
 
 impl Pool {
@@ -280,7 +278,7 @@ impl<R> Future for Unblock<R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let submit = |job| {
-            pool().submit(job);
+            POOL.submit(job);
             Ok::<_, Infallible>(())
         };
         let given = self.poll_with(cx, submit);

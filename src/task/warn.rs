@@ -1,21 +1,19 @@
 //! Warnings about a program's use of leno: each place once, through a hook.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::panic::Location;
 use std::time::Duration;
 
-use crate::prim::{Mutex, OnceLock};
+use crate::prim::{self, Mutex};
 
 struct Warnings {
     hook: fn(&str),
-    seen: HashSet<&'static Location<'static>>,
+    seen: BTreeSet<&'static Location<'static>>,
 }
 
-static WARNINGS: OnceLock<Mutex<Warnings>> = OnceLock::new();
-
-fn warnings() -> &'static Mutex<Warnings> {
-    WARNINGS.get_or_init(|| Mutex::new(Warnings { hook: say, seen: HashSet::new() }))
+prim::global! {
+    static WARNINGS: Mutex<Warnings> = Mutex::new(Warnings { hook: say, seen: BTreeSet::new() });
 }
 
 /// Tells stderr.
@@ -35,7 +33,7 @@ pub(crate) fn say(message: &str) {
 /// leno::fiber::set_warning_hook(|message| println!("{message}"));
 /// ```
 pub fn set_warning_hook(hook: fn(&str)) {
-    warnings().lock().hook = hook;
+    WARNINGS.lock().hook = hook;
 }
 
 /// Reports polls of a fiber that are too long.
@@ -61,7 +59,7 @@ pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
 /// Tells the hook, once for each place.
 fn report(place: &'static Location<'static>, message: impl FnOnce() -> String) {
     let hook = {
-        let mut warnings = warnings().lock();
+        let mut warnings = WARNINGS.lock();
         if !warnings.seen.insert(place) {
             return;
         }

@@ -9,15 +9,13 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use crate::fiber::fiber_ref::try_current;
-use crate::prim::{Mutex, OnceLock};
+use crate::prim::{self, Mutex};
 use crate::task::error::{message, shielded};
 use crate::task::{thread, warn};
 use crate::time::now;
 
-static HOOK: OnceLock<Mutex<fn(&str)>> = OnceLock::new();
-
-fn hook() -> &'static Mutex<fn(&str)> {
-    HOOK.get_or_init(|| Mutex::new(warn::say))
+prim::global! {
+    static HOOK: Mutex<fn(&str)> = Mutex::new(warn::say);
 }
 
 /// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on
@@ -27,7 +25,7 @@ fn hook() -> &'static Mutex<fn(&str)> {
 /// leno::fiber::set_debug_hook(|line| println!("{line}"));
 /// ```
 pub fn set_debug_hook(hook: fn(&str)) {
-    *self::hook().lock() = hook;
+    *HOOK.lock() = hook;
 }
 
 /// What any future can be asked to tell.
@@ -160,7 +158,7 @@ impl Course {
     }
 
     fn tell(&self, what: fmt::Arguments<'_>) {
-        let hook = *hook().lock();
+        let hook = *HOOK.lock();
         // What is told contains a foreign value.
         shielded(|| hook(&format!("{}: {what} ({})", self.label, Here)));
     }
