@@ -52,9 +52,6 @@ pub(super) struct Watch {
     looks: bool,
 }
 
-/// On a virtual clock: nothing is left to be done now.
-struct Jump;
-
 /// How a worker's sleep has ended.
 enum Slept<T> {
     /// With what it has found as the watcher.
@@ -221,13 +218,11 @@ impl<T: Entry> Crew<T> {
                 self.rise(&mut sleepers, me);
                 return Slept::Stuck;
             }
-            let until = match self.sleep_until(all, patience) {
-                Ok(until) => until,
-                Err(Jump) => {
-                    self.rise(&mut sleepers, me);
-                    return Slept::Jump;
-                }
-            };
+            if all && self.is_time_to_jump() {
+                self.rise(&mut sleepers, me);
+                return Slept::Jump;
+            }
+            let until = self.until((!all).then(|| now() + patience));
             // What it has kept so far is over: it may sleep without an end from here on.
             if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me)
                 && !bug!("crew_keeps_the_watchs_name")
@@ -271,17 +266,12 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// Until when one who is about to sleep should do so, if there is nobody else to keep watch. `Err`: on a virtual clock it is
-    /// time to go on.
-    fn sleep_until(&self, all: bool, patience: Duration) -> Result<Option<Instant>, Jump> {
-        if self.timers.clock.is_virtual() {
-            let next = self.timers.next();
-            let still = self.busy.load(Ordering::SeqCst) == 0 && self.injected.load(Ordering::SeqCst) == 0;
-            if all && still && next.is_some() {
-                return Err(Jump);
-            }
-        }
-        Ok(self.until((!all).then(|| now() + patience)))
+    /// Whether a virtual clock goes on, as nothing is left to be done now. Where all workers are asleep.
+    fn is_time_to_jump(&self) -> bool {
+        self.timers.clock.is_virtual()
+            && self.timers.next().is_some()
+            && self.busy.load(Ordering::SeqCst) == 0
+            && self.injected.load(Ordering::SeqCst) == 0
     }
 
     /// Until when a worker that is about to sleep until `deadline` at most may do so, for the sake of timers. A cord's thread
