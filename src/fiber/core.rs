@@ -73,7 +73,7 @@ impl Core {
         let closed = inspection.report.map(|report| Closed { mains: Arc::default(), report });
         if let Some(closed) = &closed {
             let mains = Arc::clone(&closed.mains);
-            crew = crew.closed(move || main_fiber::tell_first(&mains.lock()));
+            crew = crew.closed(move |_| main_fiber::tell_first(&mains.lock()));
         }
         let on_slow_poll = inspection.slow_polls.map(|(_, hook)| hook);
         let core = Core { crew, hooks, on_slow_poll, closed };

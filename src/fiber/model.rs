@@ -1,18 +1,17 @@
 //! What models of the crew, of its rings and of timers need. For `loom-tests` only.
 
-use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
 use crate::fiber::crew;
 use crate::fiber::ring::{self, Number};
-use crate::prim::{Condvar, Mutex, OnceLock, RUN_SLOTS};
+use crate::prim::{Condvar, Mutex, RUN_SLOTS};
 use crate::task::seam::{self, TimerKey, TimerState};
 use crate::time::Clock;
 use crate::time::timers;
 
 /// A crew of workers whose fibers are numbers. What is said of worker `i` is called by one thread only.
-pub struct Crew(Box<crew::Crew<Number>>);
+pub struct Crew(crew::Crew<Number>);
 
 /// What ends the sleep of a worker in a call that blocks.
 #[derive(Debug, Default)]
@@ -32,14 +31,6 @@ impl seam::Bell for Bell {
     }
 }
 
-/// The way from what a crew calls back to the crew.
-struct Back(NonNull<crew::Crew<Number>>);
-
-// SAFETY: a shared crew may be used from anywhere.
-unsafe impl Send for Back {}
-// SAFETY: as above.
-unsafe impl Sync for Back {}
-
 impl std::fmt::Debug for Crew {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Crew")
@@ -49,24 +40,16 @@ impl std::fmt::Debug for Crew {
 impl Crew {
     /// A crew of a runtime.
     pub fn new(workers: usize) -> Self {
-        Crew(Box::new(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers))))
+        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)))
     }
 
     /// A crew of a runtime in a closed world. `tell` has the one who waits in a `block_on` woken, whose thread is busy by then.
     pub fn closed(workers: usize, tell: impl Fn() + Send + Sync + 'static) -> Self {
-        // (Nothing that a model should see.)
-        let back = std::sync::Arc::new(OnceLock::new());
-        let of_tell = back.clone();
-        let crew =
-            crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)).closed(move || {
-                let Back(crew) = of_tell.get().expect("set below, before the crew is used");
-                // SAFETY: the crew, which calls this, is there, in its box.
-                unsafe { crew.as_ref() }.busy();
-                tell();
-            });
-        let crew = Box::new(crew);
-        let _first = back.set(Back(NonNull::from(&*crew)));
-        Crew(crew)
+        let crew = crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers));
+        Crew(crew.closed(move |crew| {
+            crew.busy();
+            tell();
+        }))
     }
 
     /// Somebody is active outside the workers.
@@ -91,7 +74,7 @@ impl Crew {
 
     /// A cord's.
     pub fn strict() -> Self {
-        Crew(Box::new(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1))))
+        Crew(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1)))
     }
 
     /// From anywhere; false: it has ended.

@@ -35,17 +35,19 @@
 use super::Crew;
 use crate::prim::{AtomicUsize, Ordering};
 
+type Tell<T> = Box<dyn Fn(&Crew<T>) + Send + Sync>;
+
 /// See the module.
-pub(crate) struct Closed {
+pub(crate) struct Closed<T> {
     /// How many wait in a `block_on`, or run there.
     waiting: AtomicUsize,
     /// Tells one of them.
-    tell: Box<dyn Fn() + Send + Sync>,
+    tell: Tell<T>,
 }
 
 impl<T> Crew<T> {
     /// Closes the world. `tell`: has one of those who wait in a `block_on` woken; it is called without a lock.
-    pub(crate) fn closed(mut self, tell: impl Fn() + Send + Sync + 'static) -> Self {
+    pub(crate) fn closed(mut self, tell: impl Fn(&Self) + Send + Sync + 'static) -> Self {
         self.closed = Some(Closed { waiting: AtomicUsize::new(0), tell: Box::new(tell) });
         self
     }
@@ -80,7 +82,7 @@ impl<T> Crew<T> {
 
     /// See the header for the order.
     #[cold]
-    fn is_quiet(&self, closed: &Closed) -> bool {
+    fn is_quiet(&self, closed: &Closed<T>) -> bool {
         let somebody_waits = || closed.waiting.load(Ordering::SeqCst) > 0;
         let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || bug!("closed_ignores_busy");
         if bug!("closed_counts_mains_late") && !nobody_is_busy() {
@@ -95,7 +97,7 @@ impl<T> Crew<T> {
     /// Tells one of those who wait.
     pub(super) fn tell_stuck(&self) {
         if let Some(closed) = &self.closed {
-            (closed.tell)();
+            (closed.tell)(self);
         }
     }
 }

@@ -142,7 +142,7 @@ pub(crate) struct Crew<T> {
     /// So many have stepped aside.
     aside: AtomicUsize,
     /// Nobody outside makes fibers ready.
-    closed: Option<Closed>,
+    closed: Option<Closed<T>>,
     presence: Mutex<Presence>,
     pub(crate) timers: Timers,
 }
