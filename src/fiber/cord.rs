@@ -8,11 +8,11 @@ use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::fiber::core::{Core, Hooks};
-use crate::fiber::inspection::{self, Inspection};
+use crate::fiber::core::Core;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main};
 use crate::fiber::runtime::check_name;
+use crate::fiber::settings::{self, Settings};
 use crate::fiber::spawn::Builder;
 use crate::prim::thread;
 use crate::task::home::HomeRef;
@@ -67,7 +67,7 @@ impl Cord {
 
     /// A cord to be configured.
     pub fn builder() -> CordBuilder {
-        CordBuilder { clock: Clock::real(), hooks: Hooks::default(), inspection: Inspection::default() }
+        CordBuilder { settings: Settings::default() }
     }
 
     /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order
@@ -153,7 +153,7 @@ impl Cord {
     {
         let name = name.into();
         check_name(&name)?;
-        let home = Core::open(None, Clock::real(), Hooks::default(), Inspection::default());
+        let home = Core::open(None, Settings::default());
         let first = async move { start().await };
         let builder = Builder::new().name(name.clone()).root();
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
@@ -208,24 +208,22 @@ impl fmt::Debug for Cord {
 /// See [`Cord::builder`].
 #[must_use = "a builder does nothing before it builds"]
 pub struct CordBuilder {
-    clock: Clock,
-    hooks: Hooks,
-    inspection: Inspection,
+    settings: Settings,
 }
 
-inspection::methods!(CordBuilder, "Cord");
+settings::methods!(CordBuilder, "Cord");
 
 impl CordBuilder {
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
-        let home = Core::open(None, self.clock, self.hooks, self.inspection);
+        let home = Core::open(None, self.settings);
         Cord { home, _not_send: PhantomData }
     }
 }
 
 impl fmt::Debug for CordBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CordBuilder").field("clock", &self.clock).finish_non_exhaustive()
+        f.debug_struct("CordBuilder").field("clock", &self.settings.clock).finish_non_exhaustive()
     }
 }
 

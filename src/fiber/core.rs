@@ -7,30 +7,17 @@ use std::time::{Duration, Instant};
 
 use crate::fiber::crew::{Crew, Worker};
 use crate::fiber::fiber_ref::FiberRef;
-use crate::fiber::inspection::{Inspection, Report, SlowPollHook};
 use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
+use crate::fiber::settings::{Hooks, Report, Settings};
 use crate::prim::{Arc, Mutex};
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::{Bell, Seam, TimerKey, TimerState};
 use crate::task::{context, run, warn};
-use crate::time::Clock;
 use crate::time::timers::Timers;
-
-/// What the user wants to be told of.
-#[derive(Default)]
-pub(crate) struct Hooks {
-    /// Panics that nobody joins.
-    pub(crate) panic: Option<PanicHook>,
-    pub(crate) spawn: Option<FiberHook>,
-    pub(crate) stop: Option<FiberHook>,
-}
-
-type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
-type FiberHook = Box<dyn Fn(&FiberRef) + Send + Sync>;
 
 impl Entry for Task {
     fn into_raw(self) -> NonNull<()> {
@@ -47,7 +34,6 @@ impl Entry for Task {
 pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
-    on_slow_poll: Option<SlowPollHook>,
     closed: Option<Closed>,
 }
 
@@ -60,23 +46,17 @@ struct Closed {
 impl Core {
     /// Opens an executor, which [`find`](crate::fiber::find) searches from now on. `None`: a cord; otherwise a runtime with
     /// so many workers.
-    pub(crate) fn open(
-        workers: Option<usize>,
-        clock: Clock,
-        hooks: Hooks,
-        inspection: Inspection,
-    ) -> HomeRef {
+    pub(crate) fn open(workers: Option<usize>, settings: Settings) -> HomeRef {
         let local = workers.is_none();
         let workers = workers.unwrap_or(1);
-        let watching = inspection.watching();
-        let mut crew = Crew::new(workers, local, Timers::new(clock, workers));
-        let closed = inspection.report.map(|report| Closed { mains: Arc::default(), report });
+        let watching = settings.watching();
+        let mut crew = Crew::new(workers, local, Timers::new(settings.clock, workers));
+        let closed = settings.report.map(|report| Closed { mains: Arc::default(), report });
         if let Some(closed) = &closed {
             let mains = Arc::clone(&closed.mains);
             crew = crew.closed(move |_| main_fiber::tell_first(&mains.lock()));
         }
-        let on_slow_poll = inspection.slow_polls.map(|(_, hook)| hook);
-        let core = Core { crew, hooks, on_slow_poll, closed };
+        let core = Core { crew, hooks: settings.hooks, closed };
         let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
         home
@@ -367,7 +347,7 @@ impl Seam for Core {
 
     fn report_slow_poll(&self, task: &Task, took: Duration) {
         let fiber = FiberRef::new(task);
-        match &self.on_slow_poll {
+        match &self.hooks.slow_poll {
             Some(hook) => hook(&fiber, took),
             None => warn::slow_poll(&fiber, task.spawned_at, took),
         }

@@ -8,18 +8,17 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::fiber::core::{Core, Hooks};
+use crate::fiber::core::Core;
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::handle::Handle;
-use crate::fiber::inspection::{self, Inspection};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main};
+use crate::fiber::settings::{self, Settings};
 use crate::prim::{self, OnceLock};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, run, thread};
-use crate::time::Clock;
 
 /// An executor with one or more worker threads.
 ///
@@ -58,13 +57,7 @@ impl Runtime {
 
     /// A runtime to be configured.
     pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder {
-            workers: None,
-            name: String::from("leno"),
-            clock: Clock::real(),
-            hooks: Hooks::default(),
-            inspection: Inspection::default(),
-        }
+        RuntimeBuilder { workers: None, name: String::from("leno"), settings: Settings::default() }
     }
 
     /// Runs `future` on the calling thread until it is ready; the workers run what it spawns.
@@ -167,12 +160,10 @@ impl fmt::Debug for Runtime {
 pub struct RuntimeBuilder {
     workers: Option<usize>,
     name: String,
-    clock: Clock,
-    hooks: Hooks,
-    inspection: Inspection,
+    settings: Settings,
 }
 
-inspection::methods!(RuntimeBuilder, "Runtime");
+settings::methods!(RuntimeBuilder, "Runtime");
 
 impl RuntimeBuilder {
     /// How many worker threads; one per processor if not set.
@@ -200,7 +191,7 @@ impl RuntimeBuilder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         check_name(&self.name)?;
-        let home = Core::open(Some(workers), self.clock, self.hooks, self.inspection);
+        let home = Core::open(Some(workers), self.settings);
         // Dropped on an error, it ends those that were started.
         let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
         for number in 0..workers {
@@ -217,7 +208,7 @@ impl fmt::Debug for RuntimeBuilder {
         f.debug_struct("RuntimeBuilder")
             .field("workers", &self.workers)
             .field("name", &self.name)
-            .field("clock", &self.clock)
+            .field("clock", &self.settings.clock)
             .finish_non_exhaustive()
     }
 }

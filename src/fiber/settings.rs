@@ -1,49 +1,68 @@
-//! What an executor lets others know of its fibers: the part of its builder that is for looking at them.
+//! What is set of an executor by its builder, a runtime's or a cord's: its clock, and who is told what of its fibers.
 
+use std::any::Any;
 use std::time::Duration;
 
 use crate::fiber::fiber_ref::FiberRef;
 use crate::task::header::Task;
-use crate::task::home::Home;
-use crate::task::home::Watching;
-
-/// Told of polls that are too long.
-pub(crate) type SlowPollHook = Box<dyn Fn(&FiberRef, Duration) + Send + Sync>;
-
-/// Tells what the fibers of an executor wait for, of which nobody is left to wake another; the one that tells is given.
-pub(crate) type Report = fn(&Home, &Task) -> String;
+use crate::task::home::{Home, Watching};
+use crate::time::Clock;
 
 /// See the module.
-pub(crate) struct Inspection {
+pub(crate) struct Settings {
+    pub(crate) clock: Clock,
+    pub(crate) hooks: Hooks,
     pub(crate) inspect: bool,
-    pub(crate) slow_polls: Option<(Duration, SlowPollHook)>,
+    /// Longer polls are told.
+    pub(crate) limit: Option<Duration>,
     /// Of a closed world.
     pub(crate) report: Option<Report>,
 }
 
-impl Inspection {
+/// What the user wants to be told of.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// Panics that nobody joins.
+    pub(crate) panic: Option<PanicHook>,
+    pub(crate) spawn: Option<FiberHook>,
+    pub(crate) stop: Option<FiberHook>,
+    /// Polls that are too long.
+    pub(crate) slow_poll: Option<SlowPollHook>,
+}
+
+type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
+type FiberHook = Box<dyn Fn(&FiberRef) + Send + Sync>;
+type SlowPollHook = Box<dyn Fn(&FiberRef, Duration) + Send + Sync>;
+
+/// Tells what the fibers of an executor wait for, of which nobody is left to wake another; the one that tells is given.
+pub(crate) type Report = fn(&Home, &Task) -> String;
+
+impl Settings {
     pub(crate) fn watching(&self) -> Watching {
-        Watching {
-            inspected: self.inspect || self.report.is_some(),
-            limit: self.slow_polls.as_ref().map(|(limit, _)| *limit),
-        }
+        Watching { inspected: self.inspect || self.report.is_some(), limit: self.limit }
     }
 }
 
 /// In builds with debug assertions everything shows; in others it is to be asked for.
-impl Default for Inspection {
+impl Default for Settings {
     fn default() -> Self {
-        Inspection { inspect: cfg!(debug_assertions), slow_polls: None, report: None }
+        Settings {
+            clock: Clock::real(),
+            hooks: Hooks::default(),
+            inspect: cfg!(debug_assertions),
+            limit: None,
+            report: None,
+        }
     }
 }
 
-/// The methods of a builder that has a `clock`, `hooks` and an `inspection`.
+/// The methods of a builder that has `settings`.
 macro_rules! methods {
     ($builder:ty, $executor:literal) => {
         impl $builder {
             /// The clock of its fibers; real time if not set.
             pub fn clock(mut self, clock: $crate::time::Clock) -> Self {
-                self.clock = clock;
+                self.settings.clock = clock;
                 self
             }
 
@@ -54,7 +73,7 @@ macro_rules! methods {
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef, &(dyn std::any::Any + Send)) + Send + Sync + 'static,
             ) -> Self {
-                self.hooks.panic = Some(Box::new(hook));
+                self.settings.hooks.panic = Some(Box::new(hook));
                 self
             }
 
@@ -64,7 +83,7 @@ macro_rules! methods {
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
             ) -> Self {
-                self.hooks.spawn = Some(Box::new(hook));
+                self.settings.hooks.spawn = Some(Box::new(hook));
                 self
             }
 
@@ -74,7 +93,7 @@ macro_rules! methods {
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
             ) -> Self {
-                self.hooks.stop = Some(Box::new(hook));
+                self.settings.hooks.stop = Some(Box::new(hook));
                 self
             }
 
@@ -86,7 +105,7 @@ macro_rules! methods {
             /// On by default in builds with debug assertions, and off in others, where it costs a look at the clock before
             /// and after each poll, and a note at each operation that is left pending.
             pub fn inspect(mut self, inspect: bool) -> Self {
-                self.inspection.inspect = inspect;
+                self.settings.inspect = inspect;
                 self
             }
 
@@ -112,13 +131,14 @@ macro_rules! methods {
                 limit: std::time::Duration,
                 hook: impl Fn(&$crate::fiber::FiberRef, std::time::Duration) + Send + Sync + 'static,
             ) -> Self {
-                self.inspection.slow_polls = Some((limit, Box::new(hook)));
+                self.settings.limit = Some(limit);
+                self.settings.hooks.slow_poll = Some(Box::new(hook));
                 self
             }
 
             /// What a closed world is told by when all wait for each other; `None`: it isn't closed.
-            pub(crate) fn report(mut self, report: Option<$crate::fiber::inspection::Report>) -> Self {
-                self.inspection.report = report;
+            pub(crate) fn report(mut self, report: Option<$crate::fiber::settings::Report>) -> Self {
+                self.settings.report = report;
                 self
             }
         }
