@@ -230,6 +230,11 @@ impl<R> Unblock<R> {
     ) -> Poll<Result<R, E>> {
         let mut waker = cx.waker().clone();
         let mut shared = self.slot.0.lock();
+        if let State::Queued(_, old) | State::Running(old) = &mut shared.state {
+            std::mem::swap(old, &mut waker);
+            drop(shared);
+            return Poll::Pending;
+        }
         match shared.replace(State::Gone) {
             State::New(closure) => {
                 shared.state = State::Queued(closure, waker);
@@ -244,18 +249,6 @@ impl<R> Unblock<R> {
                     }
                 }
             }
-            State::Queued(closure, mut old) => {
-                std::mem::swap(&mut old, &mut waker);
-                shared.state = State::Queued(closure, old);
-                drop(shared);
-                Poll::Pending
-            }
-            State::Running(mut old) => {
-                std::mem::swap(&mut old, &mut waker);
-                shared.state = State::Running(old);
-                drop(shared);
-                Poll::Pending
-            }
             State::Done(result) => {
                 drop(shared);
                 // Its panic must not cost the result.
@@ -265,7 +258,7 @@ impl<R> Unblock<R> {
                     Err(payload) => panic::resume_unwind(payload),
                 }
             }
-            State::Gone => {
+            _gone => {
                 drop(shared);
                 panic!("a call on another thread was polled after it was ready")
             }
