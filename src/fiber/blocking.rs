@@ -297,7 +297,7 @@ impl<R> fmt::Debug for Unblock<R> {
     }
 }
 
-task::thread::waits! { [R] Unblock<R>, "Unblock", |_: &Self| None }
+task::thread::waits! { [R] Unblock<R>, "Unblock" }
 
 /// As [`unblock`], on a new thread called `name` that ends with the closure: for what would keep a thread of the pool for
 /// long, or wants one of its own.
@@ -354,4 +354,4 @@ impl<R> Future for OnNewThread<R> {
     }
 }
 
-task::thread::waits! { [R] OnNewThread<R>, "OnNewThread", |_: &Self| None }
+task::thread::waits! { [R] OnNewThread<R>, "OnNewThread" }

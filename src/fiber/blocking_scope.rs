@@ -117,7 +117,7 @@ impl<T> fmt::Debug for ScopedHandle<'_, T> {
     }
 }
 
-thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle", |_: &Self| None }
+thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle" }
 
 /// Runs `body`, which may start fibers that borrow from the calling thread's stack, and waits on that thread until all of
 /// them have ended. For plain threads; as [`std::thread::scope`].

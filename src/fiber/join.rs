@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_core::future::FusedFuture;
 
@@ -165,7 +165,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
     }
 }
 
-thread::waits! { [T] JoinHandle<T>, "JoinHandle", |_: &Self| None }
+thread::waits! { [T] JoinHandle<T>, "JoinHandle" }
 
 /// See [`JoinHandle::join_timeout`].
 #[must_use = "futures do nothing unless polled"]
@@ -176,12 +176,6 @@ pub struct JoinTimeout<'a, T> {
 }
 
 impl<T> Unpin for JoinTimeout<'_, T> {}
-
-impl<T> JoinTimeout<'_, T> {
-    fn due(&self) -> Option<Instant> {
-        self.sleep.due()
-    }
-}
 
 impl<T> Future for JoinTimeout<'_, T> {
     type Output = Result<Result<T, JoinError>, Elapsed>;
@@ -194,4 +188,4 @@ impl<T> Future for JoinTimeout<'_, T> {
     }
 }
 
-thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", JoinTimeout::due }
+thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", |limited: &Self| limited.sleep.due() }

@@ -97,4 +97,4 @@ impl<F: Future> fmt::Debug for On<F> {
     }
 }
 
-thread::waits! { [F: Future<Output: Send + 'static> + Send + 'static] On<F>, "On", |_: &Self| None }
+thread::waits! { [F: Future<Output: Send + 'static> + Send + 'static] On<F>, "On" }

@@ -8,7 +8,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::task::header::Task;
 use crate::task::place::Place;
@@ -92,7 +92,7 @@ fn poll_token(task: &Task, cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-thread::waits! { [] Park, "Park", |_: &Self| None }
+thread::waits! { [] Park, "Park" }
 
 /// See [`park_timeout`].
 #[must_use = "futures do nothing unless polled"]
@@ -100,12 +100,6 @@ thread::waits! { [] Park, "Park", |_: &Self| None }
 pub struct ParkTimeout {
     park: Park,
     sleep: Sleep,
-}
-
-impl ParkTimeout {
-    fn due(&self) -> Option<Instant> {
-        self.sleep.due()
-    }
 }
 
 impl Future for ParkTimeout {
@@ -119,4 +113,4 @@ impl Future for ParkTimeout {
     }
 }
 
-thread::waits! { [] ParkTimeout, "ParkTimeout", ParkTimeout::due }
+thread::waits! { [] ParkTimeout, "ParkTimeout", |limited: &Self| limited.sleep.due() }

@@ -119,7 +119,7 @@ impl<F> fmt::Debug for Shield<F> {
     }
 }
 
-thread::waits! { [F: Future] [F: Future + Unpin] Shield<F>, "Shield", |_: &Self| None }
+thread::waits! { [F: Future] [F: Future + Unpin] Shield<F>, "Shield" }
 
 /// The fiber has been cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -271,7 +271,7 @@ impl Future for Cancellation<'_> {
     }
 }
 
-thread::waits! { ['a] Cancellation<'a>, "Cancellation", |_: &Self| None }
+thread::waits! { ['a] Cancellation<'a>, "Cancellation" }
 
 /// See [`CancelToken::drop_guard`].
 #[must_use = "dropping it cancels at once"]

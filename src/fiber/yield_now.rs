@@ -37,4 +37,4 @@ impl Future for Yield {
     }
 }
 
-thread::waits! { [] Yield, "Yield", |_: &Self| None }
+thread::waits! { [] Yield, "Yield" }

@@ -209,12 +209,6 @@ pub struct Tick<'a> {
     interval: &'a mut Interval,
 }
 
-impl Tick<'_> {
-    fn due(&self) -> Option<Instant> {
-        self.interval.sleep.due()
-    }
-}
-
 impl Future for Tick<'_> {
     type Output = Instant;
 
@@ -236,4 +230,4 @@ impl fmt::Debug for Tick<'_> {
     }
 }
 
-thread::waits! { ['a] Tick<'a>, "Tick", Tick::due }
+thread::waits! { ['a] Tick<'a>, "Tick", |tick: &Self| tick.interval.sleep.due() }

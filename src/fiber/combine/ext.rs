@@ -113,7 +113,7 @@ impl<F> fmt::Debug for Timed<F> {
     }
 }
 
-thread::waits! { [F: Future] [F: Future + Unpin] Timed<F>, "Timed", |_: &Self| None }
+thread::waits! { [F: Future] [F: Future + Unpin] Timed<F>, "Timed" }
 
 /// See [`FutureExt::debug`].
 #[must_use = "futures do nothing unless polled"]
@@ -237,5 +237,5 @@ impl<F> fmt::Debug for Debugged<F> {
 
 thread::waits! {
     [F: Future<Output: fmt::Debug>] [F: Future<Output: fmt::Debug> + Unpin]
-    Debugged<F>, "Debugged", |_: &Self| None
+    Debugged<F>, "Debugged"
 }

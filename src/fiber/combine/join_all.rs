@@ -109,7 +109,7 @@ impl<F: Future> fmt::Debug for JoinAll<F> {
     }
 }
 
-thread::waits! { [F: Future] JoinAll<F>, "JoinAll", |_: &Self| None }
+thread::waits! { [F: Future] JoinAll<F>, "JoinAll" }
 
 /// See [`try_join_all`].
 #[must_use = "futures do nothing unless polled"]
@@ -143,4 +143,4 @@ impl<F, T> fmt::Debug for TryJoinAll<F, T> {
     }
 }
 
-thread::waits! { [F: Future<Output = Result<T, E>>, T, E] TryJoinAll<F, T>, "TryJoinAll", |_: &Self| None }
+thread::waits! { [F: Future<Output = Result<T, E>>, T, E] TryJoinAll<F, T>, "TryJoinAll" }

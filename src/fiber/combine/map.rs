@@ -237,7 +237,7 @@ impl<I, F, Fut: Future> fmt::Debug for MapConcurrent<I, F, Fut> {
 
 thread::waits! {
     [I: Iterator, F: FnMut(I::Item) -> R, R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>, Fut: Future]
-    MapConcurrent<I, F, Fut>, "MapConcurrent", |_: &Self| None
+    MapConcurrent<I, F, Fut>, "MapConcurrent"
 }
 
 /// See [`try_map_concurrent`].
@@ -284,7 +284,7 @@ thread::waits! {
         T,
         E
     ]
-    TryMapConcurrent<I, F, Fut, T>, "TryMapConcurrent", |_: &Self| None
+    TryMapConcurrent<I, F, Fut, T>, "TryMapConcurrent"
 }
 
 /// See [`map_unordered`].

@@ -96,5 +96,5 @@ impl<A, B> fmt::Debug for Race<A, B> {
 }
 
 thread::waits! {
-    [A: Future, B: Future] [A: Future + Unpin, B: Future + Unpin] Race<A, B>, "Race", |_: &Self| None
+    [A: Future, B: Future] [A: Future + Unpin, B: Future + Unpin] Race<A, B>, "Race"
 }

@@ -129,7 +129,7 @@ pub(crate) fn wait_until<F: Future + Unpin>(
     block_on(Pin::new(future), limit).ok_or(Elapsed::new())
 }
 
-/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken. One that is `Unpin`
+/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken, if ever. One that is `Unpin`
 /// only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is.
 macro_rules! waits {
     ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal, $due:expr) => {
@@ -148,7 +148,6 @@ macro_rules! waits {
         }
 
         impl<$($unpin)*> $future {
-
             /// As [`wait`](Self::wait), for `limit` of real time at most; it can be waited for again.
             ///
             /// # Errors
@@ -187,8 +186,11 @@ macro_rules! waits {
             }
         }
     };
-    ([$($generics:tt)*] $future:ty, $what:literal, $due:expr) => {
-        $crate::task::thread::waits! { [$($generics)*] [$($generics)*] $future, $what, $due }
+    ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal) => {
+        $crate::task::thread::waits! { [$($generics)*] [$($unpin)*] $future, $what, |_: &Self| None }
+    };
+    ([$($generics:tt)*] $future:ty, $what:literal $(, $due:expr)?) => {
+        $crate::task::thread::waits! { [$($generics)*] [$($generics)*] $future, $what $(, $due)? }
     };
 }
 pub(crate) use waits;
