@@ -21,13 +21,13 @@ use std::task::{Context, Poll};
 use crate::fiber::default_home;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
-use crate::fiber::scope::{Leave, Scope, over};
+use crate::fiber::scope::{Scope, over};
 use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::error::JoinError;
 use crate::task::home::HomeRef;
-use crate::task::{context, thread};
+use crate::task::{context, finally, thread};
 
 /// Where the fibers of a [`blocking_scope`] are started.
 pub struct BlockingScope<'scope, 'env: 'scope> {
@@ -179,10 +179,10 @@ fn run<'env, R>(
     body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
 ) -> Result<R, JoinError> {
     let scope = BlockingScope { scope: Scope::new(None), home, _scope: PhantomData, _env: PhantomData };
-    let leave = Leave(&scope.scope);
+    let leave = finally(|| scope.scope.leave());
     let given = scope.scope.caught(|| body(&scope));
-    // From here to its end nothing may unwind.
-    let rest = AbortOnUnwind;
+    // From here to its end nothing may unwind: fibers may still borrow what would go away.
+    let rest = finally(|| std::process::abort());
     // What the body made ready here goes to others.
     context::hand_over();
     let mut wait = std::pin::pin!(std::future::poll_fn(|cx| scope.scope.group().poll_over(cx)));
@@ -194,13 +194,4 @@ fn run<'env, R>(
     std::mem::forget(rest);
     drop(leave);
     over(failure, given)
-}
-
-/// Ends the process when dropped: fibers may still borrow what would go away.
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }

@@ -22,6 +22,7 @@ use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::cell::report;
 use crate::task::error::{JoinError, shielded};
+use crate::task::finally;
 use crate::task::group::{Failure, Group};
 
 /// Where the fibers of a [`scope()`] are started. Clones are the same scope.
@@ -131,7 +132,7 @@ pub async fn scope<R>(body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinErro
 impl Scope {
     /// The scope's life.
     pub(super) async fn run<R>(self, body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
-        let _leave = Leave(&self);
+        let _leave = finally(|| self.leave());
         // The call, too, is inside the poll, where a panic is caught.
         let mut body = pin!(Some(async { body(&self).await }));
         let given = poll_fn(|cx| match self.group.poll_cancelled(cx) {
@@ -151,6 +152,15 @@ impl Scope {
     pub(super) fn caught<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         panic::catch_unwind(AssertUnwindSafe(f)).map_err(|payload| self.group.body_panics(payload)).ok()
     }
+
+    /// Its code goes away, at its end or because its future is dropped.
+    pub(super) fn leave(&self) {
+        shielded(|| _ = self.token.cancel());
+        // (A panic of the body has been told of by the panic's own hook.)
+        if let Some((task, payload)) = self.group.leave().and_then(Failure::untold) {
+            report(&task, payload);
+        }
+    }
 }
 
 /// What came of a scope.
@@ -159,19 +169,6 @@ pub(super) fn over<R>(failure: Option<Failure>, given: Option<R>) -> Result<R, J
         (Some(failure), _) => Err(JoinError::panicked(failure.into_payload())),
         (None, Some(result)) => Ok(result),
         (None, None) => Err(JoinError::cancelled()),
-    }
-}
-
-/// The scope's code goes away, at its end or because its future is dropped.
-pub(super) struct Leave<'a>(pub(super) &'a Scope);
-
-impl Drop for Leave<'_> {
-    fn drop(&mut self) {
-        shielded(|| _ = self.0.token.cancel());
-        // (A panic of the body has been told of by the panic's own hook.)
-        if let Some((task, payload)) = self.0.group.leave().and_then(Failure::untold) {
-            report(&task, payload);
-        }
     }
 }
 

@@ -18,7 +18,7 @@ use std::ptr::{self, NonNull};
 use std::time::Instant;
 
 use crate::prim;
-use crate::task::finally;
+use crate::task::finally::{Finally, finally};
 use crate::task::header::{Header, Task};
 use crate::task::here::{self, Before, Charge, Frame, Seat};
 use crate::task::home::{Home, HomeRef};
@@ -266,25 +266,13 @@ pub(crate) fn home() -> Option<HomeRef> {
     with_home_here(|home| home.cloned())
 }
 
-/// Leaves a `block_on` when dropped.
-#[must_use]
-pub(crate) struct Blocking {
-    before: Option<&'static Location<'static>>,
-}
-
-impl Drop for Blocking {
-    fn drop(&mut self) {
-        let _ = BLOCK_ON.try_with(|place| place.set(self.before));
-    }
-}
-
-/// Enters a `block_on`.
+/// Enters a `block_on`, which ends when what this gives is dropped.
 ///
 /// # Panics
 ///
 /// Inside another `block_on` on the same thread; inside a fiber of a cord.
 #[track_caller]
-pub(crate) fn enter_block_on() -> Blocking {
+pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
     let here = Location::caller();
     if let Some(outer) = BLOCK_ON.try_with(Cell::get).unwrap_or(None) {
         panic!(
@@ -294,7 +282,7 @@ pub(crate) fn enter_block_on() -> Blocking {
     }
     may_block("block_on");
     let before = BLOCK_ON.try_with(|place| place.replace(Some(here))).unwrap_or(None);
-    Blocking { before }
+    finally(move || _ = BLOCK_ON.try_with(|place| place.set(before)))
 }
 
 /// Whether no fiber runs on this thread: then any call [may block](may_block) it.
