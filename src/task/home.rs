@@ -55,13 +55,6 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Cancels `task` and all below it; those that have to be scheduled for it are.
-    fn cancel(&self, task: &Task) {
-        for ready in self.roster.cancel(task) {
-            ready.schedule();
-        }
-    }
-
     /// So many more counts, by somebody who has one.
     pub(crate) fn retain(&self, more: usize) {
         if self.count.fetch_add(more, Ordering::Relaxed) > usize::MAX / 2 {
@@ -214,8 +207,10 @@ impl Task {
         (self.home().alone && here).then_some(&self.tie)
     }
 
-    /// Cancels this fiber and all below it.
+    /// Cancels this fiber and all below it; those that have to be scheduled for it are.
     pub(crate) fn cancel(&self) {
-        self.home().cancel(self);
+        for ready in self.home().roster.cancel(self) {
+            ready.schedule();
+        }
     }
 }
