@@ -22,7 +22,7 @@ use crate::task::context;
 use crate::task::error::Elapsed;
 
 pub(crate) use gate::{Gate, Keeper};
-pub(crate) use patience::{Awaited, glance, linger};
+pub(crate) use patience::{Awaited, glance, linger, rest};
 
 use parker::{Parker, is_late};
 
@@ -259,16 +259,6 @@ pub(crate) fn let_others_run() {
     if !prim::MODEL {
         patience::give_way(|| 0);
     }
-}
-
-/// Waits by `sleep`, which ends at `deadline` or before. First it looks around for a while, if that has paid: who looks around
-/// ends up on a core of its own, and then a wake-up that comes rarely takes three times as long.
-pub(crate) fn rest<R>(
-    deadline: Option<Instant>,
-    look: impl Fn() -> Option<R>,
-    sleep: impl FnOnce() -> Option<R>,
-) -> Option<R> {
-    patience::rest(deadline, look, sleep)
 }
 
 /// The instant `d` from now; `None`, never, where that is beyond what the clock can say.

@@ -169,8 +169,9 @@ pub(super) fn wait<R>(
     found.or_else(|| learn(deadline, sleep))
 }
 
-/// The same, but it sleeps at once unless it has paid not to.
-pub(super) fn rest<R>(
+/// The same, but it sleeps at once unless it has paid not to: who looks around ends up on a core of its own, and then a wake-up
+/// that comes rarely takes three times as long.
+pub(crate) fn rest<R>(
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,
     sleep: impl FnOnce() -> Option<R>,
