@@ -30,14 +30,15 @@ pub struct FiberInfo {
     state: FiberState,
     cancelled: bool,
     spawned_at: &'static Location<'static>,
-    /// What was noted, if it is inspected; with the time since `since`.
-    noted: Option<(Noted, Duration)>,
+    /// If it is inspected.
+    noted: Option<Noted>,
 }
 
 #[derive(Clone, Debug)]
 struct Noted {
     polls: u64,
     longest: Duration,
+    in_state: Duration,
     waits: Vec<Wait>,
     holds: Vec<Hold>,
 }
@@ -121,16 +122,13 @@ impl FiberInfo {
             state,
             cancelled: task.state.is_cancelled(),
             spawned_at: task.spawned_at,
-            noted: seen.map(|seen| {
-                let since = watch::time().saturating_sub(seen.since);
-                (Noted::new(seen, home, state), since)
-            }),
+            noted: seen.map(|seen| Noted::new(seen, home, state)),
         })
     }
 
     /// Nobody wakes who waits for a scope when one of several members ends.
     fn forget_ended(&mut self, living: &HashSet<FiberId>) {
-        if let Some((noted, _)) = &mut self.noted {
+        if let Some(noted) = &mut self.noted {
             let has_ended = |id: &FiberId| !living.contains(id);
             let is_over =
                 |wait: &Wait| wait.operation == watch::SCOPE && wait.fiber.as_ref().is_some_and(has_ended);
@@ -166,29 +164,29 @@ impl FiberInfo {
     /// What it waits for, any or all of it (1024 things at most). Of a fiber that runs: what its present poll has found not ready so far. Nothing:
     /// something outside leno, or it isn't inspected.
     pub fn waits(&self) -> &[Wait] {
-        self.noted.as_ref().map_or(&[], |(noted, _)| &noted.waits)
+        self.noted.as_ref().map_or(&[], |noted| &noted.waits)
     }
 
     /// The locks, and shares of locks, that it has taken and that are held (1024 at most). Known in builds with debug assertions.
     pub fn holds(&self) -> &[Hold] {
-        self.noted.as_ref().map_or(&[], |(noted, _)| &noted.holds)
+        self.noted.as_ref().map_or(&[], |noted| &noted.holds)
     }
 
     /// How often it was polled. `None`: it isn't inspected.
     pub fn polls(&self) -> Option<u64> {
-        self.noted.as_ref().map(|(noted, _)| noted.polls)
+        self.noted.as_ref().map(|noted| noted.polls)
     }
 
     /// How long its longest poll took, of those that have ended. `None`: it isn't inspected.
     pub fn longest_poll(&self) -> Option<Duration> {
-        self.noted.as_ref().map(|(noted, _)| noted.longest)
+        self.noted.as_ref().map(|noted| noted.longest)
     }
 
     /// How long its present poll takes, or how long ago the last one has ended; of a fiber that was never polled, how long ago
     /// it was made. (Of a fiber that is ready it includes the time for which it has waited before.) Real time. `None`: it
     /// isn't inspected.
     pub fn in_state(&self) -> Option<Duration> {
-        self.noted.as_ref().map(|(_, since)| *since)
+        self.noted.as_ref().map(|noted| noted.in_state)
     }
 }
 
@@ -225,6 +223,7 @@ impl Noted {
         Noted {
             polls: seen.polls,
             longest: seen.longest,
+            in_state: watch::time().saturating_sub(seen.since),
             waits: waits.into_iter().map(|wait| Wait::new(wait, home)).collect(),
             holds: seen
                 .holds
