@@ -123,7 +123,7 @@ impl Cord {
 }
 
 macro_rules! closed_world {
-    ($builder:ident, $executor:literal) => {
+    ($builder:ident, $executor:literal, $unwrap:literal) => {
         impl $builder {
             /// Promises that nobody outside wakes its fibers: no plain thread, no other runtime or cord, no socket. Then
             /// fibers that all wait for each other are found out.
@@ -143,7 +143,7 @@ macro_rules! closed_world {
             #[doc = concat!("use leno::fiber::", $executor, ";")]
             ///
             #[doc = concat!("let closed = ", $executor, "::builder().closed_world(true).build();")]
-            #[doc = closed_world!(@unwrap $builder)]
+            #[doc = $unwrap]
             /// let (tx, rx) = leno::rendezvous::<u32>();
             /// closed.block_on(async {
             ///     rx.recv().await.unwrap(); // panics: nobody is left who could send
@@ -155,13 +155,7 @@ macro_rules! closed_world {
             }
         }
     };
-    (@unwrap RuntimeBuilder) => {
-        "let closed = closed.unwrap();"
-    };
-    (@unwrap CordBuilder) => {
-        ""
-    };
 }
 
-closed_world!(RuntimeBuilder, "Runtime");
-closed_world!(CordBuilder, "Cord");
+closed_world!(RuntimeBuilder, "Runtime", "let closed = closed.unwrap();");
+closed_world!(CordBuilder, "Cord", "");
