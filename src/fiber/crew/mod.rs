@@ -121,8 +121,6 @@ enum Only {
     Away,
     /// Somebody acts in its place, or has: it is the worker no more.
     Replaced,
-    /// It has ended what it had.
-    Gone,
 }
 
 /// See the module.
@@ -663,9 +661,6 @@ impl<T: Entry> Crew<T> {
         let waiter = {
             let mut presence = self.presence.lock();
             presence.gone += 1;
-            if presence.only != Only::Replaced {
-                presence.only = Only::Gone;
-            }
             presence.waiter.take()
         };
         waiter.into_iter().for_each(Waker::wake);
@@ -689,8 +684,8 @@ impl<T: Entry> Crew<T> {
     /// Of a crew that has ended: waits until the worker is gone, or away; in that case calls `f`, in its place.
     pub(crate) fn in_its_place(&self, f: impl FnOnce()) {
         let is_away = self.wait_for(|presence| match presence.only {
+            _ if presence.gone > 0 => Some(false),
             Only::Here => None,
-            Only::Gone => Some(false),
             Only::Away | Only::Replaced => {
                 presence.only = Only::Replaced;
                 Some(true)
