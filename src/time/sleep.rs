@@ -99,11 +99,6 @@ impl Sleep {
         self.deadline.filter(|_| self.clock == 0)
     }
 
-    /// It is left pending.
-    fn note(&self) {
-        watch::waits(self.place, || ("sleep", self.deadline.map_or(Object::Nothing, Object::Time)));
-    }
-
     /// Takes the timer out; the next poll sets one.
     pub(super) fn clear(&mut self) {
         if let Some((home, key)) = self.timer.take() {
@@ -185,7 +180,7 @@ impl Future for Sleep {
             .or_else(|| this.poll_on(&default_home(), cx.waker()))
             .expect("the default runtime does not end");
         if polled.is_pending() {
-            this.note();
+            watch::waits(this.place, || ("sleep", this.deadline.map_or(Object::Nothing, Object::Time)));
         }
         polled
     }
