@@ -171,3 +171,26 @@ fn a_cords_hook_may_wait_for_a_timer() {
         drop(cord);
     });
 }
+
+/// Both for a call that blocks, and for a slow poll.
+#[test]
+fn a_warning_hook_may_panic() {
+    static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    in_time(|| {
+        fiber::set_warning_hook(|message| {
+            WARNINGS.lock().unwrap().push(message.to_owned());
+            panic!("on purpose");
+        });
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let builder = Builder::new().name("warned of").slice_limit(Duration::ZERO);
+        let fiber = builder.spawn_on(runtime.handle(), async {
+            leno::sleep(Duration::from_millis(1)).wait();
+            5
+        });
+        assert_eq!(fiber.wait().unwrap(), 5);
+        let warnings = WARNINGS.lock().unwrap();
+        let is_told = |what: &str| warnings.iter().any(|warning| warning.contains(what));
+        assert_eq!(is_told("`Sleep::wait` at tests/fiber_hooks.rs"), cfg!(debug_assertions), "{warnings:?}");
+        assert!(is_told("`warned of`"), "{warnings:?}");
+    });
+}

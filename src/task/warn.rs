@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::prim::{self, Mutex};
+use crate::task::error::shielded;
 
 struct Warnings {
     hook: fn(&str),
@@ -27,7 +28,7 @@ pub(crate) fn say(message: &str) {
 /// Blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime: each stops one worker while
 /// it waits. They are reported once per place in the source, and in debug builds only. And polls longer than the limit
 /// that was [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for those: once per place
-/// where such fibers are spawned.
+/// where such fibers are spawned. A panic of the hook is swallowed.
 ///
 /// ```
 /// leno::fiber::set_warning_hook(|message| println!("{message}"));
@@ -65,5 +66,5 @@ fn report(place: &'static Location<'static>, message: impl FnOnce() -> String) {
         }
         warnings.hook
     };
-    hook(&message());
+    shielded(|| hook(&message()));
 }
