@@ -323,8 +323,7 @@ impl Seam for Core {
         match &self.hooks.panic {
             Some(hook) => hook(&fiber, payload),
             None => {
-                let message = message(payload).unwrap_or("(no message)");
-                warn::say(&format!("{fiber} panicked, and nobody joined it: {message}"));
+                warn::say(&format!("{fiber} panicked, and nobody joined it: {}", message(payload)));
             }
         }
     }

@@ -131,8 +131,13 @@ impl From<Elapsed> for io::Error {
     }
 }
 
-/// The message of a panic, where it is one of the two usual types.
-pub(crate) fn message(payload: &(dyn Any + Send)) -> Option<&str> {
+/// The message of a panic.
+pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
+    known_message(payload).unwrap_or("(no message)")
+}
+
+/// The same, where it is one of the two usual types.
+fn known_message(payload: &(dyn Any + Send)) -> Option<&str> {
     payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
@@ -157,7 +162,7 @@ impl fmt::Debug for JoinError {
             Repr::Cancelled => f.write_str("JoinError::Cancelled"),
             Repr::SelfJoin => f.write_str("JoinError::SelfJoin"),
             Repr::Panicked(Opaque(payload)) => {
-                write!(f, "JoinError::Panicked({:?})", message(&**payload).unwrap_or("…"))
+                write!(f, "JoinError::Panicked({:?})", known_message(&**payload).unwrap_or("…"))
             }
         }
     }
@@ -168,7 +173,7 @@ impl fmt::Display for JoinError {
         match &self.0 {
             Repr::Cancelled => f.write_str("the fiber was cancelled"),
             Repr::SelfJoin => f.write_str("a fiber cannot wait for its own end"),
-            Repr::Panicked(Opaque(payload)) => match message(&**payload) {
+            Repr::Panicked(Opaque(payload)) => match known_message(&**payload) {
                 Some(message) => write!(f, "the fiber panicked: {message}"),
                 None => f.write_str("the fiber panicked"),
             },

@@ -80,7 +80,7 @@ impl Group {
     /// A member is about to complete with this panic. The payload is its join handle's, so the group has the message, unless it
     /// gets more by [`keep`](Self::keep).
     pub(crate) fn panics(&self, task: &Task, payload: &(dyn Any + Send)) {
-        let said = Box::new(message(payload).unwrap_or("(no message)").to_owned());
+        let said = Box::new(message(payload).to_owned());
         self.fail(Failure { task: Some(task.clone()), payload: said, whole: false });
     }
 

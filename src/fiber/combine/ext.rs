@@ -1,6 +1,5 @@
 //! Futures that tell about themselves: what becomes of them, and how long they take.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
@@ -191,10 +190,6 @@ impl Drop for Course {
     }
 }
 
-fn words(payload: &(dyn Any + Send)) -> &str {
-    message(payload).unwrap_or("(no message)")
-}
-
 impl<F: Future> Future for Debugged<F>
 where
     F::Output: fmt::Debug,
@@ -219,7 +214,7 @@ where
             }
             Err(payload) => {
                 let took = course.took();
-                course.end(format_args!("panicked after {took:?}: {}", words(&*payload)));
+                course.end(format_args!("panicked after {took:?}: {}", message(&*payload)));
                 panic::resume_unwind(payload)
             }
         }
