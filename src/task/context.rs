@@ -309,14 +309,15 @@ pub(crate) fn may_block(what: &str) {
 
 #[cold]
 fn blocks(what: &str, place: &'static Location<'static>) {
+    let instead = if what == "blocking_scope" { "a `scope`" } else { "the async form" };
     with_task(|task| {
         assert!(
             !task.home().local,
-            "`{what}` at {place} blocks the thread of a cord, and with it all fibers of that cord; `.await` the \
-             async form instead, or move the blocking call into `leno::fiber::unblock(|| …).await`"
+            "`{what}` at {place} blocks the thread of a cord, and with it all fibers of that cord; `.await` \
+             {instead} instead, or move the blocking call into `leno::fiber::unblock(|| …).await`"
         );
         if cfg!(debug_assertions) {
-            warn::blocking_call(what, place);
+            warn::blocking_call(what, instead, place);
         }
     });
     hand_over();

@@ -47,11 +47,11 @@ pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<
     });
 }
 
-/// Reports a blocking call in a fiber of a runtime.
-pub(crate) fn blocking_call(what: &str, place: &'static Location<'static>) {
+/// Reports a blocking call in a fiber of a runtime. `instead`: what is to be awaited.
+pub(crate) fn blocking_call(what: &str, instead: &str, place: &'static Location<'static>) {
     report(place, || {
         format!(
-            "`{what}` at {place} blocks a thread that fibers run on; `.await` the async form instead, or move the \
+            "`{what}` at {place} blocks a thread that fibers run on; `.await` {instead} instead, or move the \
              blocking call into `leno::fiber::unblock(|| …).await`"
         )
     });
