@@ -366,6 +366,16 @@ fn a_fiber_may_be_built_for_a_scope_and_need_not_be_send() {
 }
 
 #[test]
+fn on_a_cord_an_error_need_not_be_send() {
+    let cord = Cord::new();
+    let given = cord.block_on(try_scope(async |s: &TryScope<Rc<u8>>| {
+        s.spawn_local(async { Err::<(), _>(Rc::new(3)) });
+        std::future::pending::<Result<(), _>>().await
+    }));
+    assert_eq!(given.unwrap(), Err(Rc::new(3)));
+}
+
+#[test]
 fn a_prepared_fiber_is_of_the_scope_once_it_is_started() {
     in_time(|| {
         everywhere(|| async {

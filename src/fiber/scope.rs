@@ -196,7 +196,9 @@ impl<E: Send + 'static> TryScope<E> {
     {
         self.scope.spawn(self.clone().member(future))
     }
+}
 
+impl<E: 'static> TryScope<E> {
     /// As [`spawn`](Self::spawn) on the cord that the caller runs on.
     ///
     /// # Panics
