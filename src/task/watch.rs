@@ -34,8 +34,8 @@ use crate::task::trace::{Label, Sign, Trace};
 /// More than so many are not kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
 
-#[allow(dead_code, reason = "used in builds with debug assertions only")]
 /// Nor are more of these: who collects permits can have any number of them.
+#[allow(dead_code, reason = "used in builds with debug assertions only")]
 const MOST_HOLDS: usize = 1024;
 
 /// What waits for fibers one of which may have ended without waking who waits.
@@ -50,8 +50,8 @@ pub(crate) struct Thing {
     pub(crate) kind: &'static str,
     pub(crate) address: usize,
     pub(crate) name: Option<Box<str>>,
-    #[allow(dead_code, reason = "read with the feature `tracing` only")]
     /// How it is shown; without one each wait is shown as at a thing of its own.
+    #[allow(dead_code, reason = "read with the feature `tracing` only")]
     pub(crate) label: Option<Label>,
 }
 
@@ -95,8 +95,8 @@ pub(crate) struct Wait {
 /// A lock that is held, or a share of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hold {
-    #[allow(dead_code, reason = "read in builds with debug assertions only")]
     /// Of the fiber's holds, ever.
+    #[allow(dead_code, reason = "read in builds with debug assertions only")]
     number: u64,
     /// The operation that has taken it.
     pub(crate) operation: &'static str,
@@ -138,8 +138,8 @@ pub(crate) struct Noted {
     /// The part that is being polled.
     part: usize,
     holds: Vec<Hold>,
-    #[allow(dead_code, reason = "used in builds with debug assertions only")]
     /// The number of the next hold.
+    #[allow(dead_code, reason = "used in builds with debug assertions only")]
     next_hold: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Models of a closed world: F17. Who waits in a `block_on` is told once nobody is active, and not before. One that is not
 //! told is a deadlock here. The fibers are numbers; the main thread is that of the `block_on`, and is busy as that is.
 //!
-//! Planted bugs: see the constants in `src/fiber/crew/closed.rs`.
+//! Planted bugs: `closed_…`.
 
 use crate::explore::long_model;
 use leno::model::crew::Crew;

@@ -1,7 +1,7 @@
 //! Models of a runtime's workers: what they push, steal, and sleep for. F9: no ready fiber is left alone; a lost one is a
 //! deadlock here. The fibers are numbers, and each model says what its "poll" does.
 //!
-//! Planted bugs: see the constants in `src/fiber/crew`, `src/fiber/ring.rs` and `src/time/timers`.
+//! Planted bugs: `crew_…`, `ring_…`, `slot_…`, `timers_…`.
 
 use crate::explore::long_model;
 use leno::model::crew::{Bell, Crew, Ring};

@@ -1,7 +1,7 @@
 //! Models of the roster: fibers that come, end and are cancelled on several threads, in two shards.
 //!
-//! A thread that drives the executor lists in one shard, others list in another one. Planted bugs: see the constants in
-//! `src/task/roster.rs` and `src/task/lock.rs`.
+//! A thread that drives the executor lists in one shard, others list in another one. Planted bugs: `roster_…`,
+//! `lock_release_relaxed`.
 
 use crate::explore::long_model;
 use leno::model::task::{Executor, Node, Worker};

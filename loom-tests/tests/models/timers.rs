@@ -1,6 +1,6 @@
 //! Models of timers: firing against whoever has set one. All timers are due; F12, C12.
 //!
-//! Planted bugs: see the constants in `src/time/timers`.
+//! Planted bugs: `timers_…`.
 
 use crate::explore::model;
 use leno::model::crew::Timers;
