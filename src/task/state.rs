@@ -269,6 +269,14 @@ impl State {
         }
     }
 
+    /// The same, with a count for the queue.
+    fn scheduled(word: usize, by: By<'_>) -> (usize, Wake) {
+        match Self::woken(word, by) {
+            (next, true) => (Self::one_more(next), Wake::Schedule),
+            (next, false) => (next, Wake::Nothing),
+        }
+    }
+
     /// The tie, if the fiber is TIED and this is its worker.
     #[inline]
     fn tie<'a>(&self, by: By<'a>) -> Option<&'a Tie> {
@@ -316,10 +324,7 @@ impl State {
         if bug!("task_wake_without_write") && self.0.load(Ordering::Acquire) & SCHEDULED != 0 {
             return Wake::Nothing;
         }
-        self.update(order!(AcqRel, "task_wake_relaxed"), |word| match Self::woken(word, by) {
-            (next, true) => (Self::one_more(next), Wake::Schedule),
-            (next, false) => (next, Wake::Nothing),
-        })
+        self.update(order!(AcqRel, "task_wake_relaxed"), |word| Self::scheduled(word, by))
     }
 
     /// As `wake_by_ref`, and sets TOKEN.
@@ -328,10 +333,7 @@ impl State {
             self.0.fetch_or(TOKEN, Ordering::AcqRel);
             return self.wake_tied(tie);
         }
-        self.update(Ordering::AcqRel, |word| match Self::woken(word | TOKEN, by) {
-            (next, true) => (Self::one_more(next), Wake::Schedule),
-            (next, false) => (next, Wake::Nothing),
-        })
+        self.update(Ordering::AcqRel, |word| Self::scheduled(word | TOKEN, by))
     }
 
     /// TOKEN → none; false if there was none.
@@ -356,9 +358,9 @@ impl State {
             if tie.is_some() {
                 return (word | CANCELLED, Cancel::Schedule);
             }
-            match Self::woken(word | CANCELLED, by) {
-                (next, true) => (Self::one_more(next), Cancel::Schedule),
-                (next, false) => (next, Cancel::Marked),
+            match Self::scheduled(word | CANCELLED, by) {
+                (next, Wake::Schedule) => (next, Cancel::Schedule),
+                (next, Wake::Nothing) => (next, Cancel::Marked),
             }
         });
         match (cancel, tie) {
@@ -395,10 +397,7 @@ impl State {
             if tie.is_some() {
                 return (next, Wake::Schedule);
             }
-            match Self::woken(next, by) {
-                (next, true) => (Self::one_more(next), Wake::Schedule),
-                (next, false) => (next, Wake::Nothing),
-            }
+            Self::scheduled(next, by)
         });
         match (wake, tie) {
             (Wake::Schedule, Some(tie)) => self.wake_tied(tie),
