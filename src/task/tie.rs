@@ -41,6 +41,16 @@ impl Tie {
         self.0.load(Ordering::Relaxed) == at
     }
 
+    /// `from` → `to`; false: it is elsewhere.
+    #[inline]
+    fn go(&self, from: u32, to: u32) -> bool {
+        let goes = self.is(from);
+        if goes {
+            self.0.store(to, Ordering::Relaxed);
+        }
+        goes
+    }
+
     /// Whether it waits, as far as anybody can see.
     pub(super) fn rests(&self) -> bool {
         // ORDERING: Acquire pairs with `rest`: what the last poll has noted is seen.
@@ -61,11 +71,7 @@ impl Tie {
 
     /// YIELDED → QUEUED; false: it has not.
     pub(super) fn yields(&self) -> bool {
-        let yields = self.is(YIELDED);
-        if yields {
-            self.queue();
-        }
-        yields
+        self.go(YIELDED, QUEUED)
     }
 
     /// It waits from now on.
@@ -77,11 +83,7 @@ impl Tie {
     /// QUEUED → POLLED; false: it is not in a queue.
     #[inline]
     pub(super) fn begin(&self) -> bool {
-        let queued = self.is(QUEUED);
-        if queued {
-            self.0.store(POLLED, Ordering::Relaxed);
-        }
-        queued
+        self.go(QUEUED, POLLED)
     }
 
     /// QUEUED, YIELDED, RESTS → POLLED; false: it is polled, or being ended.
@@ -92,21 +94,15 @@ impl Tie {
 
     /// RESTS → POLLED; false: it does not wait.
     pub(super) fn take(&self) -> bool {
-        let rests = self.is(RESTS);
-        if rests {
-            self.0.store(POLLED, Ordering::Relaxed);
-        }
-        rests
+        self.go(RESTS, POLLED)
     }
 
     /// A wake-up: RESTS → QUEUED (true: the caller queues it), POLLED → AGAIN.
     #[inline]
     pub(super) fn wake(&self) -> bool {
-        let rests = self.is(RESTS);
-        if rests {
-            self.queue();
-        } else if self.is(POLLED) {
-            self.0.store(AGAIN, Ordering::Relaxed);
+        let rests = self.go(RESTS, QUEUED);
+        if !rests {
+            self.go(POLLED, AGAIN);
         }
         rests
     }
