@@ -82,7 +82,7 @@ pub struct Hold {
 pub struct Object {
     kind: &'static str,
     address: usize,
-    name: Option<String>,
+    name: Option<Box<str>>,
 }
 
 impl Dump {
@@ -297,8 +297,7 @@ impl Hold {
 
 impl Object {
     fn new(thing: watch::Thing) -> Object {
-        let name = thing.name.map(|name| String::from(&*name));
-        Object { kind: thing.kind, address: thing.address, name }
+        Object { kind: thing.kind, address: thing.address, name: thing.name }
     }
 
     /// What kind of thing: `channel`, `mutex`, `rwlock`, `semaphore`, and more to come.
