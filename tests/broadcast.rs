@@ -300,6 +300,15 @@ fn streams() {
     tx.send(4).unwrap();
     let mut stream = rx.into_stream();
     assert_eq!(leno::block_on(stream.next()), Some(Ok(4)));
+    // What a stream that waits was handed is the receiver's.
+    let waker = CountingWaker::new();
+    assert_eq!(stream.next_once(&waker), Poll::Pending);
+    tx.send(5).unwrap();
+    assert!(waker.was_woken());
+    let mut rx = stream.into_receiver();
+    assert_eq!(tx.assert_valid(), 0, "nobody waits");
+    assert_eq!(rx.recv_blocking(), Ok(5), "C11");
+    let mut stream = rx.into_stream();
     drop(tx);
     assert_eq!(leno::block_on(stream.next()), None);
     assert_eq!(leno::block_on(stream.next()), None, "C20: it stays ended");

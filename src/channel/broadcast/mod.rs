@@ -30,6 +30,7 @@ mod shared;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
@@ -560,6 +561,16 @@ impl<T: Clone> Flow<T> {
                 None
             }
         })
+    }
+}
+
+impl<T: Clone> IntoFeed<T> {
+    /// The receiver. What was handed to the stream meanwhile is the next one to be received.
+    pub fn into_receiver(mut self) -> Receiver<T> {
+        self.flow.operation = None;
+        let receiver = ManuallyDrop::new(self).flow.receiver;
+        // SAFETY: from `Box::leak`, and nobody else's any more.
+        *unsafe { Box::from_raw(receiver.as_ptr()) }
     }
 }
 

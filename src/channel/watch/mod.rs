@@ -33,6 +33,33 @@
 //! What was *seen* is each receiver's own affair: the value of its making is, and what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
 //! have found.
+//!
+//! # As a stream
+//!
+//! A stream of a watch has clones of the value in it: of each that it finds changed when it is asked for the next one.
+//!
+//! ```
+//! use futures_lite::{Stream, StreamExt, stream};
+//! use leno::channel::watch;
+//!
+//! fn changes<T: Clone>(rx: watch::Receiver<T>) -> impl Stream<Item = T> {
+//!     stream::unfold(rx, async |mut rx| {
+//!         rx.changed().await.ok()?;
+//!         let value = rx.borrow_and_update().clone();
+//!         Some((value, rx))
+//!     })
+//! }
+//!
+//! # leno::block_on(async {
+//! let (tx, mut rx) = watch::channel("starting");
+//! rx.mark_changed(); // Begin with the value of now.
+//! let mut changes = Box::pin(changes(rx));
+//! assert_eq!(changes.next().await, Some("starting"));
+//! tx.send("running").unwrap();
+//! drop(tx);
+//! assert_eq!(changes.collect::<Vec<_>>().await, ["running"]);
+//! # });
+//! ```
 
 mod lock;
 mod shared;
