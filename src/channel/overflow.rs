@@ -2,15 +2,15 @@
 //!
 //! ```text
 //!   there is room, or a receiver waits:   as any send
-//!   there is none:   Oldest ── the first value goes, the own one comes behind the last ──▶ sent
-//!                    Newest ── the own value goes ───────────────────────────────────────▶ through
+//!   there is none:   DropOldest ── the first value goes, the own one comes behind the last ──▶ sent
+//!                    DropNewest ── the own value goes ───────────────────────────────────────▶ through
 //! ```
 //!
 //! A channel that overflows is a channel like any other, with the same quick ways and the same steps, up to the moment at
 //! which a send would wait: then it goes on here. (A short look that says so beforehand is not taken for such a channel, and
 //! none of its sends enters a line.)
 //!
-//! # Steps, Oldest
+//! # Steps, DropOldest
 //!
 //! | channel | exchange | then |
 //! |---|---|---|
@@ -53,28 +53,14 @@ use super::builder::Overflow;
 use super::linked::{Linked, insist};
 use super::ring::{HELD, ONE_HEAD};
 use super::shared::{End, Sent, Shared, Step};
+use super::undelivered::Extras;
 use crate::task::thread;
 use crate::wait::{Attempt, By, Parcel, Primitive, SENDERS, Tray, Word};
-
-/// Which value goes where there is no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goes {
-    Oldest,
-    Newest,
-}
 
 impl<T> Shared<T> {
     /// Whether sends never wait.
     pub(super) fn overflows(&self) -> bool {
-        self.goes().is_some()
-    }
-
-    fn goes(&self) -> Option<Goes> {
-        match self.extras()?.overflow {
-            Overflow::Suspend => None,
-            Overflow::DropOldest => Some(Goes::Oldest),
-            Overflow::DropNewest => Some(Goes::Newest),
-        }
+        self.extras().is_some_and(Extras::overflows)
     }
 
     /// A send has found no room, or somebody in the middle of something: where senders never wait it goes on.
@@ -86,9 +72,9 @@ impl<T> Shared<T> {
         tray: &mut Tray<()>,
         by: &mut By,
     ) -> Attempt<()> {
-        let Some(goes) = self.goes() else { return attempt };
+        let Some(extras) = self.extras().filter(|extras| extras.overflows()) else { return attempt };
         let mut gone = Tray::new();
-        match self.force(goes, value, &mut gone, by) {
+        match self.force(extras.overflow, value, &mut gone, by) {
             None => return Attempt::Wait,
             // (Foreign code may run there.)
             Some(Sent::Closed) => self.finish_close(),
@@ -102,7 +88,7 @@ impl<T> Shared<T> {
 
     /// For [`Sender::force_send`](super::Sender::force_send). False: the channel is closed, and the value where it was.
     pub(super) fn try_force(&self, value: &mut MaybeUninit<T>, gone: &mut Tray<T>, by: &mut By) -> bool {
-        let sent = self.force(Goes::Oldest, value, gone, by);
+        let sent = self.force(Overflow::DropOldest, value, gone, by);
         if sent == Some(Sent::Closed) {
             self.finish_close();
         }
@@ -113,7 +99,7 @@ impl<T> Shared<T> {
     /// empty, and the value where it was. `None`: a select has met itself, and has to see to that first.
     pub(super) fn force(
         &self,
-        goes: Goes,
+        overflow: Overflow,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
         by: &mut By,
@@ -123,11 +109,11 @@ impl<T> Shared<T> {
             let word = self.line.load();
             let step = match self.linked() {
                 None => match self.send_step(word, value, by) {
-                    Step::Wait => self.force_into_ring(word, goes, value, gone, by),
+                    Step::Wait => self.force_into_ring(word, overflow, value, gone, by),
                     step => step,
                 },
                 Some(linked) => match self.send_linked(linked, word, value, by) {
-                    Step::Wait => self.force_into_linked(linked, goes, value, gone, by),
+                    Step::Wait => self.force_into_linked(linked, overflow, value, gone, by),
                     step => step,
                 },
             };
@@ -152,7 +138,7 @@ impl<T> Shared<T> {
     fn force_into_ring(
         &self,
         word: Word,
-        goes: Goes,
+        overflow: Overflow,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
         by: &mut By,
@@ -165,7 +151,7 @@ impl<T> Shared<T> {
             // A receiver that is alone is about to let it in. (Of a ring for one value len is 0 then, and no value is there to go.)
             return Step::Busy;
         }
-        if goes == Goes::Newest || len == 0 {
+        if overflow == Overflow::DropNewest || len == 0 {
             // (The step may have come to "full" by another word, or by another limit.)
             if self.line.load() != word {
                 return Step::Lost;
@@ -191,7 +177,7 @@ impl<T> Shared<T> {
     fn force_into_linked(
         &self,
         linked: &Linked<T>,
-        goes: Goes,
+        overflow: Overflow,
         value: &mut MaybeUninit<T>,
         gone: &mut Tray<T>,
         by: &mut By,
@@ -200,7 +186,7 @@ impl<T> Shared<T> {
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
-        if goes == Goes::Oldest && linked.len(word) > 0 {
+        if overflow == Overflow::DropOldest && linked.len(word) > 0 {
             let room = linked.room();
             self.count_places(linked);
             let Some(forced) = room.force() else { return Step::Ready(Sent::Closed) };
