@@ -44,11 +44,13 @@ pub(super) use branch;
 branch!(Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
+    /// The value may also come to its [`place`](super::many::Gives::place) before it is used.
+    ///
     /// # Safety
     /// A handle outlives the branch.
     #[inline]
-    pub(super) unsafe fn new(shared: SharedRef<T>, value: T) -> Self {
-        Send { shared, value: MaybeUninit::new(value) }
+    pub(super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
+        Send { shared, value }
     }
 
     /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
@@ -56,14 +58,6 @@ impl<T> Send<T> {
     pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By) -> bool {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
-    }
-
-    /// One whose value comes to its [`place`](super::many::Gives::place) before it is used.
-    ///
-    /// # Safety
-    /// A handle outlives the branch.
-    pub(super) unsafe fn empty(shared: SharedRef<T>) -> Self {
-        Send { shared, value: MaybeUninit::uninit() }
     }
 }
 

@@ -4,7 +4,7 @@
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::time::Instant;
 
 use super::kind::{Kind, Many};
@@ -47,7 +47,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     #[track_caller]
     pub(super) unsafe fn new(sender: &'a K::Sender<T>, value: T) -> Self {
         // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
-        let branch = unsafe { K::send(sender, value) };
+        let branch = unsafe { K::send(sender, MaybeUninit::new(value)) };
         SendFuture { operation: Operation::new(branch), _sender: PhantomData }
     }
 

@@ -9,6 +9,7 @@
 )]
 
 use std::fmt;
+use std::mem::MaybeUninit;
 
 use super::many::{Gives, Takes};
 use super::shared::SharedRef;
@@ -24,18 +25,12 @@ pub trait Kind: Sized {
     type Recv<T>: Branch<Output = Result<T, RecvError>, Goods = T> + Takes<T>;
     type Watch<T>: Branch<Output = (), Goods = ()>;
 
-    /// A send.
+    /// A send; the value may also come to its [`place`](Gives::place) before it is used.
     ///
     /// # Safety
     /// The handle outlives the branch and, if its side is single, is used for nothing else meanwhile. The same holds for the
     /// others.
-    unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T>;
-
-    /// A send whose value comes to its place before it is used.
-    ///
-    /// # Safety
-    /// As for [`Kind::send`].
-    unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T>;
+    unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T>;
 
     /// A receive.
     ///
@@ -72,14 +67,9 @@ macro_rules! kind {
             type Watch<T> = $operations::branch::Watch<T>;
 
             #[inline(always)]
-            unsafe fn send<T>(sender: &Self::Sender<T>, value: T) -> Self::Send<T> {
+            unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T> {
                 // SAFETY: the caller's promise.
                 unsafe { Self::Send::new(sender.shared(), value) }
-            }
-
-            unsafe fn send_empty<T>(sender: &Self::Sender<T>) -> Self::Send<T> {
-                // SAFETY: the caller's promise.
-                unsafe { Self::Send::empty(sender.shared()) }
             }
 
             #[inline(always)]

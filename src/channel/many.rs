@@ -447,7 +447,7 @@ impl<'a, T, K: Kind> SendMany<'a, T, K> {
     #[track_caller]
     pub(super) unsafe fn new(sender: &'a K::Sender<T>, values: &'a mut VecDeque<T>) -> Self {
         // SAFETY: the sender is borrowed for as long as the future lives; the caller's promise.
-        let branch = unsafe { K::send_empty(sender) };
+        let branch = unsafe { K::send(sender, MaybeUninit::uninit()) };
         let asked = values.len();
         let operation = Operation::new(Sending { branch, values, asked, is_stowed: false, is_closed: false });
         SendMany { operation, _sender: PhantomData }

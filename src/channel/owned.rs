@@ -13,6 +13,7 @@
 
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
 
+use std::mem::MaybeUninit;
 use std::time::Instant;
 
 use super::future::{cancel, recv_until, send_until};
@@ -93,7 +94,7 @@ impl<T, K: Kind> IntoSend<T, K> {
     #[track_caller]
     pub(super) fn new(sender: K::Sender<T>, value: T) -> Self {
         // SAFETY: the sender is kept beside the branch, and for longer (invariant 1); nobody else has it.
-        let branch = unsafe { K::send(&sender, value) };
+        let branch = unsafe { K::send(&sender, MaybeUninit::new(value)) };
         IntoSend { operation: Operation::new(branch), sender }
     }
 

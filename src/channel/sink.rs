@@ -18,6 +18,7 @@
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -171,7 +172,7 @@ impl<T, K: Kind> State<T, K> {
             *self = State::Free;
         }
         // SAFETY: the caller's promise.
-        let mut operation = Operation::at(place, unsafe { K::send(sender, item) });
+        let mut operation = Operation::at(place, unsafe { K::send(sender, MaybeUninit::new(item)) });
         let mut tray = Tray::new();
         if !operation.try_once(&mut tray) {
             *self = State::Sending(operation);

@@ -60,28 +60,16 @@ pub struct OwnWatch<T> {
 branch!(OwnSend OwnRecv OwnWatch);
 
 impl<T> Send<T> {
-    /// # Safety
-    /// The handle outlives the branch, and is used for nothing else meanwhile.
-    #[inline(always)]
-    pub(in super::super) unsafe fn new(channel: Channel<T>, value: T) -> Self {
-        match channel {
-            // SAFETY: the caller's promise.
-            Channel::Met(shared) => Send::Met(unsafe { core::Send::new(shared, value) }),
-            Channel::Own(shared) => {
-                Send::Own(OwnSend { shared, value: MaybeUninit::new(value), sent: false })
-            }
-        }
-    }
-
-    /// One whose value comes to its [`place`](super::super::many::Gives::place) before it is used.
+    /// As [`core::Send::new`].
     ///
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
-    pub(in super::super) unsafe fn empty(channel: Channel<T>) -> Self {
+    #[inline(always)]
+    pub(in super::super) unsafe fn new(channel: Channel<T>, value: MaybeUninit<T>) -> Self {
         match channel {
             // SAFETY: the caller's promise.
-            Channel::Met(shared) => Send::Met(unsafe { core::Send::empty(shared) }),
-            Channel::Own(shared) => Send::Own(OwnSend { shared, value: MaybeUninit::uninit(), sent: false }),
+            Channel::Met(shared) => Send::Met(unsafe { core::Send::new(shared, value) }),
+            Channel::Own(shared) => Send::Own(OwnSend { shared, value, sent: false }),
         }
     }
 }

@@ -59,6 +59,7 @@
 //
 // Why a send and not a value in a buffer: a policy needs to know when a tick is *taken*, which is when its send completes.
 
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -291,7 +292,7 @@ impl Actor {
             let Some(due) = &mut self.due else { return Poll::Pending };
             std::task::ready!(self.alarm.poll(due, cx.waker()));
             // SAFETY: the sender is kept beside it, and is dropped later.
-            let send = unsafe { Send::new(self.sender.shared(), *due) };
+            let send = unsafe { Send::new(self.sender.shared(), MaybeUninit::new(*due)) };
             self.offer = Some(Operation::new(send));
         }
     }
