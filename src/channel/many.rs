@@ -299,18 +299,6 @@ macro_rules! delegate {
             unsafe { self.branch.finish(node, tray) }
         }
 
-        fn is_worth_a_look(&self) -> bool {
-            self.branch.is_worth_a_look()
-        }
-
-        fn pass_on(&mut self) {
-            self.branch.pass_on();
-        }
-
-        fn told(&mut self) {
-            self.branch.told();
-        }
-
         fn restore(&mut self, tray: &mut Tray<$goods>) {
             self.branch.restore(tray);
         }

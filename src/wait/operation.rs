@@ -185,6 +185,8 @@ pub(crate) trait Branch {
         state == State::Look
     }
 
+    // The next four are for locks: what is made of the branches of channels does not pass them on.
+
     /// Whether it had better look, although nobody has told it to: for one that is polled while it waits.
     fn is_worth_a_look(&self) -> bool {
         false

@@ -222,7 +222,6 @@ impl<M: Branch, O: Branch<Output = M::Output, Goods = M::Goods>> Branch for Eith
         opposite() -> Option<usize>;
         leave(node: &Waiter) -> bool;
         touch(node: &Waiter) -> bool;
-        is_worth_a_look() -> bool;
     }
     either! { &mut self:
         #[inline(always)]
@@ -235,8 +234,6 @@ impl<M: Branch, O: Branch<Output = M::Output, Goods = M::Goods>> Branch for Eith
         unstow(node: NodeRef) -> ();
         register(node: &Waiter, pair: bool) -> bool;
         abandon(node: Waiter) -> bool;
-        pass_on() -> ();
-        told() -> ();
         restore(tray: &mut Tray<M::Goods>) -> ();
         discard() -> ();
     }
