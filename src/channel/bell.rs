@@ -66,16 +66,10 @@ impl Bell {
             if is_ready() {
                 return false;
             }
-            if word.is_free() {
-                if self.enter(word, node, 0) {
-                    return true;
-                }
-            } else if self.join(word, node, 0) {
-                if bug!("bell_joins_unasked") || !is_ready() {
-                    return true;
-                }
-                // Unless a ring has it, which tells it.
-                return !Primitive::leave(self, node, 0);
+            if self.line_up(word, node, 0) {
+                // Who has joined looks once more, and leaves, unless a ring has it, which tells it.
+                let waits = word.is_free() || bug!("bell_joins_unasked") || !is_ready();
+                return waits || !Primitive::leave(self, node, 0);
             }
             thread::back_off(&mut lost);
         }

@@ -187,7 +187,7 @@ macro_rules! common {
                 debug_assert!(false, "only a ring's look says that there is nobody");
                 return false;
             }
-            if word.is_free() { shared.enter(word, node, side) } else { shared.join(word, node, side) }
+            shared.line_up(word, node, side)
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {

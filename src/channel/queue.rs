@@ -46,13 +46,12 @@ impl Queue {
     /// Enters, or joins, for one that is to say this. `rest`: what the word says beside its flags when it is the last to leave.
     /// False: the word has changed, or there is no reason to wait any more.
     pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32, rest: &dyn Fn() -> u64) -> bool {
-        let asking = Asking(self, said, rest);
-        if word.is_free() { asking.enter(word, node, SENDERS) } else { asking.join(word, node, SENDERS) }
+        Asking(self, rest).line_up_saying(word, node, SENDERS, said)
     }
 
     /// Takes one out who has entered it. False: a peer has it.
     pub(super) fn leave(&self, node: &Waiter, rest: &dyn Fn() -> u64) -> bool {
-        Primitive::leave(&Asking(self, SEND, rest), node, SENDERS)
+        Primitive::leave(&Asking(self, rest), node, SENDERS)
     }
 
     /// Takes the first one out, and changes the rest; `rest` as above. `None`: look again.
@@ -62,7 +61,7 @@ impl Queue {
         rest: &dyn Fn() -> u64,
         change: impl FnOnce(Word) -> Word,
     ) -> Option<Popped> {
-        Asking(self, SEND, rest).pop(word, change)
+        Asking(self, rest).pop(word, change)
     }
 }
 
@@ -93,15 +92,11 @@ impl Primitive for Queue {
     }
 }
 
-/// The line, for one that enters it and says this, leaves it, or takes the first one out.
-struct Asking<'a>(&'a Queue, u32, &'a dyn Fn() -> u64);
+/// The line, for one that knows what the word says beside its flags when nobody is left.
+struct Asking<'a>(&'a Queue, &'a dyn Fn() -> u64);
 
 impl Primitive for Asking<'_> {
     const SAYS: bool = true;
-
-    fn says(&self, _node: &Waiter) -> u32 {
-        self.1
-    }
 
     fn line(&self) -> &Line {
         self.0.line()
@@ -116,7 +111,7 @@ impl Primitive for Asking<'_> {
     }
 
     fn empty(&self, word: Word) -> Word {
-        word.with_rest((self.2)())
+        word.with_rest((self.1)())
     }
 
     fn is_to_wait(&self, word: Word) -> bool {

@@ -210,7 +210,7 @@ impl Watchers {
             if word.has(CLOSED) {
                 return false;
             }
-            if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
+            if self.line_up(word, node, 0) {
                 return true;
             }
         }
@@ -716,7 +716,7 @@ impl<T> Shared<T> {
             // Mostly it is the first one; as the slow way does first.
             let word = self.line.load();
             let enters = !pair && word.is_free() && self.is_idle_at(end, word);
-            if enters && self.enter(word, node, end.side()) {
+            if enters && self.line_up(word, node, end.side()) {
                 return true;
             }
         }
@@ -740,18 +740,14 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
                 return false;
             }
-            let waits = if word.is_free() {
-                if !self.has_to_wait(end, word) {
-                    return false;
-                }
-                self.enter(word, node, side | if pair { TWO } else { 0 })
-            } else {
-                if pair || word.side() != side || word.has(TWO) {
-                    return false;
-                }
-                self.join(word, node, side)
+            let waits = match word.is_free() {
+                true => self.has_to_wait(end, word),
+                false => !pair && word.side() == side && !word.has(TWO),
             };
-            if waits {
+            if !waits {
+                return false;
+            }
+            if self.line_up(word, node, side | if pair { TWO } else { 0 }) {
                 return true;
             }
             thread::back_off(&mut lost);

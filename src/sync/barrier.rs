@@ -180,10 +180,6 @@ impl Branch for Coming {
         Attempt::Ready(())
     }
 
-    fn stow(&mut self, node: NodeRef) {
-        self.hearing.stow(node);
-    }
-
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         if self.unused.is_some() {
             return false;
@@ -199,8 +195,6 @@ impl Branch for Coming {
             self.counts.set(true);
             self.hearing.begin_anew();
         }
-        // The place says the round in which it counts.
-        self.hearing.stow(node.as_ref());
         self.hearing.register(node, pair)
     }
 

@@ -76,8 +76,8 @@ use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, REST_BITS, REST_SHIFT,
-    STAMP_MASK, State, Tray, Waiter, Word, abandon,
+    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
+    State, Tray, Waiter, Word, abandon,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -107,11 +107,6 @@ pub(super) enum Try {
 
 impl Primitive for Permits {
     const SAYS: bool = true;
-
-    fn says(&self, node: &Waiter) -> u32 {
-        // SAFETY: all that waits here is a `Taking`, which stows this; the node is its owner's still.
-        unsafe { node.as_ref().take::<usize>() }.open() as u32
-    }
 
     fn has_few(&self) -> bool {
         true
@@ -577,12 +572,6 @@ impl<S: Source> Branch for Taking<S> {
         Attempt::Ready(())
     }
 
-    /// The payload says how many it wants.
-    fn stow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and empty.
-        unsafe { node.put(Parcel::new(self.permits as usize)) };
-    }
-
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "permits have one side");
         let want = u64::from(self.permits);
@@ -596,17 +585,15 @@ impl<S: Source> Branch for Taking<S> {
             {
                 return false;
             }
-            if word.is_free() {
-                if permits.enter(word, node, 0) {
-                    if word.rest() > 0 {
-                        // Too few, but a later wish may be smaller, and this one gone by then.
-                        self.source().serve_shielded(word.rest());
-                    }
-                    return true;
-                }
-            } else if permits.join(word, node, 0) {
+            let waits = permits.line_up_saying(word, node, 0, self.permits);
+            if waits && word.is_free() && word.rest() > 0 {
+                // Too few, but a later wish may be smaller, and this one gone by then.
+                self.source().serve_shielded(word.rest());
+            }
+            if waits {
                 return true;
-            } else if want > 1 {
+            }
+            if !word.is_free() && want > 1 {
                 // It may have been first for a moment.
                 self.source().look_into_pot();
             }

@@ -459,7 +459,7 @@ impl Branch for Acquire {
             if is_open(word) {
                 return false;
             }
-            if if word.is_free() { raw.enter(word, node, 0) } else { raw.join(word, node, 0) } {
+            if raw.line_up(word, node, 0) {
                 break;
             }
             thread::back_off(&mut lost);

@@ -262,10 +262,6 @@ impl Branch for Upgrading {
         })
     }
 
-    fn stow(&mut self, node: NodeRef) {
-        self.taking.stow(node);
-    }
-
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         if !self.began.replace(true) {
             self.raw().begin_upgrade();

@@ -85,11 +85,6 @@ pub(crate) enum Told {
 impl Primitive for Signal {
     const SAYS: bool = true;
 
-    fn says(&self, node: &Waiter) -> u32 {
-        // SAFETY: all that waits here is a `Hearing`, which stows this; the node is its owner's still.
-        unsafe { node.as_ref().take::<usize>() }.open() as u32
-    }
-
     fn has_few(&self) -> bool {
         true
     }
@@ -374,12 +369,6 @@ impl Branch for Hearing {
         Attempt::Ready(())
     }
 
-    /// The payload says in which round it began.
-    fn stow(&mut self, node: NodeRef) {
-        // SAFETY: the node is the owner's, and empty.
-        unsafe { node.put(Parcel::new(self.round as usize)) };
-    }
-
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a signal has one side");
         // SAFETY: as in `signal`; it borrows nothing from this.
@@ -391,13 +380,10 @@ impl Branch for Hearing {
             if word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero() {
                 return false;
             }
-            if word.is_free() {
-                if signal.enter(word, node, 0) {
-                    return true;
-                }
-            } else if signal.join(word, node, 0) {
+            if signal.line_up_saying(word, node, 0, self.round) {
                 // It may have come behind one of the next round: see invariant 2.
-                return !self.is_over() || bug!("joins_late") || !signal.leave(node, 0);
+                let waits = word.is_free() || !self.is_over() || bug!("joins_late");
+                return waits || !signal.leave(node, 0);
             }
             thread::back_off(&mut lost);
         }

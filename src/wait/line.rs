@@ -167,11 +167,6 @@ pub(crate) trait Primitive {
     /// peers that have to know before they pop. (Such a primitive has one side, and nothing is given back to it.)
     const SAYS: bool = false;
 
-    /// What its place is to say, of a node that is its owner's.
-    fn says(&self, _node: &Waiter) -> u32 {
-        0
-    }
-
     /// One that was popped is about to be told to look, by a close or by the primitive itself.
     fn tells(&self, _popped: &Popped) {}
 
@@ -240,12 +235,25 @@ pub(crate) trait Primitive {
         Word(before)
     }
 
-    /// Puts a node into the word, where nobody stands. `flags`: its side, and perhaps TWO. False: the word has changed.
+    /// Puts a node in line, where one has to wait with this word: into it, or behind who stands there. `flags`: its side, and
+    /// perhaps TWO. False: it stands nowhere; the word has changed, or there is no reason to wait any more.
+    #[inline(always)]
+    fn line_up(&self, word: Word, node: &Waiter, flags: u64) -> bool {
+        self.line_up_saying(word, node, flags, 0)
+    }
+
+    /// The same; its place is to say this, if the primitive [`SAYS`](Self::SAYS) something.
+    #[inline(always)]
+    fn line_up_saying(&self, word: Word, node: &Waiter, flags: u64, said: u32) -> bool {
+        if word.is_free() { self.enter(word, node, flags, said) } else { self.join(word, node, flags, said) }
+    }
+
+    /// Puts a node into the word, where nobody stands. False: the word has changed.
     #[inline]
-    fn enter(&self, word: Word, node: &Waiter, flags: u64) -> bool {
+    fn enter(&self, word: Word, node: &Waiter, flags: u64, said: u32) -> bool {
         debug_assert!(word.is_free());
         let arrived = self.arrive(word);
-        let stamp = if Self::SAYS { self.says(node) } else { self.stamp(arrived) };
+        let stamp = if Self::SAYS { said } else { self.stamp(arrived) };
         node.as_ref().place().begin(At::Word, stamp);
         self.cas(word, arrived.with_first(node.number()).with(flags))
     }
@@ -253,10 +261,9 @@ pub(crate) trait Primitive {
     /// Puts a node in line behind the word, where somebody of its side stands. False: there is no reason to wait any more;
     /// it stands nowhere.
     #[cold]
-    fn join(&self, word: Word, node: &Waiter, side: u64) -> bool {
+    fn join(&self, word: Word, node: &Waiter, side: u64, said: u32) -> bool {
         let behind = self.line().behind();
         let (number, place) = (node.number(), node.as_ref().place());
-        let said = if Self::SAYS { self.says(node) } else { 0 };
         let mut stay = place.begin(At::Few, said);
         let in_few = self.has_few()
             && (!word.has(MANY) || bug!("few_beside_many"))

@@ -8,7 +8,7 @@
 //!   owner                                the primitive's word            peer
 //!   ─────                                ────────────────────            ────
 //!   look: one has to wait
-//!   Primitive::enter, join ────────────▶ [ state | A | flags ]
+//!   Primitive::line_up ────────────────▶ [ state | A | flags ]
 //!        │                                               └───────────▶ Primitive::pop       (one exchange)
 //!     Pending                                                           Popped::claim        (selects only)
 //!        │                                                              Claim::put, take     (the value moves)

@@ -372,7 +372,7 @@ impl Head {
             if !self.is_to_wait(word) {
                 return false;
             }
-            if if word.is_free() { self.enter(word, node, 0) } else { self.join(word, node, 0) } {
+            if self.line_up(word, node, 0) {
                 return true;
             }
             thread::back_off(&mut lost);

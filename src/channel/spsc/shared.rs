@@ -512,7 +512,7 @@ impl<T> Shared<T> {
                 return false;
             }
             side.forget_told();
-            if side.enter(word, node, end.side()) {
+            if side.line_up(word, node, end.side()) {
                 return true;
             }
         }

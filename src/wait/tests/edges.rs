@@ -140,16 +140,16 @@ fn a_joiner_that_is_late() {
             serve_all(&line, [first]);
             let late = Waiting::new(0, 2);
             // Nobody waits any more.
-            assert!(!line.join(before, &late.node, 0));
+            assert!(!line.join(before, &late.node, 0, 0));
             assert_eq!(line.assert_valid(), 0);
             // The others do.
             let others = (0..=more).map(|number| waits(&line, SENDERS, 10 + number)).collect::<Vec<_>>();
-            assert!(!line.join(before, &late.node, 0));
+            assert!(!line.join(before, &late.node, 0, 0));
             assert_eq!(line.assert_valid(), others.len());
             serve_all(&line, others);
             // Somebody of its side does, again.
             let first = waits(&line, 0, 3);
-            assert!(line.join(before, &late.node, 0));
+            assert!(line.join(before, &late.node, 0, 0));
             serve_all(&line, [first, late]);
         }
     }
@@ -164,7 +164,7 @@ fn nobody_joins_without_reason() {
         let word = line.line.load();
         assert!(line.cas(word, word.with(REFUSES)));
         let late = Waiting::new(0, 3);
-        assert!(!line.join(word, &late.node, 0));
+        assert!(!line.join(word, &late.node, 0, 0));
         assert_eq!(line.assert_valid(), 2);
         late.free();
         serve_all(&line, [first, second]);

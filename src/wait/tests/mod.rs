@@ -44,13 +44,10 @@ impl Bare {
         let Waiting { node, side, .. } = waiting;
         loop {
             let word = self.line.load();
-            if word.is_free() {
-                if self.enter(word, node, *side) {
-                    return true;
-                }
-            } else if word.side() != *side || !self.is_to_wait(word) {
+            if !word.is_free() && (word.side() != *side || !self.is_to_wait(word)) {
                 return false;
-            } else if self.join(word, node, *side) {
+            }
+            if self.line_up(word, node, *side) {
                 return true;
             }
         }
