@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, WaitGroup};
 
+use super::harness::atomic::{AtomicUsize, Ordering};
 use super::harness::thread;
 use super::support::{Woken, poll, poll_with, settle};
 
@@ -159,12 +160,21 @@ pub(crate) fn barrier_two_leave() {
     barrier.assert_valid();
 }
 
-/// Two come at one time.
+/// Two come at one time. Each sees then what the other one did before it came.
 pub(crate) fn barrier_of_two() {
     let barrier = Arc::new(Barrier::new(2));
-    let other = Arc::clone(&barrier);
-    let coming = thread::spawn(move || other.wait_for_all().wait().is_leader());
-    let is_leader = barrier.wait_for_all().wait().is_leader();
+    let did = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let come = |own: usize| {
+        let (barrier, did) = (Arc::clone(&barrier), Arc::clone(&did));
+        move || {
+            did[own].store(1, Ordering::Relaxed);
+            let is_leader = barrier.wait_for_all().wait().is_leader();
+            assert_eq!(did[1 - own].load(Ordering::Relaxed), 1, "the other one has come");
+            is_leader
+        }
+    };
+    let coming = thread::spawn(come(0));
+    let is_leader = come(1)();
     assert!(is_leader != coming.join().unwrap(), "one leads");
     barrier.assert_valid();
 }

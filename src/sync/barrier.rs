@@ -1,24 +1,39 @@
-//! A barrier: all go on when the last one has come. Who waits stands in a [`signal`](super::signal); how many have come is
-//! counted under a lock.
+//! A barrier: all go on when the last one has come. Who waits stands in a [`signal`](super::signal), which also counts, beside its
+//! round, how many have come.
 //!
 //! ```text
-//!   came: 0 ──▶ 1 ──▶ … ──▶ n − 1 ──▶ the last one comes: 0, and the next round of the signal
-//!         one that leaves: came − 1, if its round is not over
+//!   [ round  ][ 0 ] ──▶ [ round  ][ 1 ] ──▶ … ──▶ [ round  ][ n − 1 ] ──▶ [ round + 1 ][ 0 ]
+//!                 one comes, or leaves ◀─▶                  the last one comes
 //! ```
 //!
-//! # Invariants
-//! 1. Under the lock, `came` is how many have counted themselves in the round of the signal and have not left.
-//! 2. The round changes under the lock only; so one whose round is over was counted by the last one.
-//! 3. The lock is held for these few instructions; no foreign code runs under it.
+//! | round, count | operation | exchange | then |
+//! |---|---|---|---|
+//! | count + 1 < n | come | count + 1 | enters the line, saying that round; if it is over by then: is through |
+//! | count + 1 ≥ n | come | round + 1, count 0 | V; tells those in line, as *tell all* of the signal; leads |
+//! | its own round | leave, from the line | count − 1 | does not count any more |
+//! | a later round | leave, from the line | – | it has counted: should it come again it is through |
 //!
-//! One that comes counts itself before it enters the line of the signal; if its round is over by then, it does not enter, and is
-//! through. One that leaves has left the line first. Locked instructions: 2 for the lock, and those of the signal.
+//! # Invariants
+//! 1. The count is how many have counted themselves in this round and have not left: each exchange decides by the round and the
+//!    count at once.
+//! 2. One whose round is over was counted by the last one: only that one's exchange changes the round, and makes the count zero.
+//! 3. Who counts stands in the line, or is on the way there or away from it, or forgotten. One that leaves has left the line first.
+//!
+//! A round that comes again after 2^32 others could be taken for the same one by who was suspended for so long, as by all who wait for
+//! a signal. There are fewer nodes than a count has room for.
+//!
+//! # Orderings
+//! Who comes releases what it has done before, and the last one acquires it from all, as only read-modify-writes come in between; it
+//! releases the round, and what it hands over to those in line. Leaving orders nothing: nobody goes on because of it.
+//!
+//! # Progress, cost
+//! Lock-free. Locked instructions: 1 to come or to leave, and those of the signal.
 
 use std::cell::Cell;
 use std::fmt;
 
 use super::signal::{Hearing, Signal, What};
-use crate::prim::{self, Mutex};
+use crate::prim;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
 
@@ -51,7 +66,6 @@ pub struct Barrier {
 
 struct Inner {
     size: usize,
-    came: Mutex<usize>,
     signal: Signal,
 }
 
@@ -70,7 +84,7 @@ impl Barrier {
     prim::const_fn! {
         /// A barrier for so many. With 0 or 1 nobody waits.
         pub fn new(size: usize) -> Barrier {
-            Barrier { inner: Inner { size, came: Mutex::new(0), signal: Signal::new() } }
+            Barrier { inner: Inner { size, signal: Signal::new() } }
         }
     }
 
@@ -90,7 +104,7 @@ impl Barrier {
     #[doc(hidden)]
     pub fn assert_valid(&self) {
         self.inner.signal.assert_valid();
-        assert!(*self.inner.came.lock() < self.inner.size.max(1), "the last one opens it");
+        assert!(self.inner.signal.count() < self.inner.size.max(1), "the last one opens it");
     }
 }
 
@@ -133,15 +147,6 @@ impl Coming {
         // SAFETY: who makes it keeps the barrier.
         unsafe { &*self.barrier }
     }
-
-    /// It has left the line: it does not count any more, unless its round is over.
-    fn forgo(&self) {
-        let mut came = self.barrier().came.lock();
-        if self.counts.get() && !self.hearing.is_over() && !bug!("who_left_counts") {
-            *came -= 1;
-            self.counts.set(false);
-        }
-    }
 }
 
 impl Branch for Coming {
@@ -167,15 +172,9 @@ impl Branch for Coming {
             return Attempt::Wait;
         }
         let barrier = self.barrier();
-        {
-            let mut came = barrier.came.lock();
-            if *came + 1 < barrier.size {
-                return Attempt::Wait;
-            }
-            *came = 0;
-            barrier.signal.next_round();
+        if !barrier.signal.come_last(barrier.size, by) {
+            return Attempt::Wait;
         }
-        barrier.signal.tell_those_in_line(by);
         tray.put(true);
         Attempt::Ready(())
     }
@@ -185,23 +184,17 @@ impl Branch for Coming {
             return false;
         }
         if !self.counts.get() {
-            // SAFETY: as in `barrier`; it borrows nothing from this.
-            let barrier = unsafe { &*self.barrier };
-            let mut came = barrier.came.lock();
-            if *came + 1 >= barrier.size {
-                return false;
-            }
-            *came += 1;
+            let Some(round) = self.barrier().signal.come(self.barrier().size) else { return false };
             self.counts.set(true);
-            self.hearing.begin_anew();
+            self.hearing.begin_in(round);
         }
         self.hearing.register(node, pair)
     }
 
     fn leave(&self, node: &Waiter) -> bool {
         let left = self.hearing.leave(node);
-        if left {
-            self.forgo();
+        if left && self.counts.get() && !bug!("who_left_counts") && self.hearing.forgo() {
+            self.counts.set(false);
         }
         left
     }

@@ -6,7 +6,7 @@
 //!   [ version  ][first waiter][   flags   ]      flags: – STORED – MANY MORE –
 //!
 //!   63    32 31     0
-//!   [ round  ][ count  ]     how often all were told; of a group, how many are at work
+//!   [ round  ][ count  ]     how often all were told; of a group, how many are at work; of a barrier, how many have come
 //! ```
 //!
 //! | part | set by | means |
@@ -15,6 +15,7 @@
 //! | `version` | whoever changes who waits, and `tell_all` in any case | see [`line`](crate::wait) |
 //! | round | `tell_all`, before the version | one that began in an earlier round was told |
 //! | count | a group's workers | the last one to be done tells all: the round ends in the exchange that makes it zero, and who comes after that is of the next |
+//! | | who comes to a barrier | the last one to come tells all, in the same way: see [`barrier`](super::barrier) |
 //!
 //! # Steps
 //!
@@ -112,7 +113,7 @@ impl Signal {
         (self.rounds.load(Ordering::Acquire) >> ROUND_SHIFT) as u32
     }
 
-    /// Of a group: how many are at work.
+    /// Of a group: how many are at work. Of a barrier: how many have come.
     pub(super) fn count(&self) -> usize {
         // ORDERING: Acquire pairs with `done`: who sees nobody at work sees what they did.
         (self.rounds.load(Ordering::Acquire) & COUNT) as usize
@@ -121,15 +122,19 @@ impl Signal {
     /// So many more are at work. False, and nothing done: too many.
     #[must_use]
     pub(super) fn add(&self, n: usize) -> bool {
+        let n = n as u64;
         // ORDERING: Relaxed: who adds is waited for by those who know of it otherwise.
+        self.change_rounds(Ordering::Relaxed, |rounds| (n <= COUNT - (rounds & COUNT)).then(|| rounds + n))
+            .is_some()
+    }
+
+    /// Changes the round and the count by one exchange; gives what they were. `None`: `change` has refused.
+    #[inline]
+    fn change_rounds(&self, ordering: Ordering, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
         let mut rounds = self.rounds.load(Ordering::Relaxed);
         loop {
-            if n as u64 > COUNT - (rounds & COUNT) {
-                return false;
-            }
-            let more = rounds + n as u64;
-            match self.rounds.compare_exchange_weak(rounds, more, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return true,
+            match self.rounds.compare_exchange_weak(rounds, change(rounds)?, ordering, Ordering::Relaxed) {
+                Ok(_) => return Some(rounds),
                 Err(now) => rounds = now,
             }
         }
@@ -138,21 +143,14 @@ impl Signal {
     /// One less is at work; the last one tells all. False, and nothing done: nobody is.
     #[must_use]
     pub(super) fn done(&self) -> bool {
-        let mut rounds = self.rounds.load(Ordering::Relaxed);
-        let is_last = loop {
-            let is_last = match rounds & COUNT {
-                0 => return false,
-                count => count == 1,
-            };
-            let ends = is_last && !bug!("group_ends_its_round_late");
-            let fewer = (rounds - 1).wrapping_add(if ends { ONE_ROUND } else { 0 });
-            // ORDERING: Release pairs with the look at zero, and with `round`; Acquire: the last one hands on what the others did.
-            match self.rounds.compare_exchange_weak(rounds, fewer, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => break is_last,
-                Err(now) => rounds = now,
-            }
-        };
-        if is_last {
+        // ORDERING: Release pairs with the look at zero, and with `round`; Acquire: the last one hands on what the others did.
+        let rounds = self.change_rounds(Ordering::AcqRel, |rounds| match rounds & COUNT {
+            0 => None,
+            1 if !bug!("group_ends_its_round_late") => Some((rounds - 1).wrapping_add(ONE_ROUND)),
+            _ => Some(rounds - 1),
+        });
+        let Some(rounds) = rounds else { return false };
+        if rounds & COUNT == 1 {
             if bug!("group_ends_its_round_late") {
                 self.next_round();
             } else {
@@ -161,6 +159,28 @@ impl Signal {
             self.tell_waiting();
         }
         true
+    }
+
+    /// Of a barrier for so many: one more has come; the round in which it counts. `None`, and nothing done: it is the last one.
+    pub(super) fn come(&self, size: usize) -> Option<u32> {
+        // ORDERING: Release pairs with `come_last`.
+        let rounds = self.change_rounds(order!(AcqRel, "barrier_comes_relaxed"), |rounds| {
+            (!is_last(rounds, size)).then(|| rounds + 1)
+        });
+        rounds.map(|rounds| (rounds >> ROUND_SHIFT) as u32)
+    }
+
+    /// The last one has come, and all are told; `by` is to wake them. False, and nothing done: it is not the last.
+    pub(super) fn come_last(&self, size: usize, by: &mut By) -> bool {
+        // ORDERING: Acquire: what was done by those who came is handed on; Release pairs with `round`.
+        let rounds = self.change_rounds(Ordering::AcqRel, |rounds| {
+            is_last(rounds, size).then(|| (rounds & !COUNT).wrapping_add(ONE_ROUND))
+        });
+        if rounds.is_some() {
+            self.renew_version();
+            self.tell_those_in_line(by);
+        }
+        rounds.is_some()
     }
 
     /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
@@ -207,7 +227,7 @@ impl Signal {
     }
 
     /// Begins the next round; those of the one before are to be told.
-    pub(super) fn next_round(&self) {
+    fn next_round(&self) {
         // ORDERING: Release pairs with `round`.
         self.rounds.fetch_add(ONE_ROUND, Ordering::AcqRel);
         self.renew_version();
@@ -224,7 +244,7 @@ impl Signal {
     }
 
     /// Tells those in line whose round is over; `by` is to wake them.
-    pub(super) fn tell_those_in_line(&self, by: &mut By) {
+    fn tell_those_in_line(&self, by: &mut By) {
         let mut gone = Left::default();
         loop {
             let word = self.line.load();
@@ -272,6 +292,11 @@ impl Signal {
     }
 }
 
+/// Whether who comes to a barrier for so many is the last one.
+fn is_last(rounds: u64, size: usize) -> bool {
+    (rounds & COUNT) + 1 >= size as u64
+}
+
 /// Waiting to be told, as a branch.
 pub struct Hearing {
     signal: *const Signal,
@@ -313,9 +338,18 @@ impl Hearing {
         self.heard = Some(told);
     }
 
-    /// It begins now.
-    pub(super) fn begin_anew(&mut self) {
-        self.round = self.signal().round();
+    /// It begins in this round.
+    pub(super) fn begin_in(&mut self, round: u32) {
+        self.round = round;
+    }
+
+    /// Of a barrier: it does not count any more. False, and nothing done: its round is over.
+    pub(super) fn forgo(&self) -> bool {
+        let is_over =
+            |rounds: u64| (rounds >> ROUND_SHIFT) as u32 != self.round && !bug!("forgoes_in_a_later_round");
+        // ORDERING: Relaxed: see the header of the barrier.
+        let change = |rounds| (!is_over(rounds)).then(|| rounds - 1);
+        self.signal().change_rounds(Ordering::Relaxed, change).is_some()
     }
 
     #[inline(always)]
