@@ -15,7 +15,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use super::permits::{Permits, Taken, Taking, Try, What};
+use super::permits::{Permits, Source, Taken, Taking, Try, What};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
 use crate::task::place::Place;

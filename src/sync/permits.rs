@@ -179,17 +179,9 @@ impl Permits {
         }
     }
 
-    /// Gives permits back, or adds new ones.
+    /// Gives permits back by one exchange, if nobody waits for them.
     #[inline]
-    pub(super) fn release(&self, permits: u64) {
-        if !self.release_quickly(permits) {
-            self.serve(permits, false);
-        }
-    }
-
-    /// One exchange, if nobody waits for them.
-    #[inline]
-    pub(super) fn release_quickly(&self, permits: u64) -> bool {
+    fn release_quickly(&self, permits: u64) -> bool {
         let word = self.glance();
         // ORDERING: Release pairs with `quick`; Acquire: they may be handed on.
         word.is_free()
@@ -198,26 +190,7 @@ impl Permits {
             && self.cas(word, word.plus(permits))
     }
 
-    /// Gives what is in hand to those who wait, and wakes them. `look`: also what is in the pot.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn serve(&self, hand: u64, look: bool) {
-        let mut served = Served::new();
-        let left = self.hand_out(hand, look, &mut served);
-        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
-        served.wake();
-    }
-
-    /// The same in the middle of something: a waker that panics does so for itself.
-    #[cold]
-    pub(super) fn serve_shielded(&self, hand: u64) {
-        let mut served = Served::new();
-        let left = self.hand_out(hand, true, &mut served);
-        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
-        served.wake_shielded();
-    }
-
-    /// The step *serve* of the header. What is left in hand, and no more in the pot, is the reader's that becomes the writer.
+    /// The step *serve* of the header; `look`: also what is in the pot. What is left in hand, and no more in the pot, is the reader's that becomes the writer.
     #[must_use]
     pub(super) fn hand_out(&self, mut hand: u64, mut look: bool, served: &mut Served) -> u64 {
         loop {
@@ -287,11 +260,15 @@ impl Permits {
         loop {
             let word = self.line.load();
             let want = if word.is_free() || word.has(UPGRADING) { 1 } else { u64::from(self.said(word)) };
-            let there = self.pot.load(Ordering::Acquire) & PERMITS;
+            let there = self.in_pot();
             if self.line.load() == word {
                 return there >= want;
             }
         }
+    }
+
+    fn in_pot(&self) -> u64 {
+        self.pot.load(Ordering::Acquire) & PERMITS
     }
 
     fn empty_pot(&self) -> u64 {
@@ -316,7 +293,7 @@ impl Permits {
     /// How many are free.
     pub(super) fn available(&self) -> u64 {
         let word = self.line.load();
-        if word.is_free() { word.rest() } else { self.pot.load(Ordering::Acquire) & PERMITS }
+        if word.is_free() { word.rest() } else { self.in_pot() }
     }
 
     /// Takes away as many as are free, `permits` at most; gives how many.
@@ -366,8 +343,7 @@ impl Permits {
                 Notified::Gone(claim, waker) => served.gone.add((claim, waker)),
             }
         }
-        let left = self.hand_out(0, true, &mut served);
-        debug_assert_eq!(left, 0, "a semaphore is not upgraded");
+        self.serve(0, true, &mut served);
         served.wake();
         true
     }
@@ -401,7 +377,7 @@ impl Permits {
     pub(super) fn assert_valid(&self) {
         Primitive::assert_valid(self);
         let word = self.line.load();
-        let there = self.pot.load(Ordering::Acquire) & PERMITS;
+        let there = self.in_pot();
         let want = if word.is_free() { 1 } else { u64::from(self.said(word)) };
         assert!(there < want, "invariant 2: {there} in the pot, and the first wants {want}");
         assert!(word.is_free() || !word.has(CLOSED), "invariant 3");
@@ -409,13 +385,13 @@ impl Permits {
 }
 
 /// Those who were served: to be woken when nothing is in hand.
-pub(super) struct Served {
+pub struct Served {
     by: By,
     gone: Left,
 }
 
 impl Served {
-    pub(super) fn new() -> Served {
+    fn new() -> Served {
         Served { by: By::plain(), gone: Left::default() }
     }
 
@@ -423,14 +399,8 @@ impl Served {
         self.by.wakes(waker);
     }
 
-    pub(super) fn wake(mut self) {
+    fn wake(mut self) {
         self.by.wake();
-    }
-
-    pub(super) fn wake_shielded(self) {
-        if self.by.has_wakes() || self.by.keeps() {
-            shielded(|| self.wake());
-        }
     }
 }
 
@@ -471,25 +441,47 @@ impl What {
 pub trait Source {
     fn permits(&self) -> &Permits;
 
-    /// Gives permits back.
-    fn give_back(&self, permits: u64) {
-        self.permits().release(permits);
+    /// Gives what is in hand to whoever is to have it; `look`: also what is in the pot.
+    fn serve(&self, hand: u64, look: bool, served: &mut Served);
+
+    /// Gives permits back, or adds new ones.
+    #[inline]
+    fn release(&self, permits: u64) {
+        if !self.permits().release_quickly(permits) {
+            self.release_slowly(permits);
+        }
     }
 
-    /// One that wanted more than one has left the line, in the middle of something.
-    fn look_into_pot(&self) {
-        self.permits().serve_shielded(0);
+    /// The same where somebody waits for them.
+    #[cold]
+    #[inline(never)]
+    fn release_slowly(&self, permits: u64) {
+        let mut served = Served::new();
+        self.serve(permits, false, &mut served);
+        served.wake();
     }
 
-    /// Permits came from the word as a waiter entered it, in the middle of something.
-    fn serve_shielded(&self, hand: u64) {
-        self.permits().serve_shielded(hand);
+    /// Gives what is in hand, and in the pot, to whoever is to have it, in the middle of something: a waker that panics does so for
+    /// itself.
+    #[cold]
+    fn look_into_pot(&self, hand: u64) {
+        let mut served = Served::new();
+        self.serve(hand, true, &mut served);
+        if served.by.has_wakes() || served.by.keeps() {
+            shielded(|| served.wake());
+        }
     }
 }
 
 impl Source for Permits {
+    #[inline(always)]
     fn permits(&self) -> &Permits {
         self
+    }
+
+    fn serve(&self, hand: u64, look: bool, served: &mut Served) {
+        let left = self.hand_out(hand, look, served);
+        debug_assert_eq!(left, 0, "these are not upgraded");
     }
 }
 
@@ -588,14 +580,14 @@ impl<S: Source> Branch for Taking<S> {
             let waits = permits.line_up_saying(word, node, 0, self.permits);
             if waits && word.is_free() && word.rest() > 0 {
                 // Too few, but a later wish may be smaller, and this one gone by then.
-                self.source().serve_shielded(word.rest());
+                self.source().look_into_pot(word.rest());
             }
             if waits {
                 return true;
             }
             if !word.is_free() && want > 1 {
                 // It may have been first for a moment.
-                self.source().look_into_pot();
+                self.source().look_into_pot(0);
             }
             thread::back_off(&mut lost);
         }
@@ -604,7 +596,7 @@ impl<S: Source> Branch for Taking<S> {
     fn leave(&self, node: &Waiter) -> bool {
         let left = self.source().permits().leave(node, 0);
         if left && self.permits > 1 && !bug!("large_leaves_silently") {
-            self.source().look_into_pot();
+            self.source().look_into_pot(0);
         }
         left
     }
@@ -626,7 +618,7 @@ impl<S: Source> Branch for Taking<S> {
         match abandon(node) {
             State::Look => return true,
             // They were granted.
-            State::Done => self.source().give_back(self.permits.into()),
+            State::Done => self.source().release(self.permits.into()),
             // Whoever grants finds that it has left, and frees the node.
             _ => {}
         }
@@ -645,6 +637,6 @@ impl<S: Source> Taken<S> {
 impl<S: Source> Drop for Taken<S> {
     fn drop(&mut self) {
         // SAFETY: whoever holds permits keeps their source.
-        unsafe { &*self.source }.give_back(self.permits.into());
+        unsafe { &*self.source }.release(self.permits.into());
     }
 }

@@ -63,21 +63,16 @@ impl Source for RawRwLock {
         &self.permits
     }
 
-    #[inline]
-    fn give_back(&self, permits: u64) {
-        if !self.permits.release_quickly(permits) {
-            self.give_back_slowly(permits);
+    fn serve(&self, hand: u64, look: bool, served: &mut Served) {
+        let mut hand = self.permits.hand_out(hand, look, served);
+        while hand > 0 {
+            self.upgrade.serve(hand, false, served);
+            if self.permits.is_upgrading() || bug!("upgrade_is_not_looked_at") {
+                return;
+            }
+            let all = self.upgrade.take_all();
+            hand = self.permits.hand_out(all, true, served);
         }
-    }
-
-    fn look_into_pot(&self) {
-        self.serve_shielded(0);
-    }
-
-    fn serve_shielded(&self, hand: u64) {
-        let mut served = Served::new();
-        self.hand_out(hand, true, &mut served);
-        served.wake_shielded();
     }
 }
 
@@ -91,28 +86,6 @@ impl RawRwLock {
     #[inline]
     pub(super) fn try_take(&self, permits: u32) -> bool {
         self.permits.try_take(permits.into()) == Try::Taken
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn give_back_slowly(&self, permits: u64) {
-        let mut served = Served::new();
-        self.hand_out(permits, false, &mut served);
-        served.wake();
-    }
-
-    /// Gives what is in hand to whoever is to have it.
-    fn hand_out(&self, hand: u64, look: bool, served: &mut Served) {
-        let mut hand = self.permits.hand_out(hand, look, served);
-        while hand > 0 {
-            let left = self.upgrade.hand_out(hand, false, served);
-            debug_assert_eq!(left, 0, "an upgrade is not upgraded");
-            if self.permits.is_upgrading() || bug!("upgrade_is_not_looked_at") {
-                return;
-            }
-            let all = self.upgrade.take_all();
-            hand = self.permits.hand_out(all, true, served);
-        }
     }
 
     /// Takes what an upgradable reader lacks, if nobody else reads.
@@ -152,10 +125,10 @@ impl RawRwLock {
         if bug!("upgrade_ends_late") {
             let all = self.upgrade.take_all();
             self.permits.end_upgrade();
-            return self.serve_shielded(u64::from(granted) + all);
+            return self.look_into_pot(u64::from(granted) + all);
         }
         self.permits.end_upgrade();
-        self.serve_shielded(u64::from(granted) + self.upgrade.take_all());
+        self.look_into_pot(u64::from(granted) + self.upgrade.take_all());
     }
 
     /// Panics if an invariant does not hold, while nobody is at work here.
@@ -318,6 +291,6 @@ impl Upgraded {
 impl Drop for Upgraded {
     fn drop(&mut self) {
         // SAFETY: whoever has these keeps the lock.
-        unsafe { &*self.0 }.give_back(OTHERS.into());
+        unsafe { &*self.0 }.release(OTHERS.into());
     }
 }

@@ -79,7 +79,7 @@ struct Release<'a> {
 impl Drop for Release<'_> {
     fn drop(&mut self) {
         self.share.leave();
-        self.raw.give_back(self.permits.into());
+        self.raw.release(self.permits.into());
     }
 }
 
@@ -178,7 +178,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::Read.operation());
         let reader = RwLockReadGuard { lock, share };
-        lock.raw().give_back((WRITE - READ).into());
+        lock.raw().release((WRITE - READ).into());
         reader
     }
 
@@ -187,7 +187,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::UpgradableRead.operation());
         let reader = RwLockUpgradableReadGuard { lock, share };
-        lock.raw().give_back((WRITE - UPGRADABLE).into());
+        lock.raw().release((WRITE - UPGRADABLE).into());
         reader
     }
 }
@@ -229,7 +229,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::Read.operation());
         let reader = RwLockReadGuard { lock, share };
-        lock.raw().give_back((UPGRADABLE - READ).into());
+        lock.raw().release((UPGRADABLE - READ).into());
         reader
     }
 
@@ -262,7 +262,7 @@ macro_rules! guards {
             #[inline]
             fn drop(&mut self) {
                 self.share.leave();
-                self.lock.raw().give_back($permits.into());
+                self.lock.raw().release($permits.into());
             }
         }
 

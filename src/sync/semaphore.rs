@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::permits::{MOST, Permits, Shut, Taken, Taking, Try, What};
+use super::permits::{MOST, Permits, Shut, Source, Taken, Taking, Try, What};
 use crate::prim;
 use crate::task::place::Place;
 use crate::task::watch::Share;
