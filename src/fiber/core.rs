@@ -278,7 +278,7 @@ impl Seam for Core {
 
     fn set_timer(&self, worker: Option<NonNull<()>>, at: Instant, waker: Waker) -> Option<TimerKey> {
         // SAFETY: as in `schedule`.
-        let worker = worker.map(|worker| unsafe { seat(worker) }.index());
+        let worker = worker.map(|worker| unsafe { seat(worker) }.index);
         let (key, first) = self.crew.timers.set(worker, at, waker)?;
         if first {
             self.crew.timer_set(at, worker.is_some());

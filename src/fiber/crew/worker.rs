@@ -24,7 +24,8 @@ pub(super) const KEEP: usize = 1024;
 
 /// One worker's part.
 pub(crate) struct Worker<T> {
-    pub(super) index: usize,
+    /// Its place among the crew's.
+    pub(crate) index: usize,
     pub(super) ring: Ring<T>,
     /// How many fibers it has begun with, for the watcher.
     pub(super) turn: AtomicU64,
@@ -79,11 +80,6 @@ impl<T: Entry> Worker<T> {
             bell: Condvar::new(),
             own: UnsafeCell::new(own),
         }
-    }
-
-    /// Its place among the crew's.
-    pub(crate) fn index(&self) -> usize {
-        self.index
     }
 
     /// Opens the worker's own part.
