@@ -77,10 +77,7 @@ impl fmt::Debug for FiberRef {
 /// Id, name where there is one, and the place of birth.
 impl fmt::Display for FiberRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fiber {}", self.id())?;
-        if let Some(name) = self.name() {
-            write!(f, " `{name}`")?;
-        }
+        self.id().write(self.name(), f)?;
         write!(f, " (spawned at {})", self.spawned_at())
     }
 }

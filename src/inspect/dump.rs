@@ -365,7 +365,6 @@ impl fmt::Display for FiberState {
 /// Id, and name where there is one.
 impl fmt::Display for FiberInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fiber {}", self.id)?;
-        self.name().map_or(Ok(()), |name| write!(f, " `{name}`"))
+        self.id.write(self.name(), f)
     }
 }

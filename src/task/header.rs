@@ -40,6 +40,12 @@ impl FiberId {
         FiberId(id)
     }
 
+    /// Writes what a fiber with this id and that name is called.
+    pub(crate) fn write(self, name: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "fiber {self}")?;
+        name.map_or(Ok(()), |name| write!(f, " `{name}`"))
+    }
+
     /// The id as a number, as it shows in dumps.
     pub fn get(self) -> u64 {
         self.0.get()

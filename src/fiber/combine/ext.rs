@@ -7,10 +7,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use crate::fiber::fiber_ref::try_current;
 use crate::prim::{self, Mutex};
 use crate::task::error::{message, shielded};
-use crate::task::{thread, warn};
+use crate::task::{context, thread, warn};
 use crate::time::now;
 
 prim::global! {
@@ -168,12 +167,7 @@ struct Here;
 
 impl fmt::Display for Here {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(fiber) = try_current() else { return f.write_str("no fiber") };
-        write!(f, "fiber {}", fiber.id())?;
-        match fiber.name() {
-            Some(name) => write!(f, " `{name}`"),
-            None => Ok(()),
-        }
+        context::with_task(|task| task.id.write(task.name(), f)).unwrap_or_else(|| f.write_str("no fiber"))
     }
 }
 
