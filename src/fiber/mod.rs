@@ -1,9 +1,9 @@
 //! Fibers: independent strands of work, each a future that an executor of leno runs.
 //!
 //! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became
-//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime, and a [`Handle`] names one. Fibers have ids and names, a park
-//! token, and children: what a fiber [spawns](spawn()) is cancelled with it. They end in one of three ways: with a value,
-//! by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
+//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime, and a [`Handle`] names one. Fibers have ids and
+//! names, a park token, and children: what a fiber [spawns](spawn()) is cancelled with it. They end in one of three ways: with a
+//! value, by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
 //! [`JoinHandle`] tells.
 //!
 //! ```

@@ -15,8 +15,8 @@ use crate::task::{context, thread};
 /// Runs `future` on `runtime`, as a fiber of it, and gives what that gives; for a part of a task that has to run elsewhere: on
 /// workers of its own, say.
 ///
-/// It starts at the first poll. Dropping it cancels that fiber, which is nobody's child and inherits nothing. Meanwhile the clock of
-/// the caller's executor stands still, if it is a virtual one and the executor another one than `runtime`.
+/// It starts at the first poll. Dropping it cancels that fiber, which is nobody's child and inherits nothing. Meanwhile the clock
+/// of the caller's executor stands still, if it is a virtual one and the executor another one than `runtime`.
 ///
 /// ```
 /// use leno::fiber::{Runtime, on};

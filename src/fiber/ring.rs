@@ -17,8 +17,8 @@
 //! 3. The slot: the owner may store into it while it is empty, since nobody else puts anything in; whoever else finds
 //!    something there takes it by an exchange.
 //!
-//! ORDERING: the owner's store of `tail`, and into the slot, releases the entry and all that it stands for (an owned fiber: `state.rs`,
-//! invariant 2); who takes it acquires it. Moving `head` releases the cells that were read, and the owner acquires
+//! ORDERING: the owner's store of `tail`, and into the slot, releases the entry and all that it stands for (an owned fiber:
+//! `state.rs`, invariant 2); who takes it acquires it. Moving `head` releases the cells that were read, and the owner acquires
 //! `head` before it writes them again.
 //!
 //! Progress: the owner's push is wait-free; taking and stealing are lock-free (a failed exchange means that

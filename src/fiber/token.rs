@@ -192,8 +192,8 @@ impl CancelToken {
     }
 
     /// Runs `future` until it is ready or the token cancelled, in the caller's task. `None`: cancelled, and the future
-    /// dropped, also one under a [`shield`](crate::fiber::shield()). Of a cancelled token the future is not even polled; where both come
-    /// at once, the cancellation wins.
+    /// dropped, also one under a [`shield`](crate::fiber::shield()). Of a cancelled token the future is not even polled; where both
+    /// come at once, the cancellation wins.
     ///
     /// A [`scope`](crate::fiber::scope()) that is dropped doesn't wait for its fibers: let this be in its body, or use
     /// [`scope`](Self::scope) of this token.

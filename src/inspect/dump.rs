@@ -161,8 +161,8 @@ impl FiberInfo {
         self.spawned_at
     }
 
-    /// What it waits for, any or all of it (1024 things at most). Of a fiber that runs: what its present poll has found not ready so far. Nothing:
-    /// something outside leno, or it isn't inspected.
+    /// What it waits for, any or all of it (1024 things at most). Of a fiber that runs: what its present poll has found not ready
+    /// so far. Nothing: something outside leno, or it isn't inspected.
     pub fn waits(&self) -> &[Wait] {
         self.noted.as_ref().map_or(&[], |noted| &noted.waits)
     }

@@ -37,8 +37,8 @@
 //! What a fiber waits for is what its last poll has left pending: all branches of a `select!`, the operation and the time limit
 //! of a `timeout`. It is known of leno's own futures. A fiber that waits and shows nothing waits for *something outside*:
 //! a socket, another library's channel. (Other libraries' combinators that poll only those of their parts that were woken, as
-//! `FuturesUnordered` does, show what these wait for.) A fiber that blocks its thread in a call of leno's is running, and shows what it
-//! blocks for.
+//! `FuturesUnordered` does, show what these wait for.) A fiber that blocks its thread in a call of leno's is running, and shows
+//! what it blocks for.
 //!
 //! A lock is shown with the fiber that has *taken* it, also if its guard was moved elsewhere since. One that was granted to a
 //! future that has not been polled since shows nobody.

@@ -16,8 +16,8 @@
 //!                                      └───────────────────────┘
 //! ```
 //!
-//! Imports go one way here: the header knows only what it is made of ([`state`], `tie`, `links`) and what a wake-up needs to know of
-//! its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
+//! Imports go one way here: the header knows only what it is made of ([`state`], `tie`, `links`) and what a wake-up needs to know
+//! of its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
 //! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
 //! add what fibers do with them.
 //!

@@ -1,8 +1,8 @@
 //! The state of a fiber: one atomic word, flags below, reference count above.
 //!
 //! ```text
-//!  63 …            12  11       10     9          8        7      6       5       4          3           2          1         0
-//! │ reference count │ COMING │ TIED │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
+//!  63 …  12  11       10     9          8        7      6       5       4          3           2          1         0
+//! │ count │ COMING │ TIED │ SHIELDED │ SEIZED │ MAIN │ TOKEN │ WAKER │ INTEREST │ CANCELLED │ COMPLETE │ RUNNING │ SCHEDULED │
 //! ```
 //!
 //! | flag | set by, when | cleared by |
@@ -24,8 +24,8 @@
 //!
 //! 1. SCHEDULED without RUNNING: exactly one count is in a queue, or in the hands of who puts it there.
 //! 2. RUNNING, the fiber is owned, by exactly one of: a thread that polls or ends it; its creator; one entry of a
-//!    queue; who has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry hands that on to
-//!    who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
+//!    queue; who has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry hands
+//!    that on to who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
 //!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
 //!    ended, never just dropped.
 //! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED (and SCHEDULED and

@@ -35,10 +35,10 @@ impl Clock {
 
     /// A time of its own, which begins now.
     ///
-    /// It stands still as long as a fiber of its executor is ready or runs, in a call that blocks its thread as well, and as long as
-    /// one waits for [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread), or [`on`](crate::fiber::on)
-    /// another runtime. Otherwise it jumps to the next deadline, also if a thread or a task of another executor is about to
-    /// send something: a time limit on such a wait is over at once. (To hold the clock receive in
+    /// It stands still as long as a fiber of its executor is ready or runs, in a call that blocks its thread as well, and as long
+    /// as one waits for [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread), or
+    /// [`on`](crate::fiber::on) another runtime. Otherwise it jumps to the next deadline, also if a thread or a task of another
+    /// executor is about to send something: a time limit on such a wait is over at once. (To hold the clock receive in
     /// `unblock(move || rx.recv_blocking())`.) Deadlines at one instant come in the order in which they were set. If there is none
     /// it just stands.
     pub fn virtual_time() -> Clock {

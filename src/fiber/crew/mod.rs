@@ -38,17 +38,17 @@
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
 //!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
-//! 6. A leno call that blocks its worker hands the worker's queue to the others first ([`Crew::blocks`]), and what it wakes while it
-//!    blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)). Meanwhile it looks after
-//!    the timers.
+//! 6. A leno call that blocks its worker hands the worker's queue to the others first ([`Crew::blocks`]), and what it wakes while
+//!    it blocks is injected, as if from elsewhere ([`context::stand_aside`](crate::task::context::stand_aside)). Meanwhile it looks
+//!    after the timers.
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
 //!
 //! **Away.** The only worker of a runtime owns what it has polled, also while it blocks in a call of leno's, or drives
 //! another executor. If the runtime ends meanwhile, its end must not wait for the call, which may wait for one of these fibers. So
-//! the worker says under a lock that it goes, and that it is back; and who closes the crew waits until it is gone for good, having ended its
-//! fibers, or away, and then ends them in its place. Who is back and finds that is the worker no more: it does not wait
+//! the worker says under a lock that it goes, and that it is back; and who closes the crew waits until it is gone for good, having
+//! ended its fibers, or away, and then ends them in its place. Who is back and finds that is the worker no more: it does not wait
 //! either, as what is ended may wait for the poll it is in, but ends what it polls and leaves.
 //!
 //! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is

@@ -16,8 +16,8 @@ const STREAK_OPERATIONS: u32 = 12 * budget::PER_POLL;
 /// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
 /// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
 pub(super) const LATE: Duration = Duration::from_micros(30);
-/// For so many turns after a poll that has taken longer than that, whatever they leave in the ring may move at once: what comes next
-/// there may be as long.
+/// For so many turns after a poll that has taken longer than that, whatever they leave in the ring may move at once: what comes
+/// next there may be as long.
 const LONG: u32 = 16;
 /// A queue that has grown beyond this gives its memory back when it is empty.
 pub(super) const KEEP: usize = 1024;

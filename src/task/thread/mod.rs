@@ -129,8 +129,8 @@ pub(crate) fn wait_until<F: Future + Unpin>(
     block_on(Pin::new(future), limit).ok_or(Elapsed::new())
 }
 
-/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken, if ever. One that is `Unpin`
-/// only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is.
+/// Gives a future its three waits for plain threads; `$due` says when it may be ready without being woken, if ever. One that is
+/// `Unpin` only for some of its parameters has two lists of these: for `wait`, and for those that leave it where it is.
 macro_rules! waits {
     ([$($generics:tt)*] [$($unpin:tt)*] $future:ty, $what:literal, $due:expr) => {
         impl<$($generics)*> $future {

@@ -10,8 +10,8 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
-//! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So who has
-//! done so for a while sleeps once: who is woken starts on a core that is free.
+//! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So who
+//! has done so for a while sleeps once: who is woken starts on a core that is free.
 //!
 //! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few microseconds.
 //!
