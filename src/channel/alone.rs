@@ -14,8 +14,8 @@
 //! | anything else | – | as any receive |
 //!
 //! A batch of k adds for k values. This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or
-//! somebody in its way, the receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to enter
-//! it where there is nothing, which are exchanges. So it is at capacity 0, too, where both sides meet in the word.
+//! somebody in its way, the receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to
+//! enter it where there is nothing, which are exchanges. So it is at capacity 0, too, where both sides meet in the word.
 //!
 //! # Why it may
 //!
@@ -26,20 +26,21 @@
 //! 3. `len` is lowered by receives only, and by those who discard what is in a channel: a sender may close it by `close_now` while
 //!    the receiver is at work. So `len` is too small for the addition only if the channel is CLOSED, and what is in it is being
 //!    discarded, or was.
-//! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity, as no more than 255 − capacity is taken
-//!    by an addition: a receive of more, and any of a ring for 255, asks. Nobody looks at the slots of such a channel but those who
-//!    discard, and they wait until it is added back. (Sends fail, and so do those of permits, from before the first value goes.)
+//! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity, as no more than 255 − capacity is
+//!    taken by an addition: a receive of more, and any of a ring for 255, asks. Nobody looks at the slots of such a channel but
+//!    those who discard, and they wait until it is added back. (Sends fail, and so do those of permits, from before the first value
+//!    goes.)
 //!
 //! # While a sender waits beside room
 //!
-//! From the addition to the moment in which it is let in, the first invariant of the ring does not hold: a sender stands in the word,
-//! and len < limit. It begins only with an addition that is told so by the word before, and before that receive is over the receiver
-//! has looked at the word again: so nobody sleeps there. Meanwhile the room is that of the sender in the word:
+//! From the addition to the moment in which it is let in, the first invariant of the ring does not hold: a sender stands in the
+//! word, and len < limit. It begins only with an addition that is told so by the word before, and before that receive is over the
+//! receiver has looked at the word again: so nobody sleeps there. Meanwhile the room is that of the sender in the word:
 //!
 //! * Sends find somebody in the word, and wait behind him; `try_` forms say that it is full.
 //! * If the sender leaves the next one stands in the word, and is let in; or nobody, and nothing is out of order.
-//! * A reservation finds room, and takes none where a sender stands ([`limit`](super::limit)). If it says HELD, to wait, the receiver
-//!   finds that, and serves: the senders in the word first, as they came before.
+//! * A reservation finds room, and takes none where a sender stands ([`limit`](super::limit)). If it says HELD, to wait, the
+//!   receiver finds that, and serves: the senders in the word first, as they came before.
 //! * A forced send waits. Otherwise a value would go as if there were no room.
 //! * A close is one that came first: the sender gets its value back.
 //!
@@ -49,14 +50,14 @@
 //! # What stays
 //!
 //! Blocks: a receive of an unbounded channel, or a large one, still claims its value by a compare-exchange of the head, which fails
-//! only if somebody else has taken that value: a sender that discards, or forces its value in. A plain store would do if nobody else
-//! took values ever; but where two parties may, each on its own, one locked instruction of each is not to be avoided (Attiya et al.,
-//! see [`spsc`](super::spsc)), and an addition is not cheaper than an exchange that does not fail.
+//! only if somebody else has taken that value: a sender that discards, or forces its value in. A plain store would do if nobody
+//! else took values ever; but where two parties may, each on its own, one locked instruction of each is not to be avoided (Attiya
+//! et al., see [`spsc`](super::spsc)), and an addition is not cheaper than an exchange that does not fail.
 //!
 //! # Cost
 //!
-//! Locked instructions: as in the ring; where a sender has come in between, one more. Wait-free, but for two rare cases: a forced send
-//! has come in between, and is in the middle of its slot, for which a poll waits a few instructions; and letting others in.
+//! Locked instructions: as in the ring; where a sender has come in between, one more. Wait-free, but for two rare cases: a forced
+//! send has come in between, and is in the middle of its slot, for which a poll waits a few instructions; and letting others in.
 
 use crate::task::error::shielded;
 use crate::task::thread;

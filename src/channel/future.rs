@@ -14,8 +14,8 @@ use crate::wait::{By, Cancelled, Operation, Tray, future};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
-/// Made by [`Sender::send`](super::Sender::send). Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does so
-/// and gives the value back.
+/// Made by [`Sender::send`](super::Sender::send). Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does
+/// so and gives the value back.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendFuture<'a, T, K: Kind = Many> {
     operation: Operation<K::Send<T>>,

@@ -393,7 +393,8 @@ macro_rules! handle {
             }
 
             /// Whether there is no room for another value; always so on a rendezvous channel. Permits count: the room that
-            /// they hold is taken. (What a waiting [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of it.)
+            /// they hold is taken. (What a waiting [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of
+            /// it.)
             pub fn is_full(&self) -> bool {
                 self.get().is_full()
             }

@@ -30,7 +30,8 @@
 //! at once: those behind wait for it. Nobody left in the queue, and limit > 0: let go.
 //!
 //! A plain sender in the word comes out, and len + 1, by one exchange, as where a receive lets it in. By two a receive in between
-//! would let in the next one, which stands in the word by then, before it. (A select is taken out and claimed first, as in the ring.)
+//! would let in the next one, which stands in the word by then, before it. (A select is taken out and claimed first, as in the
+//! ring.)
 //!
 //! So senders that wait while all places are reserved wait in the queue, not in the word, where receivers may have to.
 //! They are not served by those: what they wait for is a place, as are reservations, and nobody overtakes.
@@ -52,8 +53,8 @@
 //!
 //! # Other channels
 //!
-//! There a permit is a place that was taken from the [room](super::room), where places are counted from the first reservation on, and reservations wait in that as senders do: see
-//! [`places`](super::places).
+//! There a permit is a place that was taken from the [room](super::room), where places are counted from the first reservation on,
+//! and reservations wait in that as senders do: see [`places`](super::places).
 //!
 //! # After a close
 //!

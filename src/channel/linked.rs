@@ -25,8 +25,8 @@
 //!
 //! What is given back comes before the values in the blocks, and those are claimed at the head. So the head has a flag for it below
 //! its position, GIVEN: set and cleared under the lock of what was given back, after RETURNED was set in the word and before it is
-//! cleared. While there is something, and the lock is free, both are set. So who takes a value looks at the head alone, and leaves the
-//! word, which changes with each send, to the senders' core.
+//! cleared. While there is something, and the lock is free, both are set. So who takes a value looks at the head alone, and leaves
+//! the word, which changes with each send, to the senders' core.
 //!
 //! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
 //! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
@@ -36,22 +36,23 @@
 //!
 //! # Large, and bounded
 //!
-//! Such a channel has a [room](super::room) as well: a word that says up to which position there are places, in which senders wait. A
-//! send looks there, and has its place with its position. A receive is as of an unbounded channel: it leaves a place by moving the
-//! head, and senders collect what was left when they find no place any more. Once there were permits, or forced sends, places are counted
-//! there (HELD): then a send takes one, one locked instruction more, before it puts its value.
+//! Such a channel has a [room](super::room) as well: a word that says up to which position there are places, in which senders wait.
+//! A send looks there, and has its place with its position. A receive is as of an unbounded channel: it leaves a place by moving
+//! the head, and senders collect what was left when they find no place any more. Once there were permits, or forced sends, places
+//! are counted there (HELD): then a send takes one, one locked instruction more, before it puts its value.
 //!
-//! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them, one
-//! at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for each sender,
-//! and two more and a fence after the last one. A receive that meets another one which does so leaves its place to that, by one.
+//! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them,
+//! one at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for
+//! each sender, and two more and a fence after the last one. A receive that meets another one which does so leaves its place to
+//! that, by one.
 //!
 //! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
 //!
 //! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
 //! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!
-//! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects; receive
-//! 1; a receive that waits 1, and who ends its stay 1 more.
+//! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects;
+//! receive 1; a receive that waits 1, and who ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;

@@ -64,8 +64,8 @@ macro_rules! lone_receiver {
                 self.recv().wait_deadline(t)
             }
 
-            /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
-            /// at least one; or 0 if `max` is, be the channel closed or not.
+            /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how
+            /// many: at least one; or 0 if `max` is, be the channel closed or not.
             ///
             /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
             /// Room in `out` is made for what there is, not for `max`.

@@ -127,14 +127,14 @@
 //! | two channels that know nothing of each other | 0.61 | |
 //! | the same, each with a worker or thread of its own | 0.42 | 0.29 |
 //!
-//! A sender finds its own shard full, or a receiver its own empty, at every second value (capacity 64), and to wait at several places
-//! costs several times as much. What pays is to divide the work itself: two channels, and the sender chooses by what
+//! A sender finds its own shard full, or a receiver its own empty, at every second value (capacity 64), and to wait at several
+//! places costs several times as much. What pays is to divide the work itself: two channels, and the sender chooses by what
 //! the value is about.
 //!
-//! *Does it matter how large a capacity is?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones are
-//! blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes up to two fifths longer than
-//! through 64 between fibers of one worker, and half as long between threads. (From the first permit or forced send on a send into a large
-//! channel takes a place first, then a position, by an exchange each.)
+//! *Does it matter how large a capacity is?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones
+//! are blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes up to two fifths longer
+//! than through 64 between fibers of one worker, and half as long between threads. (From the first permit or forced send on a send
+//! into a large channel takes a place first, then a position, by an exchange each.)
 //!
 //! *Does a send wake a receiver at once?* The value is in its hands at once. When it runs is a matter of its executor, or of
 //! the system if it is a thread.

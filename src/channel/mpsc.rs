@@ -20,8 +20,8 @@
 //! # Forgotten futures
 //!
 //! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in the line: it may be handed one value,
-//! which is lost with it, and the next receive waits behind it. It does nothing by itself any more, so there is one receive at a time
-//! all the same.
+//! which is lost with it, and the next receive waits behind it. It does nothing by itself any more, so there is one receive at a
+//! time all the same.
 
 use std::collections::VecDeque;
 use std::fmt;

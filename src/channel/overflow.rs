@@ -25,8 +25,8 @@
 //! value at its head or behind, and waits until that is written.
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
-//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before. (Where it is not, a receiver
-//! that is [alone](super::alone) is about to let one in: then it waits for that.)
+//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before. (Where it is not, a
+//! receiver that is [alone](super::alone) is about to let one in: then it waits for that.)
 //!
 //! Reservations that wait, and those sends that wait behind them, are not before it where a receiver waits: it hands over all the
 //! same. But room that is kept for a reservation of several is no room: a value goes then as if there were none.

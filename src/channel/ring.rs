@@ -44,12 +44,12 @@
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those, as a poll does nowhere else, but where it is [alone](super::alone). (Between taking the select out and placing
-//! its value another sender may overtake it.)
+//! instructions: then it waits for those, as a poll does nowhere else, but where it is [alone](super::alone). (Between taking the
+//! select out and placing its value another sender may overtake it.)
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0. (But for a moment where
-//!    the receiver is [alone](super::alone).)
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0. (But for a moment
+//!    where the receiver is [alone](super::alone).)
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
@@ -60,12 +60,14 @@
 //! `head` has 27 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
 //! if the very same word has come back: after exactly 2^27 values, or 2^27 / ring steps V (2^19 at capacity 255), with the
 //! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
-//! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between its
-//! look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is free.
+//! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between
+//! its look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is
+//! free.
 //!
 //! # Cost
 //!
-//! Locked instructions: send or receive uncontended, 1, of one value or of several; hand over, 1, and the waking; wait, 1, and the cloned waker.
+//! Locked instructions: send or receive uncontended, 1, of one value or of several; hand over, 1, and the waking; wait, 1, and the
+//! cloned waker.
 //!
 //! # Orderings
 //!
@@ -212,7 +214,8 @@ impl<T> Shared<T> {
     /// How many values there is room for, as long as the word is one that was loaded before, and not HELD.
     #[inline(always)]
     pub(super) fn limit(&self) -> u32 {
-        // ORDERING: Acquire pairs with `set_limit`: who reads one from the middle of a change sees the word HELD when it looks again.
+        // ORDERING: Acquire pairs with `set_limit`: who reads one from the middle of a change sees the word HELD when it looks
+        // again.
         self.limit.load(Ordering::Acquire)
     }
 

@@ -16,9 +16,9 @@
 //!
 //! # Open places
 //!
-//! Up to the *limit* places lie open: who moves the tail on, from a position before the limit, has one. That is the one exchange of a
-//! send, and here it only looks. It may look at a limit that is old by then, as the limit never goes back while places are open, nor
-//! does the tail; and while somebody waits the tail is at the limit, or beyond: so an exchange from before it fails.
+//! Up to the *limit* places lie open: who moves the tail on, from a position before the limit, has one. That is the one exchange of
+//! a send, and here it only looks. It may look at a limit that is old by then, as the limit never goes back while places are open,
+//! nor does the tail; and while somebody waits the tail is at the limit, or beyond: so an exchange from before it fails.
 //!
 //! While somebody waits, or it is BUSY, nobody but the server moves the tail, with places that it has in hand. Who ends that writes
 //! the limit anew: the tail and what the server has left, or, who leaves as the last one, the tail.
@@ -36,17 +36,17 @@
 //! | 3 | the word, nobody waits: limit − tail, and HELD; BUSY: 0; somebody waits: another version | |
 //! | 4 | `counts`: COUNTED | |
 //!
-//! Anybody may go through these at the same time: each of them changes what is not changed yet. In 2 and 3 another version lets those fail
-//! who leave, and have looked at `counts` before 1. While it is open after 2 the tail stays where it is: who sends finds
-//! HELD beside places that lie open, and goes through the steps as well; and nobody has a place that is counted. What is decided by an
-//! open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
+//! Anybody may go through these at the same time: each of them changes what is not changed yet. In 2 and 3 another version lets
+//! those fail who leave, and have looked at `counts` before 1. While it is open after 2 the tail stays where it is: who sends finds
+//! HELD beside places that lie open, and goes through the steps as well; and nobody has a place that is counted. What is decided by
+//! an open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
 //!
 //! # Collecting
 //!
 //! A receive moves the head, and does not come here, where each send does: so the two sides work on cache lines of their own. The
-//! places that it leaves are *uncollected*, as many as the head is ahead of `collected`. Who finds too few places collects them: moves
-//! `collected` to the head, by an exchange, and has as many places. Where somebody waits, receives come here: the head says WANTED
-//! then.
+//! places that it leaves are *uncollected*, as many as the head is ahead of `collected`. Who finds too few places collects them:
+//! moves `collected` to the head, by an exchange, and has as many places. Where somebody waits, receives come here: the head says
+//! WANTED then.
 //!
 //! | head | operation | then |
 //! |---|---|---|
@@ -57,14 +57,14 @@
 //! | not WANTED | the same, which waits by now: WANTED | collects |
 //! | WANTED | who has put what it has collected into the word: not WANTED | if somebody waits by now: WANTED, collects |
 //!
-//! A [forced](super::overflow) send takes a value out, and puts its own into that place. So it moves `collected` on *before* it moves
-//! the head, and back if somebody else has taken that value; in between a place less can be collected than there is. If the head is
-//! WANTED afterwards, it collects what could not be.
+//! A [forced](super::overflow) send takes a value out, and puts its own into that place. So it moves `collected` on *before* it
+//! moves the head, and back if somebody else has taken that value; in between a place less can be collected than there is. If the
+//! head is WANTED afterwards, it collects what could not be.
 //!
 //! # Serving
 //!
-//! A sender is out of its line a moment before its value is in the channel: these are two words. So those who wait are served by one
-//! at a time, the *server*; who has places for them meanwhile leaves these to it.
+//! A sender is out of its line a moment before its value is in the channel: these are two words. So those who wait are served by
+//! one at a time, the *server*; who has places for them meanwhile leaves these to it.
 //!
 //! | word | due | who has n places | then |
 //! |---|---|---|---|
@@ -88,11 +88,11 @@
 //!
 //! ## Invariants
 //! 1. Only the server lets anybody in, so the values of those who waited come into the channel in the order of the line.
-//! 2. Places are left in the word, or lie open, only while nobody waits, and not while it is BUSY. So a send that takes one, and one that
-//!    hands its value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is BUSY from the
-//!    first one on that is let in, as those behind may leave before its value has come.)
-//! 3. Places left or open, values, permits, what is kept, what is uncollected, and what is in the hands of those who are in the middle
-//!    of something are as many as the capacity: so there are never more values.
+//! 2. Places are left in the word, or lie open, only while nobody waits, and not while it is BUSY. So a send that takes one, and
+//!    one that hands its value over to a receiver that waits, which it does only then, too, comes after all that had waited. (It is
+//!    BUSY from the first one on that is let in, as those behind may leave before its value has come.)
+//! 3. Places left or open, values, permits, what is kept, what is uncollected, and what is in the hands of those who are in the
+//!    middle of something are as many as the capacity: so there are never more values.
 //! 4. Places are kept only while the first one wants more; or who has changed that is on the way.
 //! 5. No foreign code runs while SERVING: wakers are called, and what was left is freed, when the server is through.
 //! 6. While somebody waits the head is WANTED, and nothing is uncollected; or who has changed that is on the way.
@@ -102,18 +102,18 @@
 //! `due` after what it has done or seen at the word. If that is before the server ends, the server comes round again, and finds the
 //! word so, or later; if it is after, who comes is the next server.
 //!
-//! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. So does a forced send that
-//! has moved `collected` back: it looks by an exchange that changes nothing, and finds WANTED, or is found. Two pairs are at two words
-//! each, and by fences one of the two finds what the other one has done: who waits, then looks whether the head is WANTED still, and
-//! who clears this, then looks whether somebody waits; and closing, see below.
+//! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. So does a forced send
+//! that has moved `collected` back: it looks by an exchange that changes nothing, and finds WANTED, or is found. Two pairs are at
+//! two words each, and by fences one of the two finds what the other one has done: who waits, then looks whether the head is WANTED
+//! still, and who clears this, then looks whether somebody waits; and closing, see below.
 //!
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
-//! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something just
-//! then: the server, who collects, forced sends, and sends that have a counted place and no position yet. (Who begins to count waits
-//! for nobody.) A receive that has left its place to another one returns before the sender is let in: until then that can be given up
-//! still. A server serves each that waits once, and wakes them afterwards: so it comes to an end, unless those that it has served are
-//! polled without being woken, and come again.
+//! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something
+//! just then: the server, who collects, forced sends, and sends that have a counted place and no position yet. (Who begins to count
+//! waits for nobody.) A receive that has left its place to another one returns before the sender is let in: until then that can be
+//! given up still. A server serves each that waits once, and wakes them afterwards: so it comes to an end, unless those that it has
+//! served are polled without being woken, and come again.
 //!
 //! # Forced sends, and closing
 //!
@@ -170,8 +170,8 @@ pub(super) enum Taken {
 /// More than any channel ever holds.
 const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 
-/// Of the word: set when one is let in, cleared when the server is through. It counts where nobody waits: the last one was let in, or
-/// those behind have left.
+/// Of the word: set when one is let in, cleared when the server is through. It counts where nobody waits: the last one was let in,
+/// or those behind have left.
 const BUSY: u64 = OWN[1];
 
 /// Of `counts`: places are counted from here on, but the words may not say so yet.

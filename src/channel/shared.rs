@@ -9,8 +9,8 @@
 //! receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
 //!
-//! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks begins
-//! with a cache line: so what a quick receive from blocks reads is not in the line to which each send writes.
+//! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks
+//! begins with a cache line: so what a quick receive from blocks reads is not in the line to which each send writes.
 //!
 //! # Lifetime
 //!

@@ -33,12 +33,13 @@ use crate::wait::{Operation, Tray};
 
 /// A sink that borrows its sender. Made by [`Sender::sink`].
 ///
-/// It holds one item at most: `start_send` sends what there is room for at once, and keeps what there is no room for, as a send that
-/// waits in line with all others from the next poll on. `poll_ready` and `poll_flush` are ready once nothing is kept; then all items are in the channel or,
-/// on a rendezvous channel, were taken by a receiver. So a channel and `n` sinks together take `n` items more than its capacity.
+/// It holds one item at most: `start_send` sends what there is room for at once, and keeps what there is no room for, as a send
+/// that waits in line with all others from the next poll on. `poll_ready` and `poll_flush` are ready once nothing is kept; then all
+/// items are in the channel or, on a rendezvous channel, were taken by a receiver. So a channel and `n` sinks together take `n`
+/// items more than its capacity.
 ///
-/// An item that cannot be sent, as the channel is closed, comes back with the error, of `start_send` or of the poll after it. `poll_ready`
-/// itself cannot say that the channel is closed, as it has no item to give back.
+/// An item that cannot be sent, as the channel is closed, comes back with the error, of `start_send` or of the poll after it.
+/// `poll_ready` itself cannot say that the channel is closed, as it has no item to give back.
 ///
 /// `poll_close` flushes, and the sink takes no more items; the channel is not closed, as its sender is there still.
 ///
@@ -67,8 +68,8 @@ pub struct SendSink<'a, T, K: Kind = Many> {
 
 /// A sink that keeps its sender. Made by [`Sender::into_sink`].
 ///
-/// As [`SendSink`], but for the end: `poll_close` drops the sender once everything is sent, and the channel closes if it was the last
-/// one. Dropping the sink drops the item that is kept, then the sender; [`into_parts`](Self::into_parts) gives both back.
+/// As [`SendSink`], but for the end: `poll_close` drops the sender once everything is sent, and the channel closes if it was the
+/// last one. Dropping the sink drops the item that is kept, then the sender; [`into_parts`](Self::into_parts) gives both back.
 ///
 /// ```
 /// use futures_util::{StreamExt, stream};
@@ -215,8 +216,8 @@ impl<T, K: Kind> IntoSink<T, K> {
         IntoSink { state: State::Free, place: Place::here(), sender: Some(sender) }
     }
 
-    /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`: there
-    /// is none, or it was sent.
+    /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`:
+    /// there is none, or it was sent.
     ///
     /// Should a receiver be taking the item on another thread just now, this waits as [`SendSink::into_inner`] does.
     pub fn into_parts(self) -> (Option<K::Sender<T>>, Option<T>) {

@@ -28,8 +28,8 @@
 //! # What is atomic
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
-//! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock), and
-//! those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the select waits they all stand in
+//! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock),
+//! and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the select waits they all stand in
 //! their queues under one word, and whoever meets one of them moves that word first. So exactly one of them happens: a value
 //! is taken from one channel only, a value is sent in one branch only, at most one lock or place is taken; and no send can go
 //! to, and no value can come from, a branch that has lost. Two selects that meet each other agree on it, too.

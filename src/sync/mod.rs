@@ -17,10 +17,10 @@
 //! # Four ways to call
 //!
 //! An operation is a future, which is `Unpin`. Await it; make it a branch of [`select!`](crate::select!), where it is claimed: a
-//! branch that loses has locked, taken and consumed nothing; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread;
-//! or use the `try_` form, which never waits. (Two are polled in a select, as any other future is, since they consist of several
-//! operations: a condition variable's wait, and a cell's `get_or_init`. Dropping them loses nothing either. The latter is not
-//! `Unpin`, as the function that makes the value is part of it, and has `get_or_init_blocking` for threads.)
+//! branch that loses has locked, taken and consumed nothing; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a plain
+//! thread; or use the `try_` form, which never waits. (Two are polled in a select, as any other future is, since they consist of
+//! several operations: a condition variable's wait, and a cell's `get_or_init`. Dropping them loses nothing either. The latter is
+//! not `Unpin`, as the function that makes the value is part of it, and has `get_or_init_blocking` for threads.)
 //!
 //! # Order, and what a future holds that nobody polls
 //!
@@ -36,8 +36,8 @@
 //!
 //! What hands over hands over to a future, and a future does nothing unless it is polled. A lock future that was begun and is kept
 //! without being polled (in a variable; lent to a select of another library, which has gone on with another branch) can be
-//! granted the lock, and then holds it until it is polled or dropped. That is known as *futurelock*: what waits for the lock meanwhile
-//! waits for somebody who does not know that he has it. If it is the same task, for ever.
+//! granted the lock, and then holds it until it is polled or dropped. That is known as *futurelock*: what waits for the lock
+//! meanwhile waits for somebody who does not know that he has it. If it is the same task, for ever.
 //!
 //! ```
 //! use leno::sync::Mutex;
@@ -58,11 +58,11 @@
 //! # });
 //! ```
 //!
-//! So: drop what you do not poll any more; use leno's [`select!`](crate::select!), which takes the branches that lose out of the line,
-//! also those that were lent to it; or use what does not hand over. [`Mutex::new`] does not: a future that was told that the lock
-//! is free has nothing, and any number of them that are not polled hold up nobody who comes or is polled. Those *asleep* in the
-//! line behind them are woken by the same unlock, unless one of those before has answered such a call before: that one is trusted
-//! to answer again, and if it does not, they sleep until the next unlock, or until it is dropped.
+//! So: drop what you do not poll any more; use leno's [`select!`](crate::select!), which takes the branches that lose out of the
+//! line, also those that were lent to it; or use what does not hand over. [`Mutex::new`] does not: a future that was told that the
+//! lock is free has nothing, and any number of them that are not polled hold up nobody who comes or is polled. Those *asleep* in
+//! the line behind them are woken by the same unlock, unless one of those before has answered such a call before: that one is
+//! trusted to answer again, and if it does not, they sleep until the next unlock, or until it is dropped.
 //!
 //! The price of the default: a waiter may be woken and find the lock taken by somebody who came later. Where many wait steadily for
 //! a lock that is held over an `.await`, [`Mutex::fair`] is the cheaper one, too. Where it is held for a few instructions,

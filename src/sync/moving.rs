@@ -1,9 +1,9 @@
 //! Moving from other locks. There is no code here.
 //!
 //! What all of them have in common here: an operation is a future, which is `Unpin`. `.await` it in a task of any executor, or
-//! use its `.wait()`, `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or the `try_` form, which gives an `Option` where there
-//! is one reason not to have it. (`OnceCell`'s `get_or_init` is neither `Unpin` nor has it these forms, but one of its own.) All
-//! constructors are `const`, but a `WaitGroup`'s. There is no poisoning. Owned guards are those of the `_arc` forms,
+//! use its `.wait()`, `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or the `try_` form, which gives an `Option` where
+//! there is one reason not to have it. (`OnceCell`'s `get_or_init` is neither `Unpin` nor has it these forms, but one of its own.)
+//! All constructors are `const`, but a `WaitGroup`'s. There is no poisoning. Owned guards are those of the `_arc` forms,
 //! which take `&Arc<Self>`.
 //!
 //! # From tokio::sync

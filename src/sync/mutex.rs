@@ -24,8 +24,8 @@ use crate::wait::{Operation, future};
 /// A mutex made by [`fair`](Self::fair) hands the lock over in strict order. Mind the hazard: a lock future that
 /// was granted the lock but is not polled again (kept in a variable, or beside another future in a select that
 /// has moved on) holds it until it is polled or dropped, and everybody waits for it. With `new` it holds nothing:
-/// whoever comes, or is polled, has the lock, and an unlock wakes one waiter after the other until it has woken one that has answered
-/// before, or somebody has taken the lock. (So a waiter may be woken once in vain. Where one that has answered before is
+/// whoever comes, or is polled, has the lock, and an unlock wakes one waiter after the other until it has woken one that has
+/// answered before, or somebody has taken the lock. (So a waiter may be woken once in vain. Where one that has answered before is
 /// not polled any more, those asleep behind it wait for the next unlock.)
 ///
 /// ```

@@ -25,7 +25,8 @@ use crate::wait::{Operation, future};
 /// a read guard and asks for another one waits for ever if a writer has come in between.
 ///
 /// An *upgradable* read goes together with other reads, and not with another upgradable one; it can become a write
-/// without letting a writer in between. It need not stand in line for that: it waits for the readers of that moment, and nobody else.
+/// without letting a writer in between. It need not stand in line for that: it waits for the readers of that moment, and nobody
+/// else.
 ///
 /// # A hazard
 ///

@@ -51,8 +51,8 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and the
-//! waking. Nothing recurs.
+//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and
+//! the waking. Nothing recurs.
 //!
 //! # Orderings
 //!

@@ -68,8 +68,8 @@
 //! with good hints. A hint is missing while a pusher is between its two stores, and may be outdated where neighbours leave
 //! at the same moment; then a walk from the top finds the place, in as many steps as there are nodes above it.
 //!
-//! Locked instructions: push 1, take the only one out 1, any other 2; plus 1 for the pin of a look that needs one. Orderings: acquire and
-//! release; each argument above is about one word, or about what was read before that word was found unchanged.
+//! Locked instructions: push 1, take the only one out 1, any other 2; plus 1 for the pin of a look that needs one. Orderings:
+//! acquire and release; each argument above is about one word, or about what was read before that word was found unchanged.
 
 use super::cache::{self, Look};
 use super::link::{Hooks, Link, MARK, ONLY, ROOT};

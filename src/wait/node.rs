@@ -16,8 +16,8 @@
 //! # Who may touch what
 //!
 //! 1. *Popped is claimed.* A node has an owner, who alone has it before it enters and after it has left. Entering shares
-//!    it: whoever takes it out of the word by a compare-exchange has it until it stores one of the peer's states. For a plain operation that is
-//!    all: a plain store says that it happened.
+//!    it: whoever takes it out of the word by a compare-exchange has it until it stores one of the peer's states. For a plain
+//!    operation that is all: a plain store says that it happened.
 //! 2. A *branch* of a select names the select's [anchor](super::anchor). Who pops it has still to claim the anchor by it;
 //!    otherwise it gives the node back, through the anchor, or parts with it.
 //! 3. The *parker* and the payload are whoever's the node is. The owner may compare the parker with another waker at any

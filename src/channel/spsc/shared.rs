@@ -63,9 +63,9 @@
 //! (2) rests on `&mut`: an operation that is alive borrows the handle. A future that was forgotten while it waited has left
 //! its node in a word, and no operation runs there any more, nor ever will: its lifetime has ended. So a node of
 //! its own side that an operation finds is of such a one. A new operation takes it out, and tells it to look, which
-//! nobody does; its memory stays behind, and what it was to send. If the other side comes first it serves the node, as it serves one that is dropped at that
-//! moment: a receive's value stays in the node; a send's is written by the receiver, which has the back for it (4). No state
-//! of the words says "an operation is under way", so none can be left behind.
+//! nobody does; its memory stays behind, and what it was to send. If the other side comes first it serves the node, as it serves
+//! one that is dropped at that moment: a receive's value stays in the node; a send's is written by the receiver, which has the back
+//! for it (4). No state of the words says "an operation is under way", so none can be left behind.
 //!
 //! # Orderings
 //!
@@ -75,9 +75,9 @@
 //!
 //! # Progress, cost
 //!
-//! Wait-free while neither side waits. Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 2 for
-//! both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while only: when
-//! what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
+//! Wait-free while neither side waits. Locked instructions: send 1, receive 1, also of several values in a block; a receive that
+//! waits and is served, 2 for both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while
+//! only: when what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
 //! side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is for.
 //!
 //! *Capacities 0 and 1* are the core's, whose one word says all: there nothing is bought by two words (0: both sides wait for
@@ -86,8 +86,9 @@
 //!
 //! Sources: the restricted channel is an idea of N. Koval's ("Algorithms in Kotlin coroutines", section "Restricted channels"). The
 //! positions: L. Lamport's ring; the copy of the other one's: P. Lee, T. Bu, G. Chandranmenon, "A lock-free, cache-efficient
-//! multi-core synchronization mechanism for line-rate network traffic monitoring", IPDPS 2010. That no such queue goes without a fence or a locked instruction: H. Attiya
-//! et al., "Laws of order: expensive synchronization in concurrent algorithms cannot be eliminated", POPL 2011.
+//! multi-core synchronization mechanism for line-rate network traffic monitoring", IPDPS 2010. That no such queue goes without a
+//! fence or a locked instruction: H. Attiya et al., "Laws of order: expensive synchronization in concurrent algorithms cannot be
+//! eliminated", POPL 2011.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
