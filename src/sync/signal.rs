@@ -302,8 +302,6 @@ pub struct Hearing {
     signal: *const Signal,
     /// In which it began.
     round: u32,
-    /// Whether what was told alone goes to the next, or is stored for him, if this one leaves without having taken note.
-    keeps: bool,
     what: What,
     /// It was told, and asked before it was awaited.
     heard: Option<Told>,
@@ -329,8 +327,7 @@ impl Hearing {
     pub(super) unsafe fn new(signal: *const Signal, what: What) -> Self {
         // SAFETY: the caller's promise.
         let round = unsafe { &*signal }.round();
-        let keeps = matches!(what, What::Notify);
-        Hearing { signal, round, keeps, what, heard: None }
+        Hearing { signal, round, what, heard: None }
     }
 
     /// It was told, and is to say so when it is asked the next time.
@@ -363,6 +360,11 @@ impl Hearing {
         self.signal().round() != self.round
     }
 
+    /// Whether what is told alone while nobody waits is stored for who comes.
+    fn keeps(&self) -> bool {
+        matches!(self.what, What::Notify)
+    }
+
     /// Whether it is a group's, and nobody is at work.
     fn is_at_zero(&self) -> bool {
         matches!(self.what, What::Group) && self.signal().count() == 0
@@ -371,7 +373,7 @@ impl Hearing {
     /// Told, and not taken note of.
     pub(super) fn pass(&self, told: Told) {
         if told == Told::Alone && !bug!("told_alone_is_lost") {
-            self.signal().tell_one(self.keeps);
+            self.signal().tell_one(self.keeps());
         }
     }
 }
@@ -395,7 +397,7 @@ impl Branch for Hearing {
             told
         } else if self.is_over() || self.is_at_zero() {
             Told::WithAll
-        } else if self.keeps && self.signal().take_stored() {
+        } else if self.keeps() && self.signal().take_stored() {
             Told::Alone
         } else {
             return Attempt::Wait;
