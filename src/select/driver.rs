@@ -216,6 +216,9 @@ impl Driver {
         let is_broken = std::mem::replace(&mut self.polled, true);
         let polled = self.poll_on(arms, biased, cx, is_broken);
         self.polled = false;
+        if polled.is_ready() {
+            self.reset();
+        }
         polled
     }
 
@@ -259,19 +262,18 @@ impl Driver {
     ) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
-        if let Some(winner) = self.start(arms, order) {
-            return Some(winner);
-        }
+        let mut winner = self.start(arms, order);
         let mut pauses = 0;
-        loop {
+        while winner.is_none() {
             match look_at_all(arms, order, cx) {
-                Looked::Won(winner) => return Some(winner),
-                Looked::Again => {}
-                _ if is_any_unsure(arms) => {}
-                _ => return None,
+                Looked::Won(index) => winner = Some(index),
+                Looked::Again => thread::pause(&mut pauses),
+                _ if is_any_unsure(arms) => thread::pause(&mut pauses),
+                _ => break,
             }
-            thread::pause(&mut pauses);
         }
+        self.reset();
+        winner
     }
 
     /// Whether it was polled, and has neither completed nor left.
@@ -280,7 +282,7 @@ impl Driver {
     }
 
     /// Makes it as new; it has completed, or has left.
-    pub(super) fn reset(&mut self) {
+    fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
         (self.started, self.borrowed, self.polled) = (false, false, false);
         self.watches = false;
@@ -686,6 +688,12 @@ impl Driver {
     /// Leaves. With `patience`, a peer in the middle of its work is waited for, and the branch that has happened is given;
     /// otherwise its operation goes on by itself, and gives back what it was handed.
     pub(super) fn leave(&mut self, arms: &mut impl Arms, patience: bool) -> Option<usize> {
+        let happened = self.leave_lines(arms, patience);
+        self.reset();
+        happened
+    }
+
+    fn leave_lines(&mut self, arms: &mut impl Arms, patience: bool) -> Option<usize> {
         if self.adopted.is_none() {
             let index = match self.anchor.as_ref()?.as_ref().end() {
                 Err(index) => index,
@@ -720,12 +728,13 @@ impl Driver {
         None
     }
 
-    /// The select is dropped. A branch may have its outcome still: the waker of a peer, called just then, has panicked.
+    /// The select is dropped, and was started. A branch may have its outcome still: the waker of a peer, called just then, has
+    /// panicked.
     pub(super) fn end(&mut self, arms: &mut impl Arms) {
         for_all([false, true].into_iter(), |has_left| {
             if !has_left {
                 self.leave(arms, false);
-            } else if std::mem::take(&mut self.started) {
+            } else {
                 for_all(0..arms.count(), |index| arms.arm(index).discard());
             }
         });

@@ -445,9 +445,7 @@ impl<'a> Select<'a> {
         self.stop();
         let ready = self.happened.or_else(|| {
             let mut context = Context::from_waker(Waker::noop());
-            let ready = self.driver.look_ready(&mut self.branches, self.biased, &mut context);
-            self.driver.reset();
-            ready
+            self.driver.look_ready(&mut self.branches, self.biased, &mut context)
         });
         ready.map(|position| self.index(position))
     }
@@ -494,9 +492,7 @@ impl<'a> Select<'a> {
             Some(happened) => happened,
             None => {
                 assert!(!self.is_empty(), "no operation is left in the set: it would wait for ever");
-                let ready = std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx));
-                self.driver.reset();
-                ready
+                std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx))
             }
         };
         Poll::Ready(self.index(ready))
@@ -507,7 +503,6 @@ impl<'a> Select<'a> {
         if self.happened.is_none() {
             let mut context = Context::from_waker(Waker::noop());
             self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
-            self.driver.reset();
         }
         self.happened.is_some()
     }
@@ -518,7 +513,6 @@ impl<'a> Select<'a> {
             let is_empty = self.branches.all.is_empty();
             assert!(!is_empty, "no operation is left in the set: a select would wait for ever");
             let winner = std::task::ready!(self.driver.poll(&mut self.branches, self.biased, cx));
-            self.driver.reset();
             self.happened = Some(winner);
         }
         Poll::Ready(())
@@ -529,7 +523,6 @@ impl<'a> Select<'a> {
         if self.driver.is_started() {
             self.branches.are_fresh = false;
             self.driver.leave(&mut self.branches, false);
-            self.driver.reset();
         }
     }
 
@@ -537,7 +530,6 @@ impl<'a> Select<'a> {
     /// at them.
     fn time_out(&mut self) -> Option<Operation<'_, 'a>> {
         self.happened = self.driver.leave(&mut self.branches, true);
-        self.driver.reset();
         self.look_once().then_some(Operation { set: self })
     }
 }

@@ -150,7 +150,6 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// looked at them.
     fn time_out(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) {
         let winner = self.group.open(self.off, |arms| self.driver.leave(arms, true));
-        self.driver.reset();
         if !winner.is_some_and(|winner| self.fits(winner, chosen)) {
             self.look_now(chosen, cx);
         }
@@ -176,7 +175,6 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Chooses the branch that has completed, if its pattern fits; otherwise it is switched off, and the others are open
     /// again. (What has come is in one place all the while: it may be large.)
     fn fits(&mut self, winner: usize, chosen: &mut Chosen<G::Which>) -> bool {
-        self.driver.reset();
         apart::<G::Which, _>(|| *chosen = Chosen::Branch(self.group.take(winner)));
         let fits = matches!(chosen, Chosen::Branch(which) if (self.fits)(which));
         if !fits {

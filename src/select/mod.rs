@@ -234,10 +234,8 @@ impl<B: Branches> Selecting<B> {
         }
         // A branch may have happened all the same, or can happen now: the last poll need not have looked at them.
         let look = |arms: &mut Open<'_, '_>| {
-            self.driver.leave(arms, true).or_else(|| {
-                self.driver.reset();
-                self.driver.look_once(arms, self.biased, &mut Context::from_waker(Waker::noop()))
-            })
+            let cx = &mut Context::from_waker(Waker::noop());
+            self.driver.leave(arms, true).or_else(|| self.driver.look_once(arms, self.biased, cx))
         };
         let winner = self.arms.open(0, look).ok_or(Elapsed::new())?;
         self.done = true;
@@ -262,7 +260,7 @@ impl<B: Branches> Unpin for Selecting<B> {}
 
 impl<B: Branches> Drop for Selecting<B> {
     fn drop(&mut self) {
-        if self.driver.is_started() && !self.done {
+        if self.driver.is_started() {
             self.arms.open(0, |arms| self.driver.end(arms));
         }
     }
