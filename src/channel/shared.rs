@@ -172,6 +172,27 @@ impl<R> Step<R> {
     }
 }
 
+/// Steps until one is decisive; `give_way` where one was lost.
+#[inline(always)]
+pub(super) fn attempts<R>(
+    mut step: impl FnMut(&mut By) -> Step<R>,
+    give_way: impl Fn(&mut u32),
+    by: &mut By,
+) -> Attempt<R> {
+    let mut lost = 0;
+    loop {
+        match step(by) {
+            Step::Ready(output) => return Attempt::Ready(output),
+            Step::Wait => return Attempt::Wait,
+            Step::Busy => return Attempt::Again,
+            Step::Moved => {}
+            // A select's own node: it has to see to that first.
+            Step::Lost if by.has_own() => return Attempt::Wait,
+            Step::Lost => give_way(&mut lost),
+        }
+    }
+}
+
 /// What became of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
@@ -567,21 +588,11 @@ impl<T> Shared<T> {
     /// Steps until one is decisive.
     #[inline(always)]
     fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
-        let mut lost = 0;
-        loop {
-            match step(self.line.load(), by) {
-                Step::Ready(output) => return Attempt::Ready(output),
-                Step::Wait => return Attempt::Wait,
-                Step::Busy => return Attempt::Again,
-                Step::Moved => {}
-                // A select's own node: it has to see to that first.
-                Step::Lost if by.has_own() => return Attempt::Wait,
-                Step::Lost => match self.linked() {
-                    None => thread::back_off(&mut lost),
-                    Some(linked) => thread::give_way(&mut lost, || linked.moves(self.line.load())),
-                },
-            }
-        }
+        let give_way = |lost: &mut u32| match self.linked() {
+            None => thread::back_off(lost),
+            Some(linked) => thread::give_way(lost, || linked.moves(self.line.load())),
+        };
+        attempts(|by| step(self.line.load(), by), give_way, by)
     }
 
     /// Takes what a receive that was dropped has given back.

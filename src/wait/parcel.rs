@@ -57,6 +57,12 @@ impl<T> Tray<T> {
         std::mem::take(&mut self.is_full).then(|| unsafe { self.value.assume_init_read() })
     }
 
+    /// What is on it is somebody else's.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self) {
+        self.is_full = false;
+    }
+
     /// Drops what is on it.
     #[inline]
     pub(crate) fn clear(&mut self) {

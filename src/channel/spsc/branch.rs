@@ -4,7 +4,7 @@
 use std::mem::MaybeUninit;
 
 use super::super::branch::{self as core, branch, prospects, receives, sends, watch};
-use super::super::shared::{End, SharedRef as CoreRef};
+use super::super::shared::{End, Sent, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef;
 use super::shared::{Quick, Shared};
@@ -137,11 +137,10 @@ impl<T> Branch for OwnSend<T> {
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-        // SAFETY: as in `shared`; the value is borrowed beside it.
-        let attempt = unsafe { self.shared.as_ref() }.try_send(&mut self.value, self.sent, by);
-        attempt.map(|sent| match sent {
-            Ok(()) => tray.put(()),
-            Err(SendError(value)) => _ = self.value.write(value),
+        self.shared().try_send(&self.value, self.sent, by).map(|sent| {
+            if sent != Sent::Closed {
+                tray.put(());
+            }
         })
     }
 
@@ -166,11 +165,11 @@ impl<T> Branch for OwnRecv<T> {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        self.shared().quick_recv().map(|value| tray.put(value)).is_some()
+        self.shared().quick_recv(tray)
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
-        self.shared().try_recv(by).map(|received| received.into_iter().for_each(|value| tray.put(value)))
+        self.shared().try_recv(tray, by)
     }
 
     fn restore(&mut self, tray: &mut Tray<T>) {

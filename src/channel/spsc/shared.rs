@@ -96,15 +96,14 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::super::shared::{End, Watchers};
-use super::super::{RecvError, SendError};
+use super::super::shared::{End, Sent, Step, Watchers, attempts};
 use super::store::Store;
 use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Waiter, Word};
+use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Tray, Waiter, Word};
 
 pub(in super::super) struct Shared<T> {
     pub(super) handles: AtomicU32,
@@ -134,14 +133,6 @@ pub(super) enum Quick {
     ToTell,
     /// Nothing has happened.
     No,
-}
-
-/// What one look came to.
-enum Step<R> {
-    Ready(R),
-    Wait,
-    /// It has changed meanwhile.
-    Lost,
 }
 
 impl<T> Shared<T> {
@@ -192,29 +183,25 @@ impl<T> Shared<T> {
         if before.is_free() { Quick::Sent } else { Quick::ToTell }
     }
 
-    /// Sends, if that is possible now; the value is gone if it is `Ready`. `sent`: it was sent already, and the receiver is to
-    /// be told.
+    /// Sends, if that is possible now. `sent`: it was sent already, and the receiver is to be told.
     #[inline(never)]
-    pub(super) fn try_send(
-        &self,
-        value: &mut MaybeUninit<T>,
-        sent: bool,
-        by: &mut By,
-    ) -> Attempt<Result<(), SendError<T>>> {
+    pub(super) fn try_send(&self, value: &MaybeUninit<T>, sent: bool, by: &mut By) -> Attempt<Sent> {
         if sent {
             self.tell(End::Receiver, by);
-            return Attempt::Ready(Ok(()));
+            return Attempt::Ready(Sent::Kept);
         }
-        attempts(|by| self.send_step(value, by), by)
+        let attempt = attempts(|by| self.send_step(value, by), thread::back_off, by);
+        if let Attempt::Ready(Sent::Closed) = attempt {
+            // (Foreign code may run there.)
+            self.finish_close();
+        }
+        attempt
     }
 
-    fn send_step(&self, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Result<(), SendError<T>>> {
+    fn send_step(&self, value: &MaybeUninit<T>, by: &mut By) -> Step<Sent> {
         let word = self.back.load();
         if word.has(CLOSED) {
-            // Foreign code may run there: the value is where it was if that panics.
-            self.finish_close();
-            // SAFETY: a send has a value until it is done.
-            return Step::Ready(Err(SendError(unsafe { value.assume_init_read() })));
+            return Step::Ready(Sent::Closed);
         }
         if !word.is_free() {
             let popped = self.back.pop(word, |word| word);
@@ -222,7 +209,7 @@ impl<T> Shared<T> {
             // SAFETY: a receive of this channel; a send has a value until it is done.
             unsafe { claim.put(Parcel::pack(value)) };
             by.wakes(claim.done());
-            return Step::Ready(Ok(()));
+            return Step::Ready(Sent::HandedOver);
         }
         if self.seems_full(word.rest()) && !self.sees_room(word) {
             let room = self.front.load();
@@ -242,7 +229,7 @@ impl<T> Shared<T> {
             Quick::ToTell => self.tell(End::Receiver, by),
             Quick::No => return Step::Lost,
         }
-        Step::Ready(Ok(()))
+        Step::Ready(Sent::Kept)
     }
 
     /// Sends as many values as there is room for in a block by one move of the tail, if nobody is in the way; how many.
@@ -316,21 +303,20 @@ impl<T> Shared<T> {
 
     /// Takes the first value if there is one, and nobody is in the way.
     #[inline(always)]
-    pub(super) fn quick_recv(&self) -> Option<T> {
+    pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         let room = self.front.load();
         let head = room.rest();
         // (After TAKEN the head may be beyond what was seen, and beyond all blocks.)
         let waits = !room.is_free() || room.has(TAKEN) && !bug!("spsc_taken_late");
         if waits || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
-            return None;
+            return false;
         }
-        let (value, told) = self.take(head)?;
-        if !told {
-            // A sender has come to wait meanwhile: the slow way tells it, and finds this first.
-            self.put_value(value);
-            return None;
+        let is_through = self.take(head, tray) == Some(true);
+        if !is_through {
+            // If there is one: a sender has come to wait meanwhile; the slow way tells it, and finds this first.
+            tray.take().into_iter().for_each(|value| self.put_value(value));
         }
-        Some(value)
+        is_through
     }
 
     /// Looks at the back. True: there is a value at `head`.
@@ -349,46 +335,45 @@ impl<T> Shared<T> {
 
     /// Takes the value at `head`; false: a sender is to be told that there is room. `None`: `close_now` has taken it.
     #[inline(always)]
-    fn take(&self, head: u64) -> Option<(T, bool)> {
-        // SAFETY: the front is this operation's; `seen` is beyond `head`.
-        let (value, is_next) = unsafe { self.store.copy(&self.front, head) };
+    fn take(&self, head: u64, tray: &mut Tray<T>) -> Option<bool> {
+        // SAFETY: the front is this operation's; `seen` is beyond `head`. At once.
+        let is_next = unsafe { self.store.copy(&self.front, head, tray.place()) };
         if is_next && bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
         // ORDERING: Release pairs with the sender's look at the front: the slot was read.
         let before = self.front.advance(Ordering::AcqRel);
         if before.has(TAKEN) && !bug!("spsc_taken_unseen") {
+            tray.forget();
             return None;
         }
         if is_next && !bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
-        // SAFETY: published, and claimed by the advance.
-        Some((unsafe { value.assume_init() }, before.is_free() || bug!("spsc_sender_unseen")))
+        Some(before.is_free() || bug!("spsc_sender_unseen"))
     }
 
+    /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed and empty.
     #[inline(never)]
-    pub(super) fn try_recv(&self, by: &mut By) -> Attempt<Result<T, RecvError>> {
-        if !self.stray.load(Ordering::Relaxed).is_null() {
-            if let Some(attempt) = self.recv_stray(by) {
-                return attempt;
-            }
-        }
-        let attempt = attempts(|by| self.recv_step(by), by);
-        if let Attempt::Ready(Err(_)) = attempt {
+    pub(super) fn try_recv(&self, tray: &mut Tray<T>, by: &mut By) -> Attempt<()> {
+        let attempt = attempts(|by| self.recv_step(tray, by), thread::back_off, by);
+        if matches!(attempt, Attempt::Ready(())) && !tray.is_full() {
             self.finish_close();
         }
         attempt
     }
 
-    fn recv_step(&self, by: &mut By) -> Step<Result<T, RecvError>> {
+    fn recv_step(&self, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
+        if !self.stray.load(Ordering::Relaxed).is_null() {
+            return self.recv_stray(tray, by);
+        }
         let room = self.front.load();
         if room.has(TAKEN) {
-            return Step::Ready(Err(RecvError));
+            return Step::Ready(());
         }
         let word = self.back.load();
         if word.has(SEALED) {
-            return Step::Ready(Err(RecvError));
+            return Step::Ready(());
         }
         if !word.is_free() && !word.has(CLOSED) {
             self.evict(&self.back, word, by);
@@ -402,49 +387,53 @@ impl<T> Shared<T> {
             }
             // Nothing that is published later counts.
             return match self.back.cas(word, word.with(SEALED)) {
-                true => Step::Ready(Err(RecvError)),
+                true => Step::Ready(()),
                 false => Step::Lost,
             };
         }
         if !room.is_free() && !room.has(CLOSED) {
-            return self.take_and_let_in(room, by);
+            return self.take_and_let_in(room, tray, by);
         }
-        let Some((value, told)) = self.take(head) else { return Step::Lost };
-        if !told {
-            self.tell(End::Sender, by);
+        match self.take(head, tray) {
+            Some(true) => {}
+            Some(false) => self.tell(End::Sender, by),
+            None => return Step::Lost,
         }
-        Step::Ready(Ok(value))
+        Step::Ready(())
     }
 
     /// A sender waits, as it is full: takes the first value, and puts the sender's behind the last.
     #[cold]
-    fn take_and_let_in(&self, room: Word, by: &mut By) -> Step<Result<T, RecvError>> {
+    fn take_and_let_in(&self, room: Word, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         let popped = self.front.pop(room, |room| room);
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: the front is this operation's, and it is full; a send of this channel. While the front is not moved on, the
         // sender finds it full and leaves the back alone (4).
-        let (value, is_next) = unsafe { self.store.copy(&self.front, room.rest()) };
+        let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
         // SAFETY: as above.
-        let moved = MaybeUninit::new(unsafe { claim.take::<T>() }.open());
+        let mut moved = unsafe { claim.take::<T>() };
         let early = bug!("spsc_front_first").then(|| self.front.advance(Ordering::AcqRel));
         // SAFETY: as above; there is a slot more than the capacity.
-        unsafe { self.store.put(&self.back, self.back.load().rest(), moved.as_ptr()) };
+        unsafe { self.store.put(&self.back, self.back.load().rest(), moved.place().cast()) };
         // ORDERING: AcqRel, as in `publish`.
         let refused = self.back.advance(Ordering::AcqRel).has(SEALED);
         by.wakes(claim.done());
         let before = early.unwrap_or_else(|| self.front.advance(Ordering::AcqRel));
         if refused {
-            // SAFETY: nobody counts it.
-            discard(unsafe { moved.assume_init() });
+            // (Nobody counts it.)
+            discard(moved);
+        } else {
+            // SAFETY: it is where it was put.
+            unsafe { moved.forget() };
         }
         if before.has(TAKEN) {
+            tray.forget();
             return Step::Lost;
         }
         if is_next {
             self.store.leave(&self.front);
         }
-        // SAFETY: published, and claimed by the advance.
-        Step::Ready(Ok(unsafe { value.assume_init() }))
+        Step::Ready(())
     }
 
     /// Tells whoever waits at an end to look: it came to wait while there was something.
@@ -519,29 +508,29 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Takes what is to be received first. `None`: that was nothing.
+    /// Takes what is to be received first.
     #[cold]
-    fn recv_stray(&self, by: &mut By) -> Option<Attempt<Result<T, RecvError>>> {
-        let node = self.take_stray()?;
+    fn recv_stray(&self, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
+        let Some(node) = self.take_stray() else { return Step::Moved };
         match node.state() {
             State::Open => {
                 self.put_stray(node);
-                return Some(Attempt::Again);
+                return Step::Busy;
             }
-            State::Done => {}
+            // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+            State::Done => unsafe { node.take() }.serve(tray),
+            // That was nothing.
             _ => {
                 Waiter::of(node).free();
-                return None;
+                return Step::Moved;
             }
         }
-        // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
-        let value = unsafe { node.take::<T>() }.open();
         Waiter::of(node).free();
         let room = self.front.load();
         if !room.is_free() && distance(room.rest(), self.back.load().rest()) < self.capacity {
             self.tell(End::Sender, by);
         }
-        Some(Attempt::Ready(Ok(value)))
+        Step::Ready(())
     }
 
     fn take_stray(&self) -> Option<NodeRef> {
@@ -631,20 +620,5 @@ impl<T> Shared<T> {
 
     pub(super) fn capacity(&self) -> Option<usize> {
         self.bound
-    }
-}
-
-/// Steps until one is decisive.
-#[inline(always)]
-fn attempts<R>(mut step: impl FnMut(&mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
-    let mut lost = 0;
-    loop {
-        match step(by) {
-            Step::Ready(output) => return Attempt::Ready(output),
-            Step::Wait => return Attempt::Wait,
-            // A select's own node: it has to see to that first.
-            Step::Lost if by.has_own() => return Attempt::Wait,
-            Step::Lost => thread::back_off(&mut lost),
-        }
     }
 }

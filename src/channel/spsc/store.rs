@@ -211,19 +211,19 @@ impl<T> Store<T> {
         back.go_to(block, unsafe { (*block).first_slot() });
     }
 
-    /// Copies what is at a position. True: that is in the next block.
+    /// Copies what is at a position to an empty place. True: it was in the next block.
     ///
     /// # Safety
     /// The front is the caller's, or, in a slot that nobody writes to, about to be somebody else's; a value was published
     /// there.
     #[inline(always)]
-    pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64) -> (MaybeUninit<T>, bool) {
+    pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64, to: &mut MaybeUninit<T>) -> bool {
         let index = self.index(position);
         let next = if index == 0 { self.next_slots(front, position) } else { None };
         let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));
         // SAFETY: the index is within the block; the caller's promise.
-        let value = unsafe { (*slots.add(index)).with(|place| place.read()) };
-        (value, next.is_some())
+        unsafe { (*slots.add(index)).with(|place| place.copy_to_nonoverlapping(to, 1)) };
+        next.is_some()
     }
 
     /// Copies what is at so many positions as there are places, which are in one block. True: that is the next one.
