@@ -121,12 +121,7 @@ impl<T> Slot<T> {
 
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
     pub(super) fn ring(capacity: usize) -> Option<usize> {
-        if capacity > RING_SLOTS {
-            return None;
-        }
-        let slots = if capacity == 0 { 0 } else { (capacity + 1).next_power_of_two() };
-        let is_small = capacity <= RING_SLOTS && (slots * size_of::<Self>() <= RING_BYTES || slots == 0);
-        is_small.then_some(slots)
+        if capacity == 0 { Some(0) } else { ring_slots(capacity, size_of::<Self>()) }
     }
 
     #[inline(always)]
@@ -526,6 +521,12 @@ impl<T> Shared<T> {
 #[inline(always)]
 pub(super) fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
+}
+
+/// How many slots of this size a ring has for so many values and one more: a power of two. `None`: it would be too large.
+pub(super) fn ring_slots(capacity: usize, size: usize) -> Option<usize> {
+    let slots = (capacity <= RING_SLOTS).then(|| (capacity + 1).next_power_of_two());
+    slots.filter(|slots| slots.saturating_mul(size) <= RING_BYTES)
 }
 
 /// Whether a value is a few words.

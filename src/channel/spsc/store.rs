@@ -21,11 +21,10 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use super::super::block as core;
+use super::super::ring::ring_slots;
 use super::words::{Side, tagged};
-use crate::prim::{self, AtomicPtr, BLOCK_SLOTS, Life, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
-
-/// Values of a block take no more bytes than this, unless one alone does.
-const BLOCK_BYTES: usize = 4096;
+use crate::prim::{self, AtomicPtr, Life, Ordering, UnsafeCell};
 
 pub(super) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
@@ -71,13 +70,8 @@ impl<T> Store<T> {
     /// One for so many values, with the block that both sides begin at.
     pub(super) fn new(capacity: Option<usize>) -> (Store<T>, *mut Block<T>) {
         // One slot more than the capacity: see invariant 5 of `shared`.
-        let ring =
-            capacity.filter(|capacity| *capacity <= RING_SLOTS).map(|cap| (cap + 1).next_power_of_two());
-        let ring = ring.filter(|slots| slots.saturating_mul(size_of::<T>()) <= RING_BYTES);
-        let slots = ring.unwrap_or_else(|| {
-            let most = (BLOCK_BYTES / size_of::<T>().max(1)).clamp(1, BLOCK_SLOTS);
-            1 << most.ilog2()
-        });
+        let ring = capacity.and_then(|capacity| ring_slots(capacity, size_of::<T>()));
+        let slots = ring.unwrap_or(core::Block::<T>::SLOTS);
         let store = Store {
             mask: slots as u64 - 1,
             shift: if ring.is_some() { u64::BITS - 1 } else { slots.ilog2() },
