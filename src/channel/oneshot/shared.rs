@@ -92,9 +92,7 @@ use crate::prim::{self, Life, Ordering, UnsafeCell};
 use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{
-    Attempt, Branch, By, Claim, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word, wake_all,
-};
+use crate::wait::{Attempt, Branch, By, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word};
 
 /// In terms of the rest.
 pub(super) const SENT: u64 = 1;
@@ -169,28 +167,6 @@ fn with(word: Word, state: u64) -> Word {
     word.with_rest(word.rest() | state)
 }
 
-/// Those who waited, and are to be woken where foreign code may run.
-#[must_use]
-struct Wakes {
-    parked: Option<Waker>,
-    first: Vec<Waker>,
-    last: Option<Waker>,
-}
-
-impl Wakes {
-    fn all(self) -> impl Iterator<Item = Waker> {
-        self.parked.into_iter().chain(self.first).chain(self.last)
-    }
-
-    fn wake(self) {
-        wake_all(self.all());
-    }
-
-    fn wake_with(self, more: Wakes) {
-        wake_all(self.all().chain(more.all()));
-    }
-}
-
 impl Head {
     #[inline(always)]
     fn load(&self) -> Word {
@@ -261,25 +237,25 @@ impl Head {
         done
     }
 
-    /// Sets bits in the exchange that empties the line, and who waited is done, and to be woken. False: one of `unless` is set.
+    /// Sets bits in the exchange that empties the line, and who waited is done, and to be woken by `by`; gives the waker of the
+    /// receiver, if that was parked. False: one of `unless` is set.
     ///
     /// # Safety
     /// The caller's end is not gone; after an exchange that sets a GONE bit nothing here is touched.
     #[cold]
     #[inline(never)]
-    unsafe fn end_slowly(&self, bits: u64, unless: u64) -> (bool, Wakes) {
+    unsafe fn end_slowly(&self, bits: u64, unless: u64, by: &mut By) -> (bool, Option<Waker>) {
         let mut claims = Vec::new();
-        let mut by = By::plain();
         let mut lost = 0;
-        let (ended, parked, last) = loop {
+        let (ended, parked) = loop {
             let word = self.load();
             if has(word, unless) {
-                break (false, None, None);
+                break (false, None);
             }
             let seen = self.seen(word);
             if word.is_free() {
                 if self.set(word, bits) {
-                    break (true, seen, None);
+                    break (true, seen);
                 }
             } else {
                 let mut is_last = false;
@@ -289,24 +265,20 @@ impl Head {
                 });
                 if let Some(popped) = popped {
                     // (A select that is at work, or over, looks for itself, or does not want to know.)
-                    let claim = popped.claim(0, &mut by);
+                    claims.extend(popped.claim(0, by));
                     if is_last {
-                        break (true, seen, claim);
+                        break (true, seen);
                     }
-                    claims.extend(claim);
                     continue;
                 }
             }
             thread::back_off(&mut lost);
         };
-        // SAFETY: invariant 5.
-        let parked = parked.map(|seen| unsafe { seen.own() });
-        let mut first =
-            if claims.is_empty() { Vec::new() } else { claims.into_iter().filter_map(Claim::done).collect() };
-        if by.keeps() {
-            first.extend(by.take_kept().poke());
+        for claim in claims {
+            by.wakes(claim.done());
         }
-        (ended, Wakes { parked, first, last: last.and_then(Claim::done) })
+        // SAFETY: invariant 5.
+        (ended, parked.map(|seen| unsafe { seen.own() }))
     }
 
     /// The receiver waits for an end of something, which wakes this waker. False: something has ended.
@@ -443,16 +415,17 @@ impl<T> SharedRef<T> {
             unsafe { self.drop_sender() };
             return Err(error);
         }
+        let mut by = By::plain();
         // SAFETY: as above.
-        let (sent, wakes) = unsafe { shared.head.end_slowly(SENT | TX_GONE, RX_CLOSED) };
+        let (sent, parked) = unsafe { shared.head.end_slowly(SENT | TX_GONE, RX_CLOSED, &mut by) };
         if sent {
-            wakes.wake();
+            by.wakes(parked);
+            by.wake();
             return Ok(());
         }
         let error = back();
         // SAFETY: as above.
-        let more = unsafe { self.end_sender() };
-        wakes.wake_with(more);
+        unsafe { self.end_sender(by) };
         Err(error)
     }
 
@@ -471,7 +444,7 @@ impl<T> SharedRef<T> {
         // SAFETY: as above.
         } else if !unsafe { head.end_quick(word, TX_GONE) } {
             // SAFETY: as above.
-            unsafe { self.end_sender() }.wake();
+            unsafe { self.end_sender(By::plain()) };
         }
     }
 
@@ -479,14 +452,15 @@ impl<T> SharedRef<T> {
     /// As for [`drop_sender`](Self::drop_sender).
     #[cold]
     #[inline(never)]
-    unsafe fn end_sender(self) -> Wakes {
+    unsafe fn end_sender(self, mut by: By) {
         // SAFETY: the sender is there.
-        let (ended, wakes) = unsafe { self.head().end_slowly(TX_GONE, RX_GONE) };
+        let (ended, parked) = unsafe { self.head().end_slowly(TX_GONE, RX_GONE, &mut by) };
         if !ended {
             // SAFETY: as in `drop_sender`.
             unsafe { self.free() };
         }
-        wakes
+        by.wakes(parked);
+        by.wake();
     }
 
     /// The receiver closes the channel.
@@ -499,9 +473,11 @@ impl<T> SharedRef<T> {
         let word = head.load();
         // SAFETY: as above; RX_CLOSED alone lets nobody go.
         if !has(word, RX_CLOSED | TX_GONE) && !unsafe { head.end_quick(word, RX_CLOSED) } {
+            let mut by = By::plain();
             // SAFETY: as above.
-            let (_closed, wakes) = unsafe { head.end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE) };
-            wakes.wake();
+            let (_closed, parked) = unsafe { head.end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE, &mut by) };
+            by.wakes(parked);
+            by.wake();
         }
     }
 
@@ -529,15 +505,18 @@ impl<T> SharedRef<T> {
     #[cold]
     #[inline(never)]
     unsafe fn end_receiver(self, unless: u64) {
+        let mut by = By::plain();
         // SAFETY: the receiver is there.
-        let (ended, mut wakes) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless) };
+        let (ended, own) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless, &mut by) };
         // What the sender has left, which has gone before then (invariant 2): after all others are told, also when one of their
         // wakers panics.
         // SAFETY: the receiver is there, and nobody else.
         let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
         // Its own, which is let go and not woken.
-        let _own = wakes.parked.take();
-        wakes.wake();
+        let _own = own;
+        // Behind `_left`, so before it when something panics.
+        let mut by = by;
+        by.wake();
     }
 
     /// # Safety
