@@ -77,24 +77,19 @@ use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
 use crate::task::error::shielded;
 use crate::task::thread;
-use crate::wait::{Attempt, By, Claim, Left, Primitive, SENDERS, Tray, Waiter, Word};
+use crate::wait::{By, Claim, Left, Primitive, SENDERS, Waiter, Word};
 
 /// As many places are reserved at once.
 pub(super) const MOST: usize = (u32::MAX - 1) as usize;
 
 #[derive(Debug)]
 pub(super) struct Turns {
-    state: Mutex<State>,
+    /// Whether what was in the channel is discarded, or is about to be: nothing may come any more.
+    gone: Mutex<bool>,
     /// Those of a ring who wait for their turn.
     pub(super) queue: Queue,
     /// Of a linked channel: the permits that are out, and above them how often that has changed.
     pub(super) permits: AtomicU64,
-}
-
-#[derive(Debug)]
-pub(super) struct State {
-    /// What was in the channel is discarded, or is about to be: nothing may come any more.
-    pub(super) gone: bool,
 }
 
 pub(super) const CHANGES: u32 = 40;
@@ -134,8 +129,10 @@ pub(super) enum Reserved {
 pub(super) struct Turn<'a, T> {
     shared: &'a Shared<T>,
     turns: &'a Turns,
+    /// Nothing may come any more.
+    pub(super) gone: bool,
     /// Reservations that have left: freed without the lock.
-    gone: &'a mut Left,
+    left: &'a mut Left,
 }
 
 impl<T> Shared<T> {
@@ -157,7 +154,7 @@ impl<T> Shared<T> {
             return turns;
         }
         let new = Box::into_raw(Box::new(Turns {
-            state: Mutex::new(State { gone: false }),
+            gone: Mutex::new(false),
             queue: Queue::new(0),
             permits: AtomicU64::new(0),
         }));
@@ -177,10 +174,10 @@ impl<T> Shared<T> {
     }
 
     /// Does something under the lock.
-    pub(super) fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>, &mut State) -> R) -> R {
-        let mut gone = Left::default();
-        let mut state = turns.state.lock();
-        f(&mut Turn { shared: self, turns, gone: &mut gone }, &mut state)
+    pub(super) fn in_turn<R>(&self, turns: &Turns, f: impl FnOnce(&mut Turn<'_, T>) -> R) -> R {
+        let mut left = Left::default();
+        let gone = turns.gone.lock();
+        f(&mut Turn { shared: self, turns, gone: *gone, left: &mut left })
     }
 
     /// Reserves so many places, if they are there now.
@@ -189,7 +186,7 @@ impl<T> Shared<T> {
         if let Some(linked) = self.linked() {
             return self.try_reserve_linked(linked, turns, count);
         }
-        self.in_turn(turns, |turn, _| turn.reserve(count, by))
+        self.in_turn(turns, |turn| turn.reserve(count, by))
     }
 
     /// Enters the line of those who send, for so many places, or [`SEND`]. False: there is something to look at.
@@ -197,7 +194,7 @@ impl<T> Shared<T> {
         let turns = self.make_turns();
         match self.linked() {
             Some(linked) => self.wait_for_places(linked, node, count),
-            None => self.in_turn(turns, |turn, _| turn.register(node, count)),
+            None => self.in_turn(turns, |turn| turn.register(node, count)),
         }
     }
 
@@ -260,7 +257,7 @@ impl<T> Shared<T> {
             turns.remove(count as u64);
             return self.release(linked, count, by);
         }
-        self.in_turn(turns, |turn, _| {
+        self.in_turn(turns, |turn| {
             turn.hold();
             turn.raise(count as u32);
             if !bug!("permit_goes_silently") {
@@ -275,8 +272,8 @@ impl<T> Shared<T> {
         if let Some(linked) = self.linked() {
             return self.send_reserved_linked(linked, turns, value, by);
         }
-        self.in_turn(turns, |turn, state| {
-            let is_sent = !state.gone || bug!("sends_what_is_gone");
+        self.in_turn(turns, |turn| {
+            let is_sent = !turn.gone || bug!("sends_what_is_gone");
             turn.hold();
             if is_sent {
                 turn.put(value, true, by);
@@ -290,7 +287,7 @@ impl<T> Shared<T> {
     /// A send that finds the ring HELD.
     #[cold]
     pub(super) fn send_in_turn(&self, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Sent> {
-        self.in_turn(self.make_turns(), |turn, _| {
+        self.in_turn(self.make_turns(), |turn| {
             turn.serve(by);
             let word = self.line.load();
             if word.has(CLOSED) {
@@ -312,14 +309,14 @@ impl<T> Shared<T> {
     #[inline(never)]
     pub(super) fn serve_turns(&self, by: &mut By) {
         if let Some(turns) = self.turns() {
-            self.in_turn(turns, |turn, _| turn.serve(by));
+            self.in_turn(turns, |turn| turn.serve(by));
         }
     }
 
     /// The same where nobody had to go by turns; from here on they do until all are served.
     #[cold]
     pub(super) fn serve_held(&self, by: &mut By) {
-        self.in_turn(self.make_turns(), |turn, _| {
+        self.in_turn(self.make_turns(), |turn| {
             turn.hold();
             turn.serve(by);
         });
@@ -328,7 +325,7 @@ impl<T> Shared<T> {
     /// Nothing may come any more: what there is, is about to be discarded.
     pub(super) fn end_turns(&self) {
         if let Some(turns) = self.turns() {
-            turns.state.lock().gone = true;
+            *turns.gone.lock() = true;
         }
     }
 
@@ -349,7 +346,7 @@ impl<T> Shared<T> {
             return false;
         }
         self.in_passing(|by| {
-            self.in_turn(turns, |turn, _| {
+            self.in_turn(turns, |turn| {
                 // Somebody may have made room, and be on the way to the lock.
                 turn.serve(by);
                 let word = self.line.load();
@@ -529,7 +526,7 @@ impl<T> Turn<'_, T> {
                 continue;
             }
             self.lower(said);
-            if !grant(claim, by, self.gone) {
+            if !grant(claim, by, self.left) {
                 self.raise(said);
             }
         }
@@ -583,21 +580,4 @@ pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Left) -> bool {
             false
         }
     }
-}
-
-/// Reserves, as a step of an operation.
-pub(super) fn attempt<T>(shared: &Shared<T>, count: u32, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-    let reserved = match count {
-        // (Nobody waits for nothing.)
-        0 if shared.is_closed() => Reserved::Closed,
-        0 => Reserved::Yes,
-        _ => shared.try_reserve(count, by),
-    };
-    match reserved {
-        Reserved::Yes => tray.put(()),
-        // (Of a channel that is no ring the places close first, and it was perhaps told by those.)
-        Reserved::Closed => shared.finish_close(),
-        Reserved::Full => return Attempt::Wait,
-    }
-    Attempt::Ready(())
 }

@@ -243,11 +243,11 @@ impl<T> Shared<T> {
         }
         // Those who wait are told first: then the word has the position again.
         self.finish_close();
-        self.in_turn(turns, |_, state| {
-            if !state.gone {
+        self.in_turn(turns, |turn| {
+            if !turn.gone {
                 insist(|| self.put_any(linked, self.line.load(), value, by));
             }
-            !state.gone
+            !turn.gone
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::branch::prospects;
 use super::kind::{Many, Reserves};
-use super::limit::{self, MOST};
+use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
 use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
@@ -62,7 +62,20 @@ impl<T> Branch for Reserving<T> {
         if self.refused.is_some() {
             return Attempt::Ready(());
         }
-        limit::attempt(self.shared(), self.count, by, tray)
+        let shared = self.shared();
+        let reserved = match self.count {
+            // (Nobody waits for nothing.)
+            0 if shared.is_closed() => Reserved::Closed,
+            0 => Reserved::Yes,
+            count => shared.try_reserve(count, by),
+        };
+        match reserved {
+            Reserved::Yes => tray.put(()),
+            // (Of a channel that is no ring the places close first, and it was perhaps told by those.)
+            Reserved::Closed => shared.finish_close(),
+            Reserved::Full => return Attempt::Wait,
+        }
+        Attempt::Ready(())
     }
 
     fn is_unsure(&self) -> bool {
