@@ -58,7 +58,7 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
-use super::many::Front;
+use super::many::Lent;
 use super::queue::STEP_BITS;
 use super::ring::HELD;
 use super::room::{Room, Taken};
@@ -316,11 +316,11 @@ impl<T> Shared<T> {
             if sent > 0 {
                 continue;
             }
-            let mut front = Front::of(values);
-            if self.put_in_place(linked, front.place(), by) == Sent::Closed {
+            let mut lent = Lent::of(values);
+            if self.put_in_place(linked, lent.place(), by) == Sent::Closed {
                 return;
             }
-            front.taken();
+            lent.taken();
             places -= 1;
         }
     }

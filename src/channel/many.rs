@@ -61,15 +61,15 @@ pub(super) unsafe fn push<T>(out: &mut Vec<T>, put: impl FnOnce(&mut MaybeUninit
 }
 
 /// The first value of a deque, out of it for as long as somebody may take it; otherwise it goes back.
-pub(super) struct Front<'a, T> {
+pub(super) struct Lent<'a, T> {
     values: &'a mut VecDeque<T>,
     value: MaybeUninit<T>,
 }
 
-impl<'a, T> Front<'a, T> {
+impl<'a, T> Lent<'a, T> {
     pub(super) fn of(values: &'a mut VecDeque<T>) -> Self {
         let value = MaybeUninit::new(values.pop_front().expect("there is one"));
-        Front { values, value }
+        Lent { values, value }
     }
 
     pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
@@ -82,7 +82,7 @@ impl<'a, T> Front<'a, T> {
     }
 }
 
-impl<T> Drop for Front<'_, T> {
+impl<T> Drop for Lent<'_, T> {
     fn drop(&mut self) {
         // SAFETY: nobody has taken it.
         self.values.push_front(unsafe { self.value.assume_init_read() });
