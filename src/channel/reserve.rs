@@ -1,6 +1,6 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
-use super::branch::prospects;
+use super::branch::{branch, prospects};
 use super::kind::{Many, Reserves};
 use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
@@ -17,10 +17,7 @@ pub struct Reserving<T> {
     refused: Option<ReserveManyError>,
 }
 
-// SAFETY: a branch is a reference to the channel.
-unsafe impl<T: Send> Send for Reserving<T> {}
-// SAFETY: a shared branch gives access to nothing.
-unsafe impl<T: Send> Sync for Reserving<T> {}
+branch!(Reserving);
 
 impl<T> Reserving<T> {
     /// # Safety
@@ -36,11 +33,6 @@ impl<T> Reserving<T> {
             None
         };
         this
-    }
-
-    fn shared(&self) -> &Shared<T> {
-        // SAFETY: whoever makes a branch keeps a handle for as long.
-        unsafe { self.shared.as_ref() }
     }
 
     fn free_places(&self) {
