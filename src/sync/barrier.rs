@@ -19,12 +19,13 @@
 //! 2. One whose round is over was counted by the last one: only that one's exchange changes the round, and makes the count zero.
 //! 3. Who counts stands in the line, or is on the way there or away from it, or forgotten. One that leaves has left the line first.
 //!
-//! A round that comes again after 2^32 others could be taken for the same one by who was suspended for so long, as by all who wait for
-//! a signal. There are fewer nodes than a count has room for.
+//! A round that comes again after 2^32 others could be taken for the same one by who was suspended for so long, as by all who
+//! wait for a signal. There are fewer nodes than a count has room for.
 //!
 //! # Orderings
-//! Who comes releases what it has done before, and the last one acquires it from all, as only read-modify-writes come in between; it
-//! releases the round, and what it hands over to those in line. Leaving orders nothing: nobody goes on because of it.
+//! Who comes releases what it has done before, and the last one acquires it from all, as only read-modify-writes come in
+//! between; it releases the round, and what it hands over to those in line. Leaving orders nothing: nobody goes on because of
+//! it.
 //!
 //! # Progress, cost
 //! Lock-free. Locked instructions: 1 to come or to leave, and those of the signal.

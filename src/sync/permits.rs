@@ -190,7 +190,8 @@ impl Permits {
             && self.cas(word, word.plus(permits))
     }
 
-    /// The step *serve* of the header; `look`: also what is in the pot. What is left in hand, and no more in the pot, is the reader's that becomes the writer.
+    /// The step *serve* of the header; `look`: also what is in the pot. What is left in hand, and no more in the pot, is the
+    /// reader's that becomes the writer.
     #[must_use]
     pub(super) fn hand_out(&self, mut hand: u64, mut look: bool, served: &mut Served) -> u64 {
         loop {
