@@ -176,3 +176,34 @@ impl<L: Look> Branch for Listen<L> {
         }
     }
 }
+
+/// Waiting at the caller's `Shared` for the last receiver to go.
+macro_rules! gone {
+    () => {
+        /// Waiting for the last receiver to go.
+        pub struct Gone<'a, T>(pub(super) &'a Shared<T>);
+
+        impl<T> Look for Gone<'_, T> {
+            type Output = ();
+
+            fn wish(&self) -> (&'static str, Thing) {
+                ("closed", self.0.thing())
+            }
+
+            fn bell(&self) -> &Bell {
+                &self.0.gone
+            }
+
+            fn is_ready(&self) -> bool {
+                self.0.receivers() == 0
+            }
+
+            fn look(&mut self, _by: &mut By) -> Option<()> {
+                self.is_ready().then_some(())
+            }
+
+            fn restore(&mut self, (): ()) {}
+        }
+    };
+}
+pub(super) use gone;

@@ -47,7 +47,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{Lag, Receiver, RecvError};
-use crate::channel::bell::{Bell, Look};
+use crate::channel::bell::{Bell, Look, gone};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::task::finally;
@@ -398,27 +398,4 @@ impl<T> Look for SendBranch<'_, T> {
     fn restore(&mut self, _sent: Self::Output) {}
 }
 
-/// Waiting for the last receiver to go.
-pub struct Gone<'a, T>(pub(super) &'a Shared<T>);
-
-impl<T> Look for Gone<'_, T> {
-    type Output = ();
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.0.thing())
-    }
-
-    fn bell(&self) -> &Bell {
-        &self.0.gone
-    }
-
-    fn is_ready(&self) -> bool {
-        self.0.receivers() == 0
-    }
-
-    fn look(&mut self, _by: &mut By) -> Option<()> {
-        self.is_ready().then_some(())
-    }
-
-    fn restore(&mut self, (): ()) {}
-}
+gone!();

@@ -32,7 +32,7 @@
 
 use super::lock::Lock;
 use crate::channel::RecvError;
-use crate::channel::bell::{Bell, Look};
+use crate::channel::bell::{Bell, Look, gone};
 use crate::prim::{AtomicU64, AtomicUsize, Ordering};
 use crate::task::watch::Thing;
 use crate::wait::By;
@@ -263,27 +263,4 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
     }
 }
 
-/// Waiting for the last receiver to go.
-pub struct Gone<'a, T>(pub(super) &'a Shared<T>);
-
-impl<T> Look for Gone<'_, T> {
-    type Output = ();
-
-    fn wish(&self) -> (&'static str, Thing) {
-        ("closed", self.0.thing())
-    }
-
-    fn bell(&self) -> &Bell {
-        &self.0.gone
-    }
-
-    fn is_ready(&self) -> bool {
-        self.0.receivers() == 0
-    }
-
-    fn look(&mut self, _by: &mut By) -> Option<()> {
-        self.is_ready().then_some(())
-    }
-
-    fn restore(&mut self, (): ()) {}
-}
+gone!();
