@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
 use super::future::{Closed, RecvFuture, SendFuture};
@@ -334,34 +333,24 @@ impl<T> Receiver<T> {
     }
 }
 
-macro_rules! handle {
-    ($name:ident, $end:ident, $side:literal) => {
+/// A handle can be sent and shared where values can be sent, whatever is in it.
+macro_rules! shareable {
+    ($name:ident) => {
         // SAFETY: a handle gives access to values by value only, and to the channel, which is made for sharing.
         unsafe impl<T: Send> Send for $name<T> {}
         // SAFETY: as above.
         unsafe impl<T: Send> Sync for $name<T> {}
-        impl<T> UnwindSafe for $name<T> {}
-        impl<T> RefUnwindSafe for $name<T> {}
+        impl<T> ::std::panic::UnwindSafe for $name<T> {}
+        impl<T> ::std::panic::RefUnwindSafe for $name<T> {}
         impl<T> Unpin for $name<T> {}
+    };
+}
+pub(super) use shareable;
 
+/// What a handle of any kind of channel says of that, and how it closes it. `$hook` and `$permits`: what there is to add of its kind.
+macro_rules! asks {
+    ($name:ident $(, hook: $hook:literal)? $(, permits: $permits:literal)?) => {
         impl<T> $name<T> {
-            #[inline(always)]
-            fn get(&self) -> &Shared<T> {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared.as_ref() }
-            }
-
-            #[inline(always)]
-            pub(super) fn shared(&self) -> SharedRef<T> {
-                self.shared
-            }
-
-            /// # Safety
-            /// It is counted already.
-            pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
-                $name { shared, _values: PhantomData }
-            }
-
             /// Closes the channel; true the first time, then false.
             ///
             /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
@@ -370,8 +359,7 @@ macro_rules! handle {
                 self.get().close()
             }
 
-            /// Closes the channel and drops what is in it, or gives it to the hook of
-            /// [`on_undelivered`](super::Builder::on_undelivered); true if it was not closed before.
+            #[doc = concat!("Closes the channel and drops what is in it", $($hook,)? "; true if it was not closed before.")]
             pub fn close_now(&self) -> bool {
                 self.get().close_now()
             }
@@ -392,9 +380,7 @@ macro_rules! handle {
                 self.len() == 0
             }
 
-            /// Whether there is no room for another value; always so on a rendezvous channel. Permits count: the room that
-            /// they hold is taken. (What a waiting [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of
-            /// it.)
+            #[doc = concat!("Whether there is no room for another value; always so on a rendezvous channel." $(, " ", $permits)?)]
             pub fn is_full(&self) -> bool {
                 self.get().is_full()
             }
@@ -402,6 +388,49 @@ macro_rules! handle {
             /// How many values the channel holds; `None`: there is no bound.
             pub fn capacity(&self) -> Option<usize> {
                 self.get().capacity()
+            }
+
+            /// Whether both are handles of one channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                self.get().is(other.get())
+            }
+
+            /// Panics if an invariant of the waiter queues does not hold. For tests.
+            #[doc(hidden)]
+            pub fn assert_valid(&self) {
+                self.get().assert_valid();
+            }
+        }
+    };
+}
+pub(super) use asks;
+
+macro_rules! handle {
+    ($name:ident, $end:ident, $side:literal) => {
+        shareable!($name);
+        asks! {
+            $name,
+            hook: ", or gives it to the hook of [`on_undelivered`](super::Builder::on_undelivered)",
+            permits: "Permits count: the room that they hold is taken. (What a waiting \
+[`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of it.)"
+        }
+
+        impl<T> $name<T> {
+            #[inline(always)]
+            pub(super) fn get(&self) -> &Shared<T> {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared.as_ref() }
+            }
+
+            #[inline(always)]
+            pub(super) fn shared(&self) -> SharedRef<T> {
+                self.shared
+            }
+
+            /// # Safety
+            /// It is counted already.
+            pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
+                $name { shared, _values: PhantomData }
             }
 
             /// How many senders there are.
@@ -412,17 +441,6 @@ macro_rules! handle {
             /// How many receivers there are.
             pub fn receiver_count(&self) -> usize {
                 self.get().count(End::Receiver)
-            }
-
-            /// Whether both are handles of one channel.
-            pub fn same_channel(&self, other: &Self) -> bool {
-                self.shared == other.shared
-            }
-
-            /// Panics if an invariant of the waiter queues does not hold. For tests.
-            #[doc(hidden)]
-            pub fn assert_valid(&self) {
-                self.get().assert_valid();
             }
         }
 

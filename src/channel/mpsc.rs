@@ -27,9 +27,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::handle::asks;
 use super::kind::Mpsc;
 use super::lone::lone_receiver;
-use super::shared::SharedRef;
+use super::shared::{Shared, SharedRef};
 
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
 pub use super::{
@@ -322,64 +323,20 @@ lone_receiver!();
 
 macro_rules! handle {
     ($($name:ident)*) => {$(
+        asks! { $name, permits: "Permits count." }
+
         impl<T> $name<T> {
+            fn get(&self) -> &Shared<T> {
+                self.0.get()
+            }
+
             pub(super) fn shared(&self) -> SharedRef<T> {
                 self.0.shared()
-            }
-
-            /// Closes the channel; true the first time, then false.
-            ///
-            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
-            /// received.
-            pub fn close(&self) -> bool {
-                self.0.close()
-            }
-
-            /// Closes the channel and drops what is in it; true if it was not closed before.
-            pub fn close_now(&self) -> bool {
-                self.0.close_now()
-            }
-
-            /// Whether sends can only fail: the channel was closed, or all handles of a side are gone.
-            pub fn is_closed(&self) -> bool {
-                self.0.is_closed()
-            }
-
-            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
-            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
-            pub fn len(&self) -> usize {
-                self.0.len()
-            }
-
-            /// Whether [`len`](Self::len) is zero.
-            pub fn is_empty(&self) -> bool {
-                self.0.is_empty()
-            }
-
-            /// Whether there is no room for another value; always so on a rendezvous channel. Permits count.
-            pub fn is_full(&self) -> bool {
-                self.0.is_full()
-            }
-
-            /// How many values the channel holds; `None`: there is no bound.
-            pub fn capacity(&self) -> Option<usize> {
-                self.0.capacity()
             }
 
             /// How many senders there are.
             pub fn sender_count(&self) -> usize {
                 self.0.sender_count()
-            }
-
-            /// Whether both are handles of one channel.
-            pub fn same_channel(&self, other: &Self) -> bool {
-                self.0.same_channel(&other.0)
-            }
-
-            /// Panics if an invariant of the waiter queues does not hold. For tests.
-            #[doc(hidden)]
-            pub fn assert_valid(&self) {
-                self.0.assert_valid();
             }
         }
 

@@ -369,6 +369,10 @@ impl<T> Shared<T> {
         shared
     }
 
+    pub(super) fn is(&self, other: &Self) -> bool {
+        ptr::eq(self, other)
+    }
+
     /// Whether it is no ring.
     #[inline(always)]
     pub(super) fn is_linked(&self) -> bool {

@@ -53,8 +53,8 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use super::handle::shareable;
 use super::shared::{COUNT, End, Shared, SharedRef};
 use super::{Receiver, Sender};
 use crate::prim::Ordering;
@@ -173,13 +173,7 @@ impl<T> Shared<T> {
 
 macro_rules! weak {
     ($name:ident of $handle:ident, $what:literal) => {
-        // SAFETY: a weak handle gives access to nothing but its handle.
-        unsafe impl<T: Send> Send for $name<T> {}
-        // SAFETY: as above.
-        unsafe impl<T: Send> Sync for $name<T> {}
-        impl<T> UnwindSafe for $name<T> {}
-        impl<T> RefUnwindSafe for $name<T> {}
-        impl<T> Unpin for $name<T> {}
+        shareable!($name);
 
         impl<T> $handle<T> {
             #[doc = concat!("A handle that does not keep the channel open, and can be made a ", $what, " again.")]

@@ -26,6 +26,41 @@ impl<T> Clone for Channel<T> {
 
 impl<T> Copy for Channel<T> {}
 
+/// What a handle asks the channel, whichever it is.
+macro_rules! on {
+    ($($method:ident() -> $result:ty;)+) => {
+        impl<T> Channel<T> {$(
+            pub(super) fn $method(self) -> $result {
+                match self {
+                    // SAFETY: a handle keeps the channel alive, and asks.
+                    Channel::Met(shared) => unsafe { shared.as_ref() }.$method(),
+                    // SAFETY: as above.
+                    Channel::Own(shared) => unsafe { shared.as_ref() }.$method(),
+                }
+            }
+        )+}
+    };
+}
+on! {
+    close() -> bool;
+    close_now() -> bool;
+    is_closed() -> bool;
+    len() -> usize;
+    is_full() -> bool;
+    capacity() -> Option<usize>;
+    assert_valid() -> ();
+}
+
+impl<T> Channel<T> {
+    pub(super) fn is(self, other: Self) -> bool {
+        match (self, other) {
+            (Channel::Met(one), Channel::Met(other)) => one == other,
+            (Channel::Own(one), Channel::Own(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
 /// A branch of whichever it is.
 pub enum Either<M, O> {
     Met(M),

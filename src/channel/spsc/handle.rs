@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
+use super::super::handle::{asks, shareable};
 use super::super::lone::lone_receiver;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -177,27 +177,10 @@ impl<T> Sender<T> {
 
 lone_receiver!();
 
-/// Asks the channel, whichever it is.
-macro_rules! on {
-    ($channel:expr, $method:ident) => {
-        match $channel {
-            // SAFETY: the handle keeps the channel alive.
-            Channel::Met(shared) => unsafe { shared.as_ref() }.$method(),
-            // SAFETY: as above.
-            Channel::Own(shared) => unsafe { shared.as_ref() }.$method(),
-        }
-    };
-}
-
 macro_rules! handle {
     ($name:ident, $end:ident, $side:literal) => {
-        // SAFETY: a handle gives access to values by value only, and to the channel, which is made for sharing.
-        unsafe impl<T: Send> Send for $name<T> {}
-        // SAFETY: as above.
-        unsafe impl<T: Send> Sync for $name<T> {}
-        impl<T> UnwindSafe for $name<T> {}
-        impl<T> RefUnwindSafe for $name<T> {}
-        impl<T> Unpin for $name<T> {}
+        shareable!($name);
+        asks!($name);
 
         impl<T> $name<T> {
             #[inline(always)]
@@ -205,58 +188,8 @@ macro_rules! handle {
                 self.channel
             }
 
-            /// Closes the channel; true the first time, then false.
-            ///
-            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
-            /// received.
-            pub fn close(&self) -> bool {
-                on!(self.channel, close)
-            }
-
-            /// Closes the channel and drops what is in it; true if it was not closed before.
-            pub fn close_now(&self) -> bool {
-                on!(self.channel, close_now)
-            }
-
-            /// Whether sends can only fail: the channel was closed, or one of the two handles is gone.
-            pub fn is_closed(&self) -> bool {
-                on!(self.channel, is_closed)
-            }
-
-            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
-            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
-            pub fn len(&self) -> usize {
-                on!(self.channel, len)
-            }
-
-            /// Whether [`len`](Self::len) is zero.
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
-            }
-
-            /// Whether there is no room for another value; always so on a rendezvous channel.
-            pub fn is_full(&self) -> bool {
-                on!(self.channel, is_full)
-            }
-
-            /// How many values the channel holds; `None`: there is no bound.
-            pub fn capacity(&self) -> Option<usize> {
-                on!(self.channel, capacity)
-            }
-
-            /// Whether both are handles of one channel.
-            pub fn same_channel(&self, other: &Self) -> bool {
-                match (self.channel, other.channel) {
-                    (Channel::Met(one), Channel::Met(other)) => one == other,
-                    (Channel::Own(one), Channel::Own(other)) => one == other,
-                    _ => false,
-                }
-            }
-
-            /// Panics if an invariant of the waiter queues does not hold. For tests.
-            #[doc(hidden)]
-            pub fn assert_valid(&self) {
-                on!(self.channel, assert_valid);
+            fn get(&self) -> Channel<T> {
+                self.channel
             }
         }
 
