@@ -390,12 +390,7 @@ impl<T> Shared<T> {
 impl<T> Turn<'_, T> {
     /// From here on all who send go by turns.
     fn hold(&self) {
-        loop {
-            let word = self.shared.line.load();
-            if word.has(HELD) || self.shared.cas(word, word.with(HELD)) {
-                return;
-            }
-        }
+        self.shared.update(|word| (!word.has(HELD)).then(|| word.with(HELD)));
     }
 
     /// False: the word has changed.

@@ -130,19 +130,13 @@ impl<T> Shared<T> {
             return;
         }
         room.begin_to_count();
-        loop {
-            let word = self.line.load();
-            // (While a receiver waits it is in no version, but in the word that is written when it has gone.)
-            let to = match word.is_free() {
-                true if bug!("counts_beside_open_places") => word,
-                true => word.with(HELD),
-                false if bug!("counts_as_a_receiver_leaves") => word,
-                false => self.bump(word),
-            };
-            if to == word || self.cas(word, to) {
-                break;
-            }
-        }
+        // (While a receiver waits it is in no version, but in the word that is written when it has gone.)
+        self.update(|word| match word.is_free() {
+            true if bug!("counts_beside_open_places") || word.has(HELD) => None,
+            true => Some(word.with(HELD)),
+            false if bug!("counts_as_a_receiver_leaves") => None,
+            false => Some(self.bump(word)),
+        });
         room.count(|| self.tail(linked));
     }
 
@@ -157,18 +151,12 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn try_reserve_linked(&self, linked: &Linked<T>, turns: &Turns, count: u32) -> Reserved {
+        let Some(room) = &linked.room else {
+            // An exchange that changes nothing: who closes it later has seen `turns`.
+            let is_open = self.update(|word| (!word.has(CLOSED)).then_some(word)).is_some();
+            return if is_open { Reserved::Yes } else { Reserved::Closed };
+        };
         loop {
-            let Some(room) = &linked.room else {
-                let word = self.line.load();
-                if word.has(CLOSED) {
-                    return Reserved::Closed;
-                }
-                // An exchange that changes nothing: who closes it later has seen `turns`.
-                if self.cas(word, word) {
-                    return Reserved::Yes;
-                }
-                continue;
-            };
             self.count_places(linked);
             let word = room.queue.load();
             if word.has(CLOSED) {

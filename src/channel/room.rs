@@ -215,19 +215,13 @@ impl Room {
 
     /// No send takes a place by its position any more: counts those that are left. `tail`: where that is, and stays.
     pub(super) fn count(&self, tail: impl Fn() -> u64) {
-        loop {
-            let word = self.queue.load();
-            let to = match word.is_free() {
-                true if word.has(HELD) => break,
-                false if bug!("counts_as_a_sender_leaves") => break,
-                true => counted(word, self.left(word, &tail)),
-                // Whoever is about to write into the word what was so before does not.
-                false => self.queue.bump(word),
-            };
-            if self.queue.cas(word, to) {
-                break;
-            }
-        }
+        self.queue.update(|word| match word.is_free() {
+            true if word.has(HELD) => None,
+            false if bug!("counts_as_a_sender_leaves") => None,
+            true => Some(counted(word, self.left(word, &tail))),
+            // Whoever is about to write into the word what was so before does not.
+            false => Some(self.queue.bump(word)),
+        });
         self.counts.store(COUNTED, Ordering::Release);
     }
 
@@ -350,15 +344,7 @@ impl Room {
     /// So many places are left again. False: somebody waits.
     #[inline(always)]
     pub(super) fn put_back(&self, places: u64) -> bool {
-        loop {
-            let word = self.queue.load();
-            if !is_calm(word) {
-                return false;
-            }
-            if self.queue.cas(word, plus(word, places)) {
-                return true;
-            }
-        }
+        self.queue.update(|word| is_calm(word).then(|| plus(word, places))).is_some()
     }
 
     /// Comes to serve, with so many places; with how many it serves. `None`: there is a server, which has them now.

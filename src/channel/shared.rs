@@ -1010,13 +1010,5 @@ impl<T> Told<T> {
 
 /// Sets CLOSED; true the first time.
 pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
-    loop {
-        let word = primitive.line().load();
-        if word.has(CLOSED) {
-            return false;
-        }
-        if primitive.cas(word, word.with(CLOSED)) {
-            return true;
-        }
-    }
+    primitive.update(|word| (!word.has(CLOSED)).then(|| word.with(CLOSED))).is_some()
 }

@@ -280,15 +280,8 @@ impl Permits {
     /// Takes all that is free, or in the pot: both by a read-modify-write, so that who comes to either later sees what was
     /// done before this.
     pub(super) fn take_all(&self) -> u64 {
-        loop {
-            let word = self.line.load();
-            if !word.is_free() {
-                return self.empty_pot();
-            }
-            if self.cas(word, word.with_rest(0)) {
-                return word.rest() + self.empty_pot();
-            }
-        }
+        let free = self.update(|word| word.is_free().then(|| word.with_rest(0))).map_or(0, Word::rest);
+        free + self.empty_pot()
     }
 
     /// How many are free.
@@ -323,14 +316,8 @@ impl Permits {
 
     /// Closes; true the first time. All who wait are told, after the last of them was taken out of the line.
     pub(super) fn close(&self) -> bool {
-        loop {
-            let word = self.line.load();
-            if word.has(CLOSED) {
-                return false;
-            }
-            if self.cas(word, word.with(CLOSED)) {
-                break;
-            }
+        if self.update(|word| (!word.has(CLOSED)).then(|| word.with(CLOSED))).is_none() {
+            return false;
         }
         let mut served = Served::new();
         loop {
@@ -362,12 +349,7 @@ impl Permits {
     }
 
     pub(super) fn end_upgrade(&self) {
-        loop {
-            let word = self.line.load();
-            if self.cas(word, word.without(UPGRADING)) {
-                return;
-            }
-        }
+        self.update(|word| Some(word.without(UPGRADING)));
     }
 
     pub(super) fn is_upgrading(&self) -> bool {

@@ -297,18 +297,15 @@ impl RawMutex {
     /// Counts one more that starves, or one less. False: there are too many to be counted.
     #[cold]
     fn count_starving(&self, one_more: bool) -> bool {
-        loop {
-            let word = self.line.load();
-            let count = starving(word);
-            if one_more && count == STARVING {
-                return false;
+        let changed = self.update(|word| match (one_more, starving(word)) {
+            (true, STARVING) => None,
+            (true, _) => Some(word.with_rest(word.rest() + ONE_STARVING)),
+            (false, count) => {
+                debug_assert!(count > 0, "invariant 5");
+                Some(word.with_rest(word.rest() - ONE_STARVING))
             }
-            debug_assert!(one_more || count > 0, "invariant 5");
-            let rest = if one_more { word.rest() + ONE_STARVING } else { word.rest() - ONE_STARVING };
-            if self.cas(word, word.with_rest(rest)) {
-                return true;
-            }
-        }
+        });
+        changed.is_some()
     }
 
     /// Panics if an invariant does not hold, while nobody is at work here.

@@ -235,11 +235,8 @@ impl Signal {
 
     /// Who is about to enter the line, and has not seen the round, fails.
     fn renew_version(&self) {
-        loop {
-            let word = self.line.load();
-            if bug!("round_is_silent") || self.cas(word, self.bump(word)) {
-                break;
-            }
+        if !bug!("round_is_silent") {
+            self.update(|word| Some(self.bump(word)));
         }
     }
 
@@ -272,15 +269,7 @@ impl Signal {
     /// Takes what is stored.
     #[inline]
     fn take_stored(&self) -> bool {
-        loop {
-            let word = self.line.load();
-            if !word.has(STORED) {
-                return false;
-            }
-            if self.cas(word, word.without(STORED)) {
-                return true;
-            }
-        }
+        self.update(|word| word.has(STORED).then(|| word.without(STORED))).is_some()
     }
 
     /// Panics if an invariant does not hold, while nobody is at work here.

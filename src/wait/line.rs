@@ -225,6 +225,17 @@ pub(crate) trait Primitive {
         changed
     }
 
+    /// Changes the word, unless `change` refuses; gives what it was.
+    #[inline(always)]
+    fn update(&self, change: impl Fn(Word) -> Option<Word>) -> Option<Word> {
+        loop {
+            let word = self.line().load();
+            if self.cas(word, change(word)?) {
+                return Some(word);
+            }
+        }
+    }
+
     /// Adds to the rest, whoever stands in the word; gives the word before. (For a primitive that knows that the rest does not
     /// become another one's by this.)
     #[inline(always)]
@@ -276,12 +287,7 @@ pub(crate) trait Primitive {
         }
         interrupt();
         if bug!("no_confirm") {
-            loop {
-                let word = self.line().load();
-                if self.cas(word, word.with(flags)) {
-                    return true;
-                }
-            }
+            return self.update(|word| Some(word.with(flags))).is_some();
         }
         loop {
             let word = self.line().load();

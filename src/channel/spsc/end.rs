@@ -102,26 +102,12 @@ impl<T> Shared<T> {
     /// Takes what is in the channel, for the first one who asks; nothing is in it after this.
     fn take_all(&self) -> Vec<T> {
         let mut values = Vec::new();
-        let head = loop {
-            let room = self.front.load();
-            if room.has(TAKEN) {
-                return values;
-            }
-            if self.front.cas(room, room.with(TAKEN)) {
-                break room.rest();
-            }
-        };
-        let tail = loop {
-            let word = self.back.load();
-            if word.has(SEALED) {
-                // The receiver has found it empty.
-                return values;
-            }
-            if self.back.cas(word, word.with(SEALED)) {
-                break word.rest();
-            }
-        };
-        let count = distance(head, tail);
+        let set = |side: &Side<T>, flag| side.update(|word| (!word.has(flag)).then(|| word.with(flag)));
+        let Some(room) = set(&self.front, TAKEN) else { return values };
+        // `None`: the receiver has found it empty.
+        let Some(word) = set(&self.back, SEALED) else { return values };
+        let head = room.rest();
+        let count = distance(head, word.rest());
         if count == 0 {
             return values;
         }
