@@ -200,34 +200,41 @@ pub struct CondvarWait<'c, 'a, T: ?Sized> {
     lock: Option<Lock<'a, T>>,
 }
 
+/// The waits of either future, by its method `until`.
+macro_rules! waits {
+    () => {
+        /// Waits on a plain thread, which sleeps meanwhile.
+        ///
+        /// # Panics
+        /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
+        #[track_caller]
+        pub fn wait(self) -> MutexGuard<'a, T> {
+            self.until(None).0
+        }
+
+        /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
+        ///
+        /// # Panics
+        /// As [`wait`](Self::wait).
+        #[track_caller]
+        pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+            let deadline = deadline_after(d);
+            self.until(deadline)
+        }
+
+        /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
+        ///
+        /// # Panics
+        /// As [`wait`](Self::wait).
+        #[track_caller]
+        pub fn wait_deadline(self, t: Instant) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+            self.until(Some(t))
+        }
+    };
+}
+
 impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
-    /// Waits on a plain thread, which sleeps meanwhile.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[track_caller]
-    pub fn wait(self) -> MutexGuard<'a, T> {
-        self.until(None).0
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        let deadline = deadline_after(d);
-        self.until(deadline)
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        self.until(Some(t))
-    }
+    waits!();
 
     #[track_caller]
     fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
@@ -345,33 +352,7 @@ pub struct CondvarWaitWhile<'c, 'a, T: ?Sized, F> {
 }
 
 impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> CondvarWaitWhile<'_, 'a, T, F> {
-    /// Waits on a plain thread, which sleeps meanwhile.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future there.
-    #[track_caller]
-    pub fn wait(self) -> MutexGuard<'a, T> {
-        self.until(None).0
-    }
-
-    /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        let deadline = deadline_after(d);
-        self.until(deadline)
-    }
-
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(self, t: Instant) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        self.until(Some(t))
-    }
+    waits!();
 
     #[track_caller]
     fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
