@@ -149,6 +149,7 @@ mod boundary;
 mod branch;
 pub mod broadcast;
 mod builder;
+mod close;
 mod error;
 mod future;
 mod handle;

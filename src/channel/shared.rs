@@ -5,8 +5,8 @@
 //! ```
 //!
 //! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told there, and
-//! for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, how it closes, what a
-//! receive does that is dropped; and which of the two it is. What becomes of values that nobody gets:
+//! for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, what a receive does that is
+//! dropped; and which of the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
 //!
 //! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks
@@ -22,20 +22,21 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
+use super::close::Watchers;
 use super::limit::Turns;
 use super::linked::Linked;
 use super::queue::SEND;
 use super::ring::{HELD, Slot};
 use super::room::Room;
-use super::undelivered::{Extras, Undelivered};
+use super::undelivered::Extras;
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
 use crate::task::finally;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Kept, Left, Line, Meeting, NodeRef, Notified, OWN, Parcel, Primitive, SENDERS,
-    STAMP_MASK, State, TWO, Tray, Waiter, Word, wake_all,
+    Attempt, By, Claim, Kept, Line, Meeting, NodeRef, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State,
+    TWO, Tray, Waiter, Word,
 };
 
 /// No value enters any more.
@@ -201,41 +202,6 @@ pub(super) enum Sent {
     HandedOver,
     /// It is where it was.
     Closed,
-}
-
-/// Those who wait for a channel to close.
-#[derive(Debug)]
-pub(super) struct Watchers {
-    line: Line,
-}
-
-impl Primitive for Watchers {
-    fn line(&self) -> &Line {
-        &self.line
-    }
-
-    fn is_to_wait(&self, word: Word) -> bool {
-        !word.has(CLOSED)
-    }
-}
-
-impl Watchers {
-    pub(super) fn new() -> Self {
-        Watchers { line: Line::new(0) }
-    }
-
-    /// Enters the line; false: it is closed.
-    pub(super) fn register(&self, node: &Waiter) -> bool {
-        loop {
-            let word = self.line.load();
-            if word.has(CLOSED) {
-                return false;
-            }
-            if self.line_up(word, node, 0) {
-                return true;
-            }
-        }
-    }
 }
 
 /// For a ring the version is its head; otherwise what the rest of the word says while somebody waits.
@@ -413,7 +379,7 @@ impl<T> Shared<T> {
         }
     }
 
-    fn room(&self) -> Option<&Room> {
+    pub(super) fn room(&self) -> Option<&Room> {
         self.linked()?.room.as_ref()
     }
 
@@ -578,7 +544,7 @@ impl<T> Shared<T> {
 
     /// Takes a value out, as a receive does, of a channel that is closed; there may be receives at the same time.
     #[cold]
-    fn discard_one(&self, tray: &mut Tray<T>) -> Attempt<()> {
+    pub(super) fn discard_one(&self, tray: &mut Tray<T>) -> Attempt<()> {
         if self.linked().is_some() {
             return self.try_recv(tray, &mut By::plain());
         }
@@ -805,88 +771,6 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether this call closed the channel.
-    pub(super) fn close(&self) -> bool {
-        // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
-        let first = match self.room() {
-            Some(room) => shut(&room.queue),
-            None => shut(self),
-        };
-        self.finish_close();
-        first
-    }
-
-    /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
-    /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
-    /// everybody who knows of it.
-    pub(super) fn finish_close(&self) {
-        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
-        if is_done(self.line.load())
-            && is_done(self.watchers.line.load())
-            && self.queue().is_none_or(|queue| is_done(queue.load()))
-        {
-            return;
-        }
-        self.finish_close_slowly();
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn finish_close_slowly(&self) {
-        let mut told = Told::<T>::new();
-        if let Some(room) = self.room() {
-            // The places first, also for who helps.
-            shut(&room.queue);
-            room.wait_for_forced();
-        }
-        shut(self);
-        shut(&self.watchers);
-        told.tell_all(self, true);
-        if let Some(queue) = self.queue() {
-            shut(queue);
-            told.tell_all(queue, true);
-        }
-        told.tell_all(&self.watchers, false);
-        let Told { wakers, values, left: _left } = told;
-        // Dropped after that, also when a waker panics.
-        let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
-        wake_all(wakers.into_iter());
-    }
-
-    /// Closes the channel and drops what is in it, also when a waker panics.
-    pub(super) fn close_now(&self) -> bool {
-        let _discard = finally(|| self.discard());
-        self.close()
-    }
-
-    /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
-    /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
-    fn discard(&self) {
-        self.end_turns();
-        let drain = || {
-            let (mut pauses, mut tray) = (0, Tray::new());
-            loop {
-                match self.discard_one(&mut tray) {
-                    Attempt::Ready(()) if tray.is_full() => self.dispose(&mut tray),
-                    Attempt::Ready(()) | Attempt::Wait => return,
-                    Attempt::Again if bug!("discard_does_not_wait") => return,
-                    Attempt::Again => thread::pause(&mut pauses),
-                }
-            }
-        };
-        let rest = finally(drain);
-        drain();
-        std::mem::forget(rest);
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        let closed = self.line.load().has(CLOSED);
-        if closed {
-            self.finish_close();
-        }
-        closed
-    }
-
     pub(super) fn len(&self) -> usize {
         let word = self.line.load();
         self.held(word) + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
@@ -958,57 +842,4 @@ impl<T> Shared<T> {
         }
         assert!(!word.serves(0) || !word.has(RETURNED), "a receiver waits beside what was given back");
     }
-}
-
-/// Those who are told of a close.
-pub(super) struct Told<T> {
-    wakers: Vec<std::task::Waker>,
-    values: Vec<Parcel<T>>,
-    left: Left,
-}
-
-impl<T> Told<T> {
-    pub(super) fn new() -> Self {
-        Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
-    }
-
-    /// Wakes them, and drops what they have left.
-    pub(super) fn wake(self) {
-        let Told { wakers, values: _values, left: _left } = self;
-        wake_all(wakers.into_iter());
-    }
-
-    /// `sends`: those who have left may have left a value.
-    pub(super) fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
-        loop {
-            let word = primitive.line().load();
-            if word.is_free() {
-                return;
-            }
-            let is_reservation = P::SAYS && primitive.said(word) != SEND;
-            let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
-            primitive.tells(&popped);
-            let waker = match popped.notify() {
-                Notified::Told(waker) => waker,
-                Notified::Gone(claim, waker) if is_reservation => {
-                    self.left.add((claim, waker));
-                    None
-                }
-                Notified::Gone(claim, waker) => {
-                    if sends {
-                        // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
-                        self.values.push(unsafe { claim.take() });
-                    }
-                    claim.bury();
-                    waker
-                }
-            };
-            self.wakers.extend(waker);
-        }
-    }
-}
-
-/// Sets CLOSED; true the first time.
-pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
-    primitive.update(|word| (!word.has(CLOSED)).then(|| word.with(CLOSED))).is_some()
 }

@@ -4,7 +4,8 @@ use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use super::super::shared::{End, Told, Watchers, shut};
+use super::super::close::{Told, Watchers, shut};
+use super::super::shared::End;
 use super::shared::Shared;
 use super::store::Store;
 use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance, further};

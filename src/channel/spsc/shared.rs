@@ -96,7 +96,8 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::super::shared::{End, Sent, Step, Watchers, attempts};
+use super::super::close::Watchers;
+use super::super::shared::{End, Sent, Step, attempts};
 use super::store::Store;
 use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};

@@ -1,0 +1,184 @@
+//! How a channel closes: sends fail from then on, and all who wait are told to look.
+//!
+//! CLOSED is set in each of the channel's words, one after the other, that of its places first; then everybody is taken out of the
+//! lines, and woken when nobody waits there any more. So somebody may know of a close that is not through: he helps
+//! ([`Shared::finish_close`]).
+
+use super::queue::SEND;
+use super::shared::{CLOSED, Shared};
+use super::undelivered::Undelivered;
+use crate::task::finally;
+use crate::task::thread;
+use crate::wait::{Attempt, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, wake_all};
+
+/// Those who wait for a channel to close.
+#[derive(Debug)]
+pub(super) struct Watchers {
+    line: Line,
+}
+
+impl Primitive for Watchers {
+    fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        !word.has(CLOSED)
+    }
+}
+
+impl Watchers {
+    pub(super) fn new() -> Self {
+        Watchers { line: Line::new(0) }
+    }
+
+    /// Enters the line; false: it is closed.
+    pub(super) fn register(&self, node: &Waiter) -> bool {
+        loop {
+            let word = self.line.load();
+            if word.has(CLOSED) {
+                return false;
+            }
+            if self.line_up(word, node, 0) {
+                return true;
+            }
+        }
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether this call closed the channel.
+    pub(super) fn close(&self) -> bool {
+        // Where there are places these close first, and whoever closes them is the first; others may help with the rest.
+        let first = match self.room() {
+            Some(room) => shut(&room.queue),
+            None => shut(self),
+        };
+        self.finish_close();
+        first
+    }
+
+    /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
+    /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
+    /// everybody who knows of it.
+    pub(super) fn finish_close(&self) {
+        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
+        if is_done(self.line.load())
+            && is_done(self.watchers.line.load())
+            && self.queue().is_none_or(|queue| is_done(queue.load()))
+        {
+            return;
+        }
+        self.finish_close_slowly();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_close_slowly(&self) {
+        let mut told = Told::<T>::new();
+        if let Some(room) = self.room() {
+            // The places first, also for who helps.
+            shut(&room.queue);
+            room.wait_for_forced();
+        }
+        shut(self);
+        shut(&self.watchers);
+        told.tell_all(self, true);
+        if let Some(queue) = self.queue() {
+            shut(queue);
+            told.tell_all(queue, true);
+        }
+        told.tell_all(&self.watchers, false);
+        let Told { wakers, values, left: _left } = told;
+        // Dropped after that, also when a waker panics.
+        let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
+        wake_all(wakers.into_iter());
+    }
+
+    /// Closes the channel and drops what is in it, also when a waker panics.
+    pub(super) fn close_now(&self) -> bool {
+        let _discard = finally(|| self.discard());
+        self.close()
+    }
+
+    /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
+    /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
+    fn discard(&self) {
+        self.end_turns();
+        let drain = || {
+            let (mut pauses, mut tray) = (0, Tray::new());
+            loop {
+                match self.discard_one(&mut tray) {
+                    Attempt::Ready(()) if tray.is_full() => self.dispose(&mut tray),
+                    Attempt::Ready(()) | Attempt::Wait => return,
+                    Attempt::Again if bug!("discard_does_not_wait") => return,
+                    Attempt::Again => thread::pause(&mut pauses),
+                }
+            }
+        };
+        let rest = finally(drain);
+        drain();
+        std::mem::forget(rest);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        let closed = self.line.load().has(CLOSED);
+        if closed {
+            self.finish_close();
+        }
+        closed
+    }
+}
+
+/// Those who are told of a close.
+pub(super) struct Told<T> {
+    wakers: Vec<std::task::Waker>,
+    values: Vec<Parcel<T>>,
+    left: Left,
+}
+
+impl<T> Told<T> {
+    pub(super) fn new() -> Self {
+        Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
+    }
+
+    /// Wakes them, and drops what they have left.
+    pub(super) fn wake(self) {
+        let Told { wakers, values: _values, left: _left } = self;
+        wake_all(wakers.into_iter());
+    }
+
+    /// `sends`: those who have left may have left a value.
+    pub(super) fn tell_all<P: Primitive>(&mut self, primitive: &P, sends: bool) {
+        loop {
+            let word = primitive.line().load();
+            if word.is_free() {
+                return;
+            }
+            let is_reservation = P::SAYS && primitive.said(word) != SEND;
+            let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
+            primitive.tells(&popped);
+            let waker = match popped.notify() {
+                Notified::Told(waker) => waker,
+                Notified::Gone(claim, waker) if is_reservation => {
+                    self.left.add((claim, waker));
+                    None
+                }
+                Notified::Gone(claim, waker) => {
+                    if sends {
+                        // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
+                        self.values.push(unsafe { claim.take() });
+                    }
+                    claim.bury();
+                    waker
+                }
+            };
+            self.wakers.extend(waker);
+        }
+    }
+}
+
+/// Sets CLOSED; true the first time.
+pub(super) fn shut<P: Primitive>(primitive: &P) -> bool {
+    primitive.update(|word| (!word.has(CLOSED)).then(|| word.with(CLOSED))).is_some()
+}
