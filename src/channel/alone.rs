@@ -59,7 +59,6 @@
 //! Locked instructions: as in the ring; where a sender has come in between, one more. Wait-free, but for two rare cases: a forced
 //! send has come in between, and is in the middle of its slot, for which a poll waits a few instructions; and letting others in.
 
-use crate::task::error::shielded;
 use crate::task::thread;
 use crate::wait::{By, Primitive, SENDERS, Tray, Word};
 
@@ -154,17 +153,13 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Serves those who were in the way of an addition. (In the middle of something: a waker that panics does so for itself.)
+    /// Serves those who were in the way of an addition.
     #[cold]
     #[inline(never)]
     fn make_way(&self) {
-        if bug!("alone_makes_no_way") {
-            return;
+        if !bug!("alone_makes_no_way") {
+            self.in_passing(|by| self.serve_word(by));
         }
-        let mut by = By::plain();
-        self.serve_word(&mut by);
-        shielded(|| by.wake());
-        shielded(move || drop(by));
     }
 
     /// Lets the senders in that stand in the word, as far as there is room, or those whose turn it is.

@@ -247,23 +247,25 @@ impl<T> Shared<T> {
         outcome
     }
 
-    /// Gives places back that were reserved.
-    pub(super) fn free_places(&self, count: usize, by: &mut By) {
+    /// Gives places back that were reserved, and wakes those who get them.
+    pub(super) fn free_places(&self, count: usize) {
         if count == 0 || self.is_unbounded() {
             return;
         }
-        let turns = self.make_turns();
+        let (turns, mut by) = (self.make_turns(), By::plain());
         if let Some(linked) = self.linked() {
             turns.remove(count as u64);
-            return self.release(linked, count, by);
+            self.release(linked, count, &mut by);
+        } else {
+            self.in_turn(turns, |turn| {
+                turn.hold();
+                turn.raise(count as u32);
+                if !bug!("permit_goes_silently") {
+                    turn.serve(&mut by);
+                }
+            });
         }
-        self.in_turn(turns, |turn| {
-            turn.hold();
-            turn.raise(count as u32);
-            if !bug!("permit_goes_silently") {
-                turn.serve(by);
-            }
-        });
+        by.wake();
     }
 
     /// Sends with a permit, whose place is free then. False: nobody can receive it any more; the value is where it was.

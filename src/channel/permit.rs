@@ -69,9 +69,7 @@ fn send<T, K: Reserves>(sender: &K::Sender<T>, value: T) -> Result<(), SendError
 }
 
 fn free<T, K: Reserves>(sender: &K::Sender<T>, count: usize) {
-    let mut by = By::plain();
-    shared::<T, K>(sender).free_places(count, &mut by);
-    by.wake();
+    shared::<T, K>(sender).free_places(count);
 }
 
 impl<'a, T> Permit<'a, T> {

@@ -36,9 +36,7 @@ impl<T> Reserving<T> {
     }
 
     fn free_places(&self) {
-        let mut by = By::plain();
-        self.shared().free_places(self.count as usize, &mut by);
-        by.wake();
+        self.shared().free_places(self.count as usize);
     }
 }
 
