@@ -14,7 +14,7 @@ use crate::task::{budget, context, join, trace, waker, watch};
 ///
 /// # Errors
 ///
-/// As [`Seam::inject`](crate::task::seam::Seam::inject).
+/// As [`Seam::inject`].
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
     match context::worker_of(task.home()) {
         Some(worker) => {

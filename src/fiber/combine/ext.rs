@@ -60,7 +60,7 @@ pub trait FutureExt: Future {
     }
 
     /// Gives the output and how long it took: from the first poll to the one that was ready, waiting included, by the
-    /// executor's clock (see [`now`](crate::fiber::now)).
+    /// executor's clock (see [`now`]).
     ///
     /// ```
     /// use leno::fiber::{Cord, FutureExt};
