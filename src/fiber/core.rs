@@ -11,7 +11,6 @@ use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
 use crate::fiber::settings::{Hooks, Report, Settings};
-use crate::prim::{Arc, Mutex};
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
@@ -34,13 +33,8 @@ impl Entry for Task {
 pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
-    closed: Option<Closed>,
-}
-
-/// Of a closed world: the fibers of its `block_on`s, oldest first, and who tells what they wait for.
-struct Closed {
-    mains: Arc<Mutex<Vec<Task>>>,
-    report: Report,
+    /// Of a closed world.
+    report: Option<Report>,
 }
 
 impl Core {
@@ -51,12 +45,10 @@ impl Core {
         let workers = workers.unwrap_or(1);
         let watching = settings.watching();
         let mut crew = Crew::new(workers, local, Timers::new(settings.clock, workers));
-        let closed = settings.report.map(|report| Closed { mains: Arc::default(), report });
-        if let Some(closed) = &closed {
-            let mains = Arc::clone(&closed.mains);
-            crew = crew.closed(move |_| main_fiber::tell_first(&mains.lock()));
+        if settings.report.is_some() {
+            crew = crew.closed(|_, main| main_fiber::tell(main));
         }
-        let core = Core { crew, hooks: settings.hooks, closed };
+        let core = Core { crew, hooks: settings.hooks, report: settings.report };
         let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
         home
@@ -69,26 +61,18 @@ impl Core {
 
     /// The fiber of a `block_on` was made and scheduled, and is not polled before this returns.
     pub(crate) fn expect_main(home: &Home, task: &Task) {
-        let core = Core::of(home);
-        if let Some(closed) = &core.closed {
-            closed.mains.lock().push(task.clone());
-            core.crew.expect_main();
-        }
+        Core::of(home).crew.expect_main(|| task.clone());
     }
 
     /// The fiber of a `block_on` is not polled any more; its thread is still counted as busy.
     pub(crate) fn dismiss_main(home: &Home, task: &Task) {
-        let core = Core::of(home);
-        if let Some(closed) = &core.closed {
-            core.crew.dismiss_main();
-            closed.mains.lock().retain(|main| !main.is(task));
-        }
+        Core::of(home).crew.dismiss_main(|main| main.is(task));
     }
 
     /// What is to be said of a closed world whose fibers all wait for each other, `task` among them.
     pub(crate) fn report(home: &Home, task: &Task) -> String {
-        let closed = Core::of(home).closed.as_ref().expect("only a closed world can be known to be stuck");
-        (closed.report)(home, task)
+        let report = Core::of(home).report.expect("only a closed world can be known to be stuck");
+        report(home, task)
     }
 
     /// Drives `home` as its worker `index`: `run` gets fiber after fiber, until it says that this was enough, or the

@@ -192,14 +192,12 @@ impl Main {
     }
 }
 
-/// Tells the first of those of a closed world that wait in a `block_on` that they will do so for ever.
-pub(super) fn tell_first(mains: &[Task]) {
-    if let Some(main) = mains.first() {
-        // SAFETY: only main fibers are listed.
-        let cell = unsafe { cell(main) };
-        // ORDERING: Relaxed: the entry is made after this, and released.
-        main.wake_marked(|| cell.stuck.store(true, Ordering::Relaxed));
-    }
+/// Tells one of those of a closed world that wait in a `block_on` that it will do so for ever.
+pub(super) fn tell(main: &Task) {
+    // SAFETY: only main fibers are listed.
+    let cell = unsafe { cell(main) };
+    // ORDERING: Relaxed: the entry is made after this, and released.
+    main.wake_marked(|| cell.stuck.store(true, Ordering::Relaxed));
 }
 
 impl Drop for Main {

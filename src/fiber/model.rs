@@ -46,7 +46,7 @@ impl Crew {
     /// A crew of a runtime in a closed world. `tell` has the one who waits in a `block_on` woken, whose thread is busy by then.
     pub fn closed(workers: usize, tell: impl Fn() + Send + Sync + 'static) -> Self {
         let crew = crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers));
-        Crew(crew.closed(move |crew| {
+        Crew(crew.closed(move |crew, _| {
             crew.busy();
             tell();
         }))
@@ -64,12 +64,12 @@ impl Crew {
 
     /// Somebody, who is busy, will wait in a `block_on`.
     pub fn expect_main(&self) {
-        self.0.expect_main();
+        self.0.expect_main(|| Number(1));
     }
 
     /// And, busy again, no more.
     pub fn dismiss_main(&self) {
-        self.0.dismiss_main();
+        self.0.dismiss_main(|_| true);
     }
 
     /// A cord's.

@@ -33,36 +33,39 @@
 //! will be another look.
 
 use super::Crew;
-use crate::prim::{AtomicUsize, Ordering};
-
-type Tell<T> = Box<dyn Fn(&Crew<T>) + Send + Sync>;
+use crate::prim::{Mutex, Ordering};
 
 /// See the module.
 pub(crate) struct Closed<T> {
-    /// How many wait in a `block_on`, or run there.
-    waiting: AtomicUsize,
-    /// Tells one of them.
+    /// Those who wait in a `block_on`, or run there, oldest first.
+    mains: Mutex<Vec<T>>,
     tell: Tell<T>,
 }
 
+type Tell<T> = Box<dyn Fn(&Crew<T>, &T) + Send + Sync>;
+
 impl<T> Crew<T> {
-    /// Closes the world. `tell`: has one of those who wait in a `block_on` woken; it is called without a lock.
-    pub(crate) fn closed(mut self, tell: impl Fn(&Self) + Send + Sync + 'static) -> Self {
-        self.closed = Some(Closed { waiting: AtomicUsize::new(0), tell: Box::new(tell) });
+    /// Closes the world. `tell`: has the one of those who wait in a `block_on` woken that it is given. For that it must not need the
+    /// lock of the sleepers, who look at those who wait.
+    pub(crate) fn closed(mut self, tell: impl Fn(&Self, &T) + Send + Sync + 'static) -> Self {
+        self.closed = Some(Closed { mains: Mutex::new(Vec::new()), tell: Box::new(tell) });
         self
     }
 
     /// Somebody, who is busy, will wait in a `block_on`.
-    pub(crate) fn expect_main(&self) {
+    pub(crate) fn expect_main(&self, main: impl FnOnce() -> T) {
         if let Some(closed) = &self.closed {
-            closed.waiting.fetch_add(1, Ordering::SeqCst);
+            closed.mains.lock().push(main());
         }
     }
 
     /// And, busy again, will do so no more.
-    pub(crate) fn dismiss_main(&self) {
+    pub(crate) fn dismiss_main(&self, is: impl FnMut(&T) -> bool) {
         if let Some(closed) = &self.closed {
-            closed.waiting.fetch_sub(1, Ordering::SeqCst);
+            let mut mains = closed.mains.lock();
+            let gone = mains.iter().position(is).map(|at| mains.remove(at));
+            drop(mains);
+            drop(gone);
         }
     }
 
@@ -83,7 +86,7 @@ impl<T> Crew<T> {
     /// See the header for the order.
     #[cold]
     fn is_quiet(&self, closed: &Closed<T>) -> bool {
-        let somebody_waits = || closed.waiting.load(Ordering::SeqCst) > 0;
+        let somebody_waits = || !closed.mains.lock().is_empty();
         let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || bug!("closed_ignores_busy");
         if bug!("closed_counts_mains_late") && !nobody_is_busy() {
             return false;
@@ -94,10 +97,11 @@ impl<T> Crew<T> {
             && self.timers.next().is_none()
     }
 
-    /// Tells one of those who wait.
+    /// Tells the oldest of those who wait.
     pub(super) fn tell_stuck(&self) {
         if let Some(closed) = &self.closed {
-            (closed.tell)(self);
+            // (Under the lock: it stays until it is told.)
+            closed.mains.lock().first().into_iter().for_each(|main| (closed.tell)(self, main));
         }
     }
 }
