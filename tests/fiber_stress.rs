@@ -472,20 +472,3 @@ fn a_star_and_a_chain_of_a_million() {
     drop(runtime);
     assert_eq!(drops.count(), 2 * MANY);
 }
-
-#[test]
-fn a_blocked_worker_keeps_nobody_waiting() {
-    // F10: with two workers, one blocked: what is woken behind it runs on the other.
-    let runtime = Runtime::builder().workers(2).build().unwrap();
-    for _ in 0..5 {
-        let start = std::time::Instant::now();
-        let blocker = runtime.spawn(async {
-            let woken = leno::spawn(async { std::time::Instant::now() });
-            std::thread::sleep(Duration::from_millis(30));
-            woken.await.unwrap()
-        });
-        let at = blocker.wait().unwrap();
-        assert!(at - start < Duration::from_millis(25), "it waited for the blocked worker");
-    }
-    drop(runtime.spawn(pending::<()>()));
-}

@@ -3,7 +3,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, until};
+use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until};
 use leno::fiber::{self, Cord, FiberRef, Runtime, yield_now};
 use std::cell::RefCell;
 use std::future::Future;
@@ -114,11 +114,8 @@ fn timers_of_a_stuck_worker_are_fired_by_a_busy_one() {
         for _ in 0..5 {
             let stuck = runtime.spawn(async {
                 let (done, slept) = mpsc::channel();
-                let mut sleep = leno::sleep(Duration::from_millis(3));
-                let waker = std::task::Waker::from(Arc::new(Sends(done)));
                 // Set on this worker.
-                let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
-                assert!(polled.is_pending());
+                let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
                 slept.recv().unwrap();
             });
             stuck.wait().unwrap();
@@ -444,8 +441,7 @@ fn a_waker_may_block_an_only_worker_that_fires_its_timer() {
         let probe = drops.probe();
         drop(runtime.spawn(async move {
             let (_kept, _probe) = (kept, probe);
-            let mut sleep = std::pin::pin!(leno::sleep(Duration::from_millis(20)));
-            assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let _sleep = set_timer(Duration::from_millis(20), &waker);
             std::future::pending::<()>().await;
         }));
         called.wait();

@@ -2,11 +2,12 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
 
 use leno::fiber::Cord;
-use leno::time::Clock;
+use leno::time::{Clock, Sleep};
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 pub(crate) use std::sync::atomic::Ordering::SeqCst;
@@ -57,6 +58,17 @@ pub(crate) struct Defer<F: FnMut()>(pub(crate) F);
 impl<F: FnMut()> Drop for Defer<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+/// A timer of `span` from now that has been set with `waker`; one that is over before it is set, on a busy machine, is
+/// made anew.
+pub(crate) fn set_timer(span: Duration, waker: &Waker) -> Sleep {
+    loop {
+        let mut sleep = leno::sleep(span);
+        if Pin::new(&mut sleep).poll(&mut Context::from_waker(waker)).is_pending() {
+            return sleep;
+        }
     }
 }
 
