@@ -43,13 +43,23 @@ impl Crew {
         Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)))
     }
 
-    /// A crew of a runtime in a closed world. `tell` has the one who waits in a `block_on` woken, whose thread is busy by then.
-    pub fn closed(workers: usize, tell: impl Fn() + Send + Sync + 'static) -> Self {
+    /// A crew of a runtime in a closed world. `tell` has the one of those who wait in a `block_on` woken; its thread is busy by then.
+    pub fn closed(workers: usize, tell: impl Fn(usize) + Send + Sync + 'static) -> Self {
         let crew = crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers));
-        Crew(crew.closed(move |crew, _| {
+        Crew(crew.closed(move |crew, main: &Number| {
             crew.busy();
-            tell();
+            tell(main.0);
         }))
+    }
+
+    /// A crew of a runtime with a virtual clock.
+    pub fn simulated(workers: usize) -> Self {
+        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::virtual_time(), workers)))
+    }
+
+    /// The time by its clock.
+    pub fn now(&self) -> Instant {
+        self.0.timers.clock.now()
     }
 
     /// Somebody is active outside the workers.
@@ -63,13 +73,13 @@ impl Crew {
     }
 
     /// Somebody, who is busy, will wait in a `block_on`.
-    pub fn expect_main(&self) {
-        self.0.expect_main(|| Number(1));
+    pub fn expect_main(&self, number: usize) {
+        self.0.expect_main(|| Number(number));
     }
 
     /// And, busy again, no more.
-    pub fn dismiss_main(&self) {
-        self.0.dismiss_main(|_| true);
+    pub fn dismiss_main(&self, number: usize) {
+        self.0.dismiss_main(|main| main.0 == number);
     }
 
     /// A cord's.
@@ -109,7 +119,11 @@ impl Crew {
 
     /// Worker `i`, or somebody outside, sets a timer that is due at once.
     pub fn set_timer(&self, i: Option<usize>, waker: Waker) {
-        let at = self.0.timers.clock.now();
+        self.set_timer_at(i, self.now(), waker);
+    }
+
+    /// Or then.
+    pub fn set_timer_at(&self, i: Option<usize>, at: Instant, waker: Waker) {
         let (_, first) = self.0.timers.set(i, at, waker).expect("no scenario sets one after the end");
         if first {
             self.0.timer_set(at, i.is_some());

@@ -12,11 +12,30 @@ fn model(scenario: impl Fn() + Send + Sync + 'static) {
     long_model(0, scenario);
 }
 
+/// Where the thread of a `block_on` waits.
+#[derive(Default)]
+struct Gate(Mutex<bool>, Condvar);
+
+impl Gate {
+    /// Once.
+    fn open(&self) {
+        let before = std::mem::replace(&mut *self.0.lock().unwrap(), true);
+        assert!(!before, "it was told before, and is active");
+        self.1.notify_one();
+    }
+
+    fn wait(&self) {
+        let mut open = self.0.lock().unwrap();
+        while !*open {
+            open = self.1.wait(open).unwrap();
+        }
+    }
+}
+
 /// The gate of the `block_on`, and which fibers have run.
 #[derive(Default)]
 struct World {
-    told: Mutex<bool>,
-    came: Condvar,
+    gate: Gate,
     ran: Mutex<Vec<usize>>,
 }
 
@@ -30,14 +49,11 @@ fn told_after(
 ) {
     let world = Arc::new(World::default());
     let of_tell = world.clone();
-    let crew = Arc::new(Crew::closed(workers, move || {
+    let crew = Arc::new(Crew::closed(workers, move |_| {
         let mut ran = of_tell.ran.lock().unwrap().clone();
         ran.sort();
         assert_eq!(ran, expected, "somebody is active");
-        let mut told = of_tell.told.lock().unwrap();
-        assert!(!*told, "it was told before, and is active");
-        *told = true;
-        of_tell.came.notify_one();
+        of_tell.gate.open();
     }));
     let threads: Vec<_> = (0..workers)
         .map(|i| {
@@ -52,16 +68,11 @@ fn told_after(
         .collect();
     // The fiber of the `block_on` is scheduled; then it is on the list, and polled.
     crew.busy();
-    crew.expect_main();
+    crew.expect_main(0);
     first(&crew);
     crew.calm();
-    {
-        let mut told = world.told.lock().unwrap();
-        while !*told {
-            told = world.came.wait(told).unwrap();
-        }
-    }
-    crew.dismiss_main();
+    world.gate.wait();
+    crew.dismiss_main(0);
     assert_eq!(crew.close(), []);
     crew.calm();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -137,5 +148,41 @@ fn told_once_a_fibers_unblock_has_ended() {
                 crew.inject(1);
             },
         );
+    });
+}
+
+/// Threads with a `block_on` each, one of which may end and the other begin while the worker looks: nobody waits for ever, and
+/// nobody is told. `closed_looks_unlocked`.
+#[test]
+fn nobody_is_told_while_others_come_and_go() {
+    model(|| {
+        let gates = Arc::new([Gate::default(), Gate::default()]);
+        let crew = Arc::new(Crew::closed(1, |main| panic!("somebody is active, and {main} was told")));
+        let worker = {
+            let (crew, gates) = (crew.clone(), gates.clone());
+            thread::spawn(move || {
+                while let Some(number) = crew.next(0) {
+                    crew.busy();
+                    gates[number].open();
+                }
+            })
+        };
+        let block_on = |main: usize| {
+            let (crew, gates) = (crew.clone(), gates.clone());
+            move || {
+                crew.busy();
+                crew.expect_main(main);
+                assert!(crew.inject(main));
+                crew.calm();
+                gates[main].wait();
+                crew.dismiss_main(main);
+                crew.calm();
+            }
+        };
+        let other = thread::spawn(block_on(1));
+        block_on(0)();
+        other.join().unwrap();
+        assert_eq!(crew.close(), []);
+        worker.join().unwrap();
     });
 }

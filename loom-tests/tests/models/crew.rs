@@ -9,6 +9,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::task::{Wake, Waker};
+use std::time::Duration;
 
 fn model(scenario: impl Fn() + Send + Sync + 'static) {
     long_model(0, scenario);
@@ -32,6 +33,10 @@ impl Ran {
         while !ran.contains(&number) {
             ran = self.1.wait(ran).unwrap();
         }
+    }
+
+    fn has(&self, number: usize) -> bool {
+        self.0.lock().unwrap().contains(&number)
     }
 
     fn all(&self) -> Vec<usize> {
@@ -245,6 +250,33 @@ fn timer_while_the_only_worker_blocks() {
 #[test]
 fn timer_while_two_workers_block() {
     timer_while_all_block(2);
+}
+
+/// Somebody comes from outside while the last worker goes to sleep, and a virtual clock goes on: before all that one does, or
+/// once it is done. F12. `crew_is_busy_during_a_jump`, `crew_jumps_late`.
+#[test]
+fn time_stands_still_for_who_is_busy() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::simulated(1)), Arc::new(Ran::default()));
+        let runs = |number| Waker::from(std::sync::Arc::new(Runs(ran.clone(), number)));
+        crew.set_timer_at(None, crew.now() + HOUR, runs(3));
+        let worker = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || work(&crew, 0, &ran, |number| assert_eq!((number, ran.has(2)), (1, false))))
+        };
+        crew.busy();
+        let now = crew.now();
+        assert!(crew.inject(1));
+        crew.set_timer_at(None, now + HOUR / 2, runs(2));
+        assert_eq!(crew.now(), now);
+        crew.calm();
+        ran.wait_for(2);
+        ran.wait_for(3);
+        assert!(ran.has(1), "its deadline has come before it");
+        assert_eq!(crew.close(), []);
+        worker.join().unwrap();
+    });
 }
 
 /// Three workers, two of which wait for the third: the first one has made both others ready. The watch has to go on after

@@ -16,21 +16,23 @@
 //!
 //! From outside come `block_on`s and spawns. Their threads are busy from the beginning: what they do counts from then on.
 //!
-//! **The look** is a worker's in the park, with the lock of the sleepers, where all are asleep. It reads first whether anybody
-//! waits in a `block_on`; then `busy`; then the rest. Who is found to wait was busy before, and is seen to be so still, or
-//! to be calm. Let `busy` be 0. No worker rises meanwhile, since that takes the lock. Nobody is busy, so nobody but those who
-//! come from outside becomes busy, injects, or sets a timer, from then on; and what those did who were busy before
-//! is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
+//! **The look** is a worker's in the park, with the lock of the sleepers, where all are asleep, and with that of the list of those
+//! who wait in a `block_on`, so that nobody comes or goes there. It reads first whether there is one; then `busy`; then the
+//! rest. Who is on the list was busy before, and is seen to be so still, or to be calm: then that one waits, as whoever ends
+//! leaves the list before it is calm. Let `busy` be 0. No worker rises meanwhile, since that takes the lock. Nobody is busy, so
+//! nobody but those who come from outside becomes busy, injects, or sets a timer, from then on; and what those did who were busy
+//! before is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
 //! injected and there is no timer after that, nobody was active at the moment at which `busy` was read, and somebody
-//! waited. (Who comes from outside after that moment comes too late: as if that had been later still.)
+//! waited. (Who comes from outside after that moment comes too late: what they make ready no worker takes, and no `block_on` of
+//! theirs is polled, before the look is over.)
 //!
 //! **Somebody looks.** Who parks last looks. Who is calm last has a sleeper look again, after it has given up being busy: it
 //! takes the lock for that, so that a worker that parks meanwhile either looks later, or is woken. A timer that is
 //! cleared from elsewhere is noticed when it would have come.
 //!
-//! **Who is told**: one that waits in a `block_on`; it is active then, as it was woken. Its end may make others ready. If it
-//! doesn't, the next one is told. Where nobody waits in a `block_on` nobody is told; whoever begins one is busy, so there
-//! will be another look.
+//! **Who is told**: the oldest of the list, in the look itself; it is active then, as it was woken. Its end may make others
+//! ready. If it doesn't, the next one is told. Where nobody waits in a `block_on` nobody is told; whoever begins one is busy, so
+//! there will be another look.
 
 use super::Crew;
 use crate::prim::{Mutex, Ordering};
@@ -45,8 +47,8 @@ pub(crate) struct Closed<T> {
 type Tell<T> = Box<dyn Fn(&Crew<T>, &T) + Send + Sync>;
 
 impl<T> Crew<T> {
-    /// Closes the world. `tell`: has the one of those who wait in a `block_on` woken that it is given. For that it must not need the
-    /// lock of the sleepers, who look at those who wait.
+    /// Closes the world. `tell`: has the one of those who wait in a `block_on` woken that it is given. For that it must need neither
+    /// the lock of the sleepers nor that of the list, and nothing foreign.
     pub(crate) fn closed(mut self, tell: impl Fn(&Self, &T) + Send + Sync + 'static) -> Self {
         self.closed = Some(Closed { mains: Mutex::new(Vec::new()), tell: Box::new(tell) });
         self
@@ -75,33 +77,37 @@ impl<T> Crew<T> {
         self.closed.is_some() || self.timers.clock.is_virtual()
     }
 
-    /// Whether nobody is active, and somebody waits. With the lock of the sleepers; `all`: all workers are asleep.
+    /// Tells the oldest of those who wait, if nobody is active; `rise`: whoever looks is no sleeper then. With the lock of the
+    /// sleepers; `all`: all workers are asleep.
     #[inline]
-    pub(super) fn is_stuck(&self, all: bool) -> bool {
-        self.closed
-            .as_ref()
-            .is_some_and(|closed| (all || bug!("closed_counts_no_workers")) && self.is_quiet(closed))
+    pub(super) fn tell_if_stuck(&self, all: bool, rise: impl FnOnce()) -> bool {
+        self.closed.as_ref().is_some_and(|closed| {
+            (all || bug!("closed_counts_no_workers")) && self.tell_if_quiet(closed, rise)
+        })
     }
 
     /// See the header for the order.
     #[cold]
-    fn is_quiet(&self, closed: &Closed<T>) -> bool {
-        let somebody_waits = || !closed.mains.lock().is_empty();
+    fn tell_if_quiet(&self, closed: &Closed<T>, rise: impl FnOnce()) -> bool {
         let nobody_is_busy = || self.busy.load(Ordering::SeqCst) == 0 || bug!("closed_ignores_busy");
         if bug!("closed_counts_mains_late") && !nobody_is_busy() {
             return false;
         }
-        somebody_waits()
-            && (bug!("closed_counts_mains_late") || nobody_is_busy())
-            && self.injected.load(Ordering::SeqCst) == 0
-            && self.timers.next().is_none()
-    }
-
-    /// Tells the oldest of those who wait.
-    pub(super) fn tell_stuck(&self) {
-        if let Some(closed) = &self.closed {
-            // (Under the lock: it stays until it is told.)
-            closed.mains.lock().first().into_iter().for_each(|main| (closed.tell)(self, main));
+        let mains = closed.mains.lock();
+        if mains.is_empty() {
+            return false;
         }
+        let mains = (!bug!("closed_looks_unlocked")).then_some(mains);
+        let is_quiet = (bug!("closed_counts_mains_late") || nobody_is_busy())
+            && self.injected.load(Ordering::SeqCst) == 0
+            && self.timers.next().is_none();
+        if !is_quiet {
+            return false;
+        }
+        let mains = mains.unwrap_or_else(|| closed.mains.lock());
+        let Some(oldest) = mains.first() else { return false };
+        rise();
+        (closed.tell)(self, oldest);
+        true
     }
 }

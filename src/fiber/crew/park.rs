@@ -9,8 +9,9 @@
 //! or is woken. (A worker that sets one looks itself, every few turns and before it sleeps; in a poll that goes on and on, the
 //! watcher sees it at its next look.) Who was woken by a deadline fires what is due before it takes a fiber, which might be
 //! the one that waits for that without an end, and hands the watch on if there are more deadlines. On a
-//! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nothing else is busy, moves
-//! the clock on to it.
+//! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nobody is busy, moves
+//! the clock on to it, with the lock. It is JUMPING then, in `busy`: who becomes busy meanwhile waits for the lock, so that
+//! no time goes by for whoever is busy.
 //!
 //! Where nobody sleeps, all may be in calls that block. Who is, hangs up a bell with the lock, and sleeps until the next deadline
 //! as of then. Whoever changes that (sets an earlier timer from outside, takes the last sleeper out, takes a bell down)
@@ -30,6 +31,9 @@ use crate::task::seam::Bell;
 
 /// The watcher's first look comes after the one, and so do those while something waits; further ones ever later, up to the other.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
+
+/// In `busy`: the virtual clock goes on just now. (Above all who can be busy.)
+const JUMPING: usize = 1 << (usize::BITS - 1);
 
 /// Who is asleep.
 pub(super) struct Sleepers {
@@ -58,10 +62,8 @@ enum Slept<T> {
     Found(T),
     /// There may be something to look for.
     Enough,
-    /// All wait for each other.
-    Stuck,
-    /// It is time for a virtual clock to go on.
-    Jump,
+    /// A virtual clock has gone on.
+    Jumped,
     /// A deadline has come.
     Late,
 }
@@ -170,8 +172,8 @@ impl<T: Entry> Crew<T> {
         match slept {
             Slept::Found(task) => return Some(task),
             Slept::Enough => {}
-            Slept::Stuck => self.tell_stuck(),
-            Slept::Jump => _ = self.timers.jump(|| self.prepare_wakers(searching)),
+            Slept::Jumped if bug!("crew_jumps_late") && !self.timers.jump() => {}
+            Slept::Jumped => self.timers.fire_after(|| self.prepare_wakers(searching)),
             Slept::Late if bug!("crew_takes_before_it_fires") => {}
             Slept::Late => {
                 // Before anything else: what it finds may be a poll that doesn't end. And there may be no watch
@@ -214,13 +216,12 @@ impl<T: Entry> Crew<T> {
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
         loop {
             let all = sleepers.asleep.len() == self.workers.len();
-            if self.is_stuck(all) {
-                self.rise(&mut sleepers, me);
-                return Slept::Stuck;
+            if self.tell_if_stuck(all, || self.rise(&mut sleepers, me)) {
+                return Slept::Enough;
             }
-            if all && self.is_time_to_jump() {
+            if all && self.jumps() {
                 self.rise(&mut sleepers, me);
-                return Slept::Jump;
+                return Slept::Jumped;
             }
             let until = self.until((!all).then(|| now() + patience));
             // What it has kept so far is over: it may sleep without an end from here on.
@@ -266,12 +267,18 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// Whether a virtual clock goes on, as nothing is left to be done now. Where all workers are asleep.
-    fn is_time_to_jump(&self) -> bool {
-        self.timers.clock.is_virtual()
-            && self.timers.next().is_some()
-            && self.busy.load(Ordering::SeqCst) == 0
-            && self.injected.load(Ordering::SeqCst) == 0
+    /// A virtual clock goes on, if nothing is left to be done now. With the lock of the sleepers, where all workers are asleep.
+    fn jumps(&self) -> bool {
+        if !self.timers.clock.is_virtual() || self.timers.next().is_none() {
+            return false;
+        }
+        if self.busy.compare_exchange(0, JUMPING, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return false;
+        }
+        let jumps =
+            self.injected.load(Ordering::SeqCst) == 0 && (bug!("crew_jumps_late") || self.timers.jump());
+        self.busy.fetch_sub(JUMPING, Ordering::SeqCst);
+        jumps
     }
 
     /// Until when a worker that is about to sleep until `deadline` at most may do so, for the sake of timers. A cord's thread
@@ -360,8 +367,11 @@ impl<T: Entry> Crew<T> {
 
     /// One more that may make fibers ready.
     pub(crate) fn busy(&self) {
-        if self.counts_busy() {
-            self.busy.fetch_add(1, Ordering::SeqCst);
+        if self.counts_busy()
+            && self.busy.fetch_add(1, Ordering::SeqCst) >= JUMPING
+            && !bug!("crew_is_busy_during_a_jump")
+        {
+            drop(self.sleepers.lock());
         }
     }
 
