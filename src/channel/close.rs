@@ -89,10 +89,7 @@ impl<T> Shared<T> {
             told.tell_all(queue, true);
         }
         told.tell_all(&self.watchers, false);
-        let Told { wakers, values, left: _left } = told;
-        // Dropped after that, also when a waker panics.
-        let _values = (!values.is_empty()).then(|| Undelivered::new(self, values));
-        wake_all(wakers.into_iter());
+        told.wake(|values| (!values.is_empty()).then(|| Undelivered::new(self, values)));
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
@@ -142,9 +139,10 @@ impl<T> Told<T> {
         Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
     }
 
-    /// Wakes them, and drops what they have left.
-    pub(super) fn wake(self) {
-        let Told { wakers, values: _values, left: _left } = self;
+    /// Wakes them, and drops what they have left, also when a waker panics; their values as `dispose` has it.
+    pub(super) fn wake<D>(self, dispose: impl FnOnce(Vec<Parcel<T>>) -> D) {
+        let Told { wakers, values, left: _left } = self;
+        let _values = dispose(values);
         wake_all(wakers.into_iter());
     }
 

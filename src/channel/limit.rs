@@ -75,7 +75,6 @@ use super::queue::{Queue, SEND};
 use super::ring::{HELD, ONE_LEN};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
-use crate::task::error::shielded;
 use crate::task::thread;
 use crate::wait::{By, Claim, Left, Primitive, SENDERS, Waiter, Word};
 
@@ -238,12 +237,7 @@ impl<T> Shared<T> {
     pub(super) fn in_passing<R>(&self, serve: impl FnOnce(&mut By) -> R) -> R {
         let mut by = By::plain();
         let outcome = serve(&mut by);
-        if by.has_wakes() {
-            shielded(|| by.wake());
-        }
-        if by.keeps() {
-            shielded(move || by.poke());
-        }
+        by.end_in_passing();
         outcome
     }
 

@@ -156,7 +156,7 @@ pub(super) enum Step<R> {
     Busy,
     /// The word has changed.
     Lost,
-    /// Something was brought up that was behind: nobody else is in the way.
+    /// Something was brought up that was behind, or turned out to be nothing: nobody else is in the way.
     Moved,
 }
 

@@ -359,6 +359,10 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn take_adopted(&mut self) -> bool {
+        if self.is_through {
+            // A waker that was to be told of it has panicked.
+            return true;
+        }
         let operation = self.future.operation();
         self.is_through = operation.adopted(&mut self.tray);
         if !self.is_through && operation.is_fresh() {

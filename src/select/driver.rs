@@ -672,7 +672,7 @@ impl Driver {
         if popped > 0 {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
-        // Foreign code runs from here on only.
+        // Foreign code that panics runs from here on only.
         if self.watches {
             // Whatever it was told, it takes nothing.
             if !bug!("who_watches_passes_nothing_on") {

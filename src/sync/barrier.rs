@@ -185,7 +185,8 @@ impl Branch for Coming {
             return false;
         }
         if !self.counts.get() {
-            let Some(round) = self.barrier().signal.come(self.barrier().size) else { return false };
+            let barrier = self.barrier();
+            let Some(round) = barrier.signal.come(barrier.size) else { return false };
             self.counts.set(true);
             self.hearing.begin_in(round);
         }

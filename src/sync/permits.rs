@@ -450,9 +450,9 @@ pub trait Source {
     fn look_into_pot(&self, hand: u64) {
         let mut served = Served::new();
         self.serve(hand, true, &mut served);
-        if served.by.has_wakes() || served.by.keeps() {
-            shielded(|| served.wake());
-        }
+        let Served { by, gone } = served;
+        by.end_in_passing();
+        shielded(|| drop(gone));
     }
 }
 

@@ -69,6 +69,10 @@ const STORED: u64 = OWN[0];
 /// The round, above the count.
 const ROUND_SHIFT: u32 = 32;
 const ONE_ROUND: u64 = 1 << ROUND_SHIFT;
+
+fn round_of(rounds: u64) -> u32 {
+    (rounds >> ROUND_SHIFT) as u32
+}
 const COUNT: u64 = ONE_ROUND - 1;
 
 pub(crate) struct Signal {
@@ -110,7 +114,7 @@ impl Signal {
     #[inline]
     pub(super) fn round(&self) -> u32 {
         // ORDERING: Acquire pairs with `tell_all`: what was done before it is seen by who sees the round.
-        (self.rounds.load(Ordering::Acquire) >> ROUND_SHIFT) as u32
+        round_of(self.rounds.load(Ordering::Acquire))
     }
 
     /// Of a group: how many are at work. Of a barrier: how many have come.
@@ -167,7 +171,7 @@ impl Signal {
         let rounds = self.change_rounds(order!(AcqRel, "barrier_comes_relaxed"), |rounds| {
             (!is_last(rounds, size)).then(|| rounds + 1)
         });
-        rounds.map(|rounds| (rounds >> ROUND_SHIFT) as u32)
+        rounds.map(round_of)
     }
 
     /// The last one has come, and all are told; `by` is to wake them. False, and nothing done: it is not the last.
@@ -331,8 +335,7 @@ impl Hearing {
 
     /// Of a barrier: it does not count any more. False, and nothing done: its round is over.
     pub(super) fn forgo(&self) -> bool {
-        let is_over =
-            |rounds: u64| (rounds >> ROUND_SHIFT) as u32 != self.round && !bug!("forgoes_in_a_later_round");
+        let is_over = |rounds| round_of(rounds) != self.round && !bug!("forgoes_in_a_later_round");
         // ORDERING: Relaxed: see the header of the barrier.
         let change = |rounds| (!is_over(rounds)).then(|| rounds - 1);
         self.signal().change_rounds(Ordering::Relaxed, change).is_some()

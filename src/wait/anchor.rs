@@ -50,6 +50,7 @@ use std::task::Waker;
 use super::batch::wake_all;
 use super::node::{NodeRef, Waiter};
 use crate::prim::{self, AtomicUsize, Life, Ordering, Rank, WakerSlot};
+use crate::task::error::shielded;
 
 const STATE: usize = 0b11;
 const OPEN: usize = 0;
@@ -527,6 +528,16 @@ impl By {
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
         self.kept != 0
+    }
+
+    /// Wakes and pokes in the middle of something: a waker that panics does so for itself.
+    pub(crate) fn end_in_passing(mut self) {
+        if self.has_wakes() {
+            shielded(|| self.wake());
+        }
+        if self.keeps() {
+            shielded(|| self.poke());
+        }
     }
 
     /// Leaves it to somebody else to poke those whose nodes it has kept.

@@ -84,7 +84,7 @@ impl<T> Shared<T> {
         told.tell_all(&*self.back, true);
         told.tell_all(&*self.front, true);
         told.tell_all(&self.watchers, false);
-        told.wake();
+        told.wake(|values| values);
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.
