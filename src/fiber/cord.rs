@@ -82,8 +82,9 @@ impl Cord {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _blocking = context::enter_block_on();
+        let mut place = context::Frame::nobody();
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
-        let _base = unsafe { context::enter_home(&self.home) };
+        let _base = unsafe { context::enter_home(&mut place, &self.home) };
         let at = Location::caller();
         // (Hooks may wait for a timer as the fiber begins and ends.)
         context::look_after(&self.home, || self.drive(future, at))
@@ -190,9 +191,10 @@ impl Default for Cord {
 
 impl Drop for Cord {
     fn drop(&mut self) {
+        let mut place = context::Frame::nobody();
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         unsafe {
-            let _base = context::enter_home(&self.home);
+            let _base = context::enter_home(&mut place, &self.home);
             Core::stop(&self.home);
             Core::end_worker(&self.home, 0);
         }

@@ -159,8 +159,9 @@ impl Main {
         let mut polled = Poll::Pending;
         let left = watch::around(&task, || {
             let waker = waker::borrowed(&task);
+            let mut place = context::Frame::nobody();
             // SAFETY: a `Main` stays on the thread of its `block_on` (it is not `Send`), which is the cord's if any.
-            let frame = unsafe { context::enter_fiber(&task) };
+            let frame = unsafe { context::enter_fiber(&mut place, &task) };
             budget::with(|| polled = inside.future().poll(&mut Context::from_waker(&waker)));
             frame.leave(polled.is_pending())
         });
@@ -230,8 +231,9 @@ impl<'a, F: Future> Inside<'a, F> {
 
 impl<F> Drop for Inside<'_, F> {
     fn drop(&mut self) {
+        let mut place = context::Frame::nobody();
         // SAFETY: as in `Main::poll`; this is pinned on the same stack.
-        let _frame = unsafe { context::enter_fiber(&self.task) };
+        let _frame = unsafe { context::enter_fiber(&mut place, &self.task) };
         // Also after a drop that panics.
         let _locals = finally(|| {
             if let Some(extras) = self.task.extras() {

@@ -241,8 +241,9 @@ fn work(home: &HomeRef, index: usize) {
 #[track_caller]
 fn block_on_home<F: Future>(home: &HomeRef, future: F) -> F::Output {
     let _blocking = context::enter_block_on();
+    let mut place = context::Frame::nobody();
     // SAFETY: not a cord.
-    let _base = unsafe { context::enter_home(home) };
+    let _base = unsafe { context::enter_home(&mut place, home) };
     let _aside = context::stand_aside();
     // Ends last of all: what the end of the future and of its fiber wakes is woken by somebody busy.
     let mut busy = None;

@@ -17,26 +17,32 @@ const REFUSALS: u32 = 1024;
 const FULL: u32 = PER_POLL + REFUSALS;
 const UNLIMITED: u32 = u32::MAX;
 
-prim::thread_local! {
+struct Budget {
     /// Operations, then refusals; 0: neither is left.
-    static LEFT: Cell<u32> = Cell::new(UNLIMITED);
+    left: Cell<u32>,
     /// What was taken of full budgets, modulo 2³².
-    static SPENT: Cell<u32> = Cell::new(0);
+    spent: Cell<u32>,
+}
+
+prim::thread_local! {
+    static BUDGET: Budget = Budget { left: Cell::new(UNLIMITED), spent: Cell::new(0) };
 }
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
     within(FULL, || {
         let output = poll();
-        let left = LEFT.try_with(Cell::get).unwrap_or(FULL).saturating_sub(REFUSALS);
-        let _ = SPENT.try_with(|spent| spent.set(spent.get().wrapping_add(PER_POLL - left)));
+        let _ = BUDGET.try_with(|budget| {
+            let operations = PER_POLL - budget.left.get().saturating_sub(REFUSALS);
+            budget.spent.set(budget.spent.get().wrapping_add(operations));
+        });
         output
     })
 }
 
 /// How many operations this thread's polls of fibers have completed, modulo 2³². (Without those that have panicked.)
 pub(crate) fn spent() -> u32 {
-    SPENT.try_with(Cell::get).unwrap_or(0)
+    BUDGET.try_with(|budget| budget.spent.get()).unwrap_or(0)
 }
 
 /// Runs `poll` without a budget.
@@ -45,8 +51,8 @@ pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
 }
 
 fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
-    let before = LEFT.try_with(|left| left.replace(budget)).unwrap_or(UNLIMITED);
-    let _restore = finally(|| _ = LEFT.try_with(|left| left.set(before)));
+    let before = BUDGET.try_with(|this| this.left.replace(budget)).unwrap_or(UNLIMITED);
+    let _restore = finally(|| _ = BUDGET.try_with(|this| this.left.set(before)));
     poll()
 }
 
@@ -54,17 +60,18 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
 /// operation has to wake its own task and return `Pending`.
 #[inline]
 pub(crate) fn spend() -> bool {
-    LEFT.try_with(|left| match left.get() {
-        UNLIMITED | 0 => true,
-        n => {
-            left.set(n - 1);
-            n > REFUSALS
-        }
-    })
-    .unwrap_or(true)
+    BUDGET
+        .try_with(|budget| match budget.left.get() {
+            UNLIMITED | 0 => true,
+            n => {
+                budget.left.set(n - 1);
+                n > REFUSALS
+            }
+        })
+        .unwrap_or(true)
 }
 
 /// Whether nothing is left: an operation that is polled now does not even look.
 pub(crate) fn is_spent() -> bool {
-    LEFT.try_with(|left| (1..=REFUSALS).contains(&left.get())).unwrap_or(false)
+    BUDGET.try_with(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false)
 }

@@ -20,7 +20,7 @@ use std::time::Instant;
 use crate::prim;
 use crate::task::finally::{Finally, finally};
 use crate::task::header::{Header, Task};
-use crate::task::here::{self, Before, Charge, Frame, Seat};
+use crate::task::here::{self, Charge, Seat};
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::Bell;
 use crate::task::state::Left;
@@ -36,28 +36,37 @@ prim::thread_local! {
 /// Leaves the frame when dropped.
 #[must_use]
 pub(crate) struct Entered<'a> {
-    before: Before,
+    frame: &'a Frame,
+    before: *const Frame,
     /// Of a fiber's frame.
     task: Option<&'a Task>,
     /// Left after the frame.
     inside: trace::Inside<'a>,
-    /// Borrows what the frame points to; stays on its thread.
-    _lender: PhantomData<*mut ()>,
+    /// Stays on its thread.
+    _not_send: PhantomData<*mut ()>,
 }
 
 impl<'a> Entered<'a> {
-    #[inline]
-    fn new(frame: Frame, task: Option<&'a Task>, inside: trace::Inside<'a>) -> Self {
-        Entered { before: here::enter(frame), task, inside, _lender: PhantomData }
+    #[inline(always)]
+    fn new(
+        place: &'a mut Frame,
+        (fiber, home): (Option<&'a Task>, Option<&'a HomeRef>),
+        inside: trace::Inside<'a>,
+    ) -> Self {
+        let header = fiber.map_or(ptr::null(), |task| task.as_raw().as_ptr().cast_const().cast());
+        *place = Frame::new(header, home.map_or(ptr::null(), |home| ptr::from_ref(home).cast()));
+        // SAFETY: borrowed until this is dropped, which nobody forgets; what was entered later was dropped before.
+        let before = unsafe { here::enter(place) };
+        Entered { frame: place, before, task: fiber, inside, _not_send: PhantomData }
     }
 
     /// Leaves it after a poll that has left its fiber `pending`, or not.
     #[inline]
     pub(crate) fn leave(mut self, pending: bool) -> Left {
         self.inside.end_poll(pending);
-        let owed = here::take_owed();
+        let owed = self.frame.take_owed();
         Left {
-            woke_itself: here::has_woken_itself(),
+            woke_itself: self.frame.has_woken_itself(),
             owed: if bug!("task_owed_is_forgotten") { 0 } else { owed },
         }
     }
@@ -66,24 +75,22 @@ impl<'a> Entered<'a> {
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        let owed = here::take_owed();
-        here::leave(&self.before);
+        let owed = self.frame.take_owed();
+        here::leave(self.before);
         if let (Some(task), false) = (self.task, owed == 0 || bug!("task_owed_is_dropped")) {
             task.state.settle(owed);
         }
     }
 }
 
-/// The calling thread runs `task` from now on.
+/// The calling thread runs `task` from now on, in a frame that stands in this `place`.
 ///
 /// # Safety
 ///
 /// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
 #[inline]
-pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
-    let inside = trace::enter(task);
-    let frame = Frame { fiber: task.as_raw().as_ptr().cast(), home: ptr::from_ref(task.home()).cast() };
-    Entered::new(frame, Some(task), inside)
+pub(crate) unsafe fn enter_fiber<'a>(place: &'a mut Frame, task: &'a Task) -> Entered<'a> {
+    Entered::new(place, (Some(task), Some(task.home())), trace::enter(task))
 }
 
 /// The calling thread works for `home`, in none of its fibers.
@@ -91,14 +98,13 @@ pub(crate) unsafe fn enter_fiber(task: &Task) -> Entered<'_> {
 /// # Safety
 ///
 /// For a cord, this is its thread: what it spawns there need not be `Send`.
-pub(crate) unsafe fn enter_home(home: &HomeRef) -> Entered<'_> {
-    let frame = Frame { fiber: ptr::null(), home: ptr::from_ref(home).cast() };
-    Entered::new(frame, None, trace::Inside::nothing())
+pub(crate) unsafe fn enter_home<'a>(place: &'a mut Frame, home: &'a HomeRef) -> Entered<'a> {
+    Entered::new(place, (None, Some(home)), trace::Inside::nothing())
 }
 
 /// What the calling thread does is of no fiber and of no executor for a while.
-pub(crate) fn enter_nowhere() -> Entered<'static> {
-    Entered::new(Frame { fiber: ptr::null(), home: ptr::null() }, None, trace::Inside::nothing())
+pub(crate) fn enter_nowhere(place: &mut Frame) -> Entered<'_> {
+    Entered::new(place, (None, None), trace::Inside::nothing())
 }
 
 /// Calls `f`, in which the calling thread drives `home` as its `worker`, the one with that number, and works for it.
@@ -109,8 +115,9 @@ pub(crate) fn enter_nowhere() -> Entered<'static> {
 /// a cord, this is its thread.
 pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), f: impl FnOnce() -> R) -> R {
     look_after(home, || {
+        let mut place = Frame::nobody();
         // SAFETY: by contract.
-        let _base = unsafe { enter_home(home) };
+        let _base = unsafe { enter_home(&mut place, home) };
         let _away = Away::to(Seat { home: home.address(), worker, number });
         let stock = here::replace_stock(0);
         let _stock = finally(|| home.release(here::replace_stock(stock)));
@@ -172,8 +179,9 @@ pub(crate) fn asleep<R>(
 pub(crate) fn fire_timers() {
     for_each_charge(|home| {
         if prim::is_late(home.seam.next_timer()) {
+            let mut place = Frame::nobody();
             // SAFETY: of a cord this is the thread, as it drives it.
-            let _base = unsafe { enter_home(home) };
+            let _base = unsafe { enter_home(&mut place, home) };
             let firing = here::firing();
             here::set_firing(firing + 1);
             let _firing = finally(|| here::set_firing(firing));
@@ -235,12 +243,12 @@ pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
     here::worker_of(home.address())
 }
 
-pub(crate) use here::{behind, is_behind};
+pub(crate) use here::{Frame, behind, is_behind};
 
 /// Calls `f` with the fiber that runs here.
 #[inline]
 pub(crate) fn with_task<R>(f: impl FnOnce(&Task) -> R) -> Option<R> {
-    let fiber = NonNull::new(here::frame().fiber.cast::<Header>().cast_mut())?;
+    let fiber = NonNull::new(here::fiber().cast::<Header>().cast_mut())?;
     // SAFETY: the frame's guard borrows a `Task`, so the fiber is alive; the count stays with that task.
     let task = ManuallyDrop::new(unsafe { Task::from_raw(fiber) });
     Some(f(&task))
@@ -258,7 +266,7 @@ pub(crate) fn with_home<R>(otherwise: impl FnOnce() -> HomeRef, f: impl FnOnce(&
 #[inline]
 pub(crate) fn with_home_here<R>(f: impl FnOnce(Option<&HomeRef>) -> R) -> R {
     // SAFETY: the frame's guard borrows it, and is further up this thread's stack.
-    f(unsafe { here::frame().home.cast::<HomeRef>().as_ref() })
+    f(unsafe { here::home().cast::<HomeRef>().as_ref() })
 }
 
 /// The executor that this thread works for.
@@ -288,7 +296,7 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
 /// Whether no fiber runs on this thread: then any call [may block](may_block) it.
 #[inline]
 pub(crate) fn is_outside() -> bool {
-    here::frame().fiber.is_null()
+    here::fiber().is_null()
 }
 
 /// To be called first by whatever blocks its thread. `what` is the call as its user wrote it.
@@ -302,7 +310,7 @@ pub(crate) fn is_outside() -> bool {
 #[inline]
 #[track_caller]
 pub(crate) fn may_block(what: &str) {
-    if !here::frame().fiber.is_null() {
+    if !here::fiber().is_null() {
         blocks(what, Location::caller());
     }
 }

@@ -7,13 +7,41 @@ use std::ptr::{self, NonNull};
 use super::state::MOST_OWED;
 use crate::prim;
 
-/// Who polls or drops what.
-#[derive(Clone, Copy)]
-pub(super) struct Frame {
+/// Who polls or drops what, and what has come up meanwhile. It stands on the stack of whoever does so.
+pub(crate) struct Frame {
     /// The header of a fiber. Null: none.
     pub(super) fiber: *const (),
     /// Somebody's count of an executor's home. Null: none.
     pub(super) home: *const (),
+    /// The fiber has woken itself.
+    woken: Cell<bool>,
+    /// Counts of the fiber that are not in its word yet: see `state.rs`.
+    owed: Cell<isize>,
+}
+
+impl Frame {
+    /// Nobody's: a place for one.
+    #[inline(always)]
+    pub(crate) const fn nobody() -> Frame {
+        Frame::new(ptr::null(), ptr::null())
+    }
+
+    #[inline(always)]
+    pub(super) const fn new(fiber: *const (), home: *const ()) -> Frame {
+        Frame { fiber, home, woken: Cell::new(false), owed: Cell::new(0) }
+    }
+
+    /// What the fiber owes; nothing more then.
+    #[inline]
+    pub(super) fn take_owed(&self) -> isize {
+        self.owed.take()
+    }
+
+    /// Whether the fiber has woken itself since the frame was entered.
+    #[inline]
+    pub(super) fn has_woken_itself(&self) -> bool {
+        self.woken.get()
+    }
 }
 
 /// The executor that this thread is a worker of, and which worker. Null: none.
@@ -33,108 +61,104 @@ pub(super) struct Charge {
 }
 
 struct Here {
-    frame: Cell<Frame>,
+    /// One that was entered, and not left: it is there still.
+    frame: Cell<*const Frame>,
     seat: Cell<Seat>,
     charge: Cell<*const Charge>,
     /// So many times it fires timers, each within a call of a waker of the time before.
     firing: Cell<u32>,
     /// Counts of the home in the seat, for its fibers.
     stock: Cell<usize>,
-    /// The fiber of the frame has woken itself.
-    woken: Cell<bool>,
-    /// Counts of the fiber of the frame that are not in its word yet: see `state.rs`.
-    owed: Cell<isize>,
     /// What is woken goes behind what is ready.
     behind: Cell<bool>,
 }
 
-const OUTSIDE: Frame = Frame { fiber: ptr::null(), home: ptr::null() };
+/// The frame of a thread that has entered none.
+struct Outside(Frame);
+
+// SAFETY: never written: there is no fiber in it that wakes itself, or owes.
+unsafe impl Sync for Outside {}
+
+static OUTSIDE: Outside = Outside(Frame::nobody());
+
 pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
 
 /// Nowhere either, in a call that blocks; with the fiber that calls.
 pub(super) fn aside() -> Seat {
-    Seat { worker: frame().fiber, number: 1, ..NOWHERE }
+    Seat { worker: fiber(), number: 1, ..NOWHERE }
 }
 
 prim::thread_local! {
     static HERE: Here = Here {
-        frame: Cell::new(OUTSIDE),
+        frame: Cell::new(&raw const OUTSIDE.0),
         seat: Cell::new(NOWHERE),
         charge: Cell::new(ptr::null()),
         firing: Cell::new(0),
         stock: Cell::new(0),
-        woken: Cell::new(false),
-        owed: Cell::new(0),
         behind: Cell::new(false),
     };
 }
 
+/// The header of the fiber that runs here. Null: none.
 #[inline]
-pub(super) fn frame() -> Frame {
-    HERE.try_with(|here| here.frame.get()).unwrap_or(OUTSIDE)
+pub(super) fn fiber() -> *const () {
+    HERE.try_with(|here| here.frame().fiber).unwrap_or(ptr::null())
 }
 
-/// A frame, with what has come up in it so far.
-pub(super) struct Before {
-    frame: Frame,
-    woken: bool,
-    owed: isize,
+/// Somebody's count of the home that this thread works for. Null: none.
+#[inline]
+pub(super) fn home() -> *const () {
+    HERE.try_with(|here| here.frame().home).unwrap_or(ptr::null())
 }
 
-/// Enters a frame; gives what [`leave`] needs.
-#[inline]
-pub(super) fn enter(frame: Frame) -> Before {
-    HERE.try_with(|here| Before {
-        frame: here.frame.replace(frame),
-        woken: here.woken.replace(false),
-        owed: here.owed.replace(0),
-    })
-    .unwrap_or(Before { frame: OUTSIDE, woken: false, owed: 0 })
+impl Here {
+    #[inline(always)]
+    fn frame(&self) -> &Frame {
+        // SAFETY: it is there until it is left, by contract of `enter`, and nothing is called before the borrow ends.
+        unsafe { &*self.frame.get() }
+    }
 }
 
-/// The frame before is this thread's again; what was owed in this one has been taken.
+/// Enters a frame; gives the one before.
+///
+/// # Safety
+///
+/// It stays where it is until [`leave`] is called on this thread, with what this gives, and after the like of all that are
+/// entered from now on.
 #[inline]
-pub(super) fn leave(before: &Before) {
-    let _ = HERE.try_with(|here| {
-        here.frame.set(before.frame);
-        here.woken.set(before.woken);
-        here.owed.set(before.owed);
-    });
+pub(super) unsafe fn enter(frame: *const Frame) -> *const Frame {
+    HERE.try_with(|here| here.frame.replace(frame)).unwrap_or(&raw const OUTSIDE.0)
+}
+
+/// The frame before is this thread's again.
+#[inline]
+pub(super) fn leave(before: *const Frame) {
+    let _ = HERE.try_with(|here| here.frame.set(before));
 }
 
 /// Takes note of counts of `fiber` that were made, or given up, if it runs here. False: it does not, or it owes too many already.
 #[inline]
 pub(super) fn owe(fiber: *const (), counts: isize) -> bool {
     HERE.try_with(|here| {
-        let owed = here.owed.get() + counts;
-        let own = ptr::eq(here.frame.get().fiber, fiber) && (-MOST_OWED..=MOST_OWED).contains(&owed);
+        let frame = here.frame();
+        let owed = frame.owed.get() + counts;
+        let own = ptr::eq(frame.fiber, fiber) && (-MOST_OWED..=MOST_OWED).contains(&owed);
         if own {
-            here.owed.set(owed);
+            frame.owed.set(owed);
         }
         own
     })
     .unwrap_or(false)
 }
 
-/// What the frame's fiber owes; nothing more then.
-#[inline]
-pub(super) fn take_owed() -> isize {
-    HERE.try_with(|here| here.owed.take()).unwrap_or(0)
-}
-
-/// Whether the frame's fiber has woken itself since it was entered.
-#[inline]
-pub(super) fn has_woken_itself() -> bool {
-    HERE.try_with(|here| here.woken.get()).unwrap_or(false)
-}
-
 /// Whether `fiber` runs here, and so wakes itself; then that is noted.
 #[inline]
 pub(super) fn wakes_itself(fiber: *const ()) -> bool {
     HERE.try_with(|here| {
-        let own = ptr::eq(here.frame.get().fiber, fiber);
+        let frame = here.frame();
+        let own = ptr::eq(frame.fiber, fiber);
         if own {
-            here.woken.set(true);
+            frame.woken.set(true);
         }
         own
     })
@@ -148,7 +172,7 @@ pub(super) fn seat() -> Seat {
 
 /// Whether the fiber of the frame is in a call that blocks. (Not one that is polled within the call.)
 pub(crate) fn stands_aside() -> bool {
-    let (seat, fiber) = (seat(), frame().fiber);
+    let (seat, fiber) = (seat(), fiber());
     seat.home.is_null() && ptr::eq(seat.worker, fiber) && !fiber.is_null()
 }
 

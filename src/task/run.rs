@@ -35,7 +35,7 @@ pub(crate) unsafe fn schedule_woken(task: Task, worker: Option<NonNull<()>>) {
     match worker {
         // SAFETY: a worker of it, by contract.
         Some(worker) => unsafe { driven(&task) }.schedule(worker, task),
-        None => drop(inject(task)),
+        None => inject_or_drop(task),
     }
 }
 
@@ -49,6 +49,11 @@ unsafe fn driven<'a>(task: &Task) -> &'a dyn Seam {
     let seam: *const dyn Seam = &raw const *task.home().seam;
     // SAFETY: by contract.
     unsafe { &*seam }
+}
+
+#[inline(never)]
+fn inject_or_drop(task: Task) {
+    drop(inject(task));
 }
 
 #[inline(never)]
@@ -92,8 +97,9 @@ pub(crate) unsafe fn run(task: Task) {
         Start::Poll => {}
     }
     let (polled, left) = watch::around(&task, || {
+        let mut place = context::Frame::nobody();
         // SAFETY: by contract.
-        let frame = unsafe { context::enter_fiber(&task) };
+        let frame = unsafe { context::enter_fiber(&mut place, &task) };
         let waker = waker::borrowed(&task);
         let poll = task.vtable.poll;
         // SAFETY: owned, on the right thread by contract. The header outlives the poll: we hold a count.
@@ -138,8 +144,9 @@ pub(crate) unsafe fn end_entry(task: Task) {
 ///
 /// The caller is the owner, and for a cord's fiber on the cord's thread.
 unsafe fn end_owned(task: Task) {
+    let mut place = context::Frame::nobody();
     // SAFETY: by contract.
-    let frame = unsafe { context::enter_fiber(&task) };
+    let frame = unsafe { context::enter_fiber(&mut place, &task) };
     let cancel = task.vtable.cancel;
     // SAFETY: by contract.
     unsafe { cancel(task.as_raw()) };

@@ -268,7 +268,8 @@ impl Actor {
     /// `Ready`: it is over.
     fn run(&mut self, waker: &Waker) -> Poll<()> {
         // On behalf of nobody: no fiber waits for what is left pending here, and none pays for it.
-        let _nobody = context::enter_nowhere();
+        let mut place = context::Frame::nobody();
+        let _nobody = context::enter_nowhere(&mut place);
         budget::without(|| self.poll(&mut Context::from_waker(waker)))
     }
 

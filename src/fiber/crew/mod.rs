@@ -210,7 +210,7 @@ impl<T: Entry> Crew<T> {
     /// # Safety
     ///
     /// This is the thread of that worker, which is one of this crew's.
-    #[inline]
+    #[inline(never)]
     pub(crate) unsafe fn push_last(&self, worker: &Worker<T>, task: T) {
         if self.is_alone() {
             // ORDERING: Relaxed: what came before whatever made this one ready is seen.
@@ -315,7 +315,7 @@ impl<T: Entry> Crew<T> {
         }
         // SAFETY: by contract.
         if let Some(task) = unsafe { self.take(worker) } {
-            if worker.ring.len() > 0 {
+            if !self.is_alone() && worker.ring.len() > 0 {
                 // SAFETY: by contract.
                 unsafe { self.look_for_help(worker) };
             }

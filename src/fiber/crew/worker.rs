@@ -110,7 +110,7 @@ impl<T> Own<T> {
     }
 
     /// In a crew of one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self) -> Option<T> {
         if let Some(task) = self.next.take() {
             if self.streak_goes_on() {
@@ -118,6 +118,11 @@ impl<T> Own<T> {
             }
             self.queue.push_back(task);
         }
+        self.take_queued()
+    }
+
+    #[inline(never)]
+    fn take_queued(&mut self) -> Option<T> {
         self.end_streak();
         let task = self.queue.pop_front();
         if task.is_none() && self.queue.capacity() > KEEP {
