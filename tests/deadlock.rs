@@ -9,6 +9,7 @@ use leno::time::Clock;
 use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
@@ -367,6 +368,32 @@ fn a_scope_is_part_of_the_circle() {
     for text in &reports {
         assert!(text.contains("they wait in a circle:") && text.contains("waits: scope fiber "), "{text}");
     }
+}
+
+/// On a virtual clock: of two timers one was cleared, and the other is never due, so time does not go on for them.
+#[test]
+fn a_timer_that_is_never_due_hides_nothing() {
+    in_time(|| {
+        for workers in [1, 2] {
+            let settings = Runtime::builder().workers(workers).closed_world(true);
+            let runtime = settings.clock(Clock::virtual_time()).build().unwrap();
+            let text = report(|| {
+                runtime.block_on(async {
+                    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+                    let mut never = pin!(sleep(600 * YEAR));
+                    let mut far = Box::pin(sleep(570 * YEAR));
+                    let set = poll_fn(|cx| {
+                        let never = never.as_mut().poll(cx).is_pending();
+                        Poll::Ready(never && far.as_mut().poll(cx).is_pending())
+                    });
+                    assert!(set.await);
+                    drop(far);
+                    never.await;
+                });
+            });
+            assert!(text.starts_with("deadlock: all fibers wait"), "{text}");
+        }
+    });
 }
 
 /// The job's own thread wakes somebody else.

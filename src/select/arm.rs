@@ -378,7 +378,7 @@ impl<O: Operated> Arm for Claimed<O> {
         let operation = self.future.operation();
         if O::Branch::ONCE {
             // If it is done its outcome stays here.
-            self.is_through = operation.adopted(&mut self.tray);
+            self.is_through |= operation.adopted(&mut self.tray);
             return;
         }
         // The next one in line may be woken by it; should that panic, the operation is still as one that was not begun.

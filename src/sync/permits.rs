@@ -72,7 +72,6 @@
 //! comes back to the first waiter bit by bit, under a lock.
 
 use crate::prim::{self, AtomicU64, Ordering};
-use crate::task::error::shielded;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -450,9 +449,8 @@ pub trait Source {
     fn look_into_pot(&self, hand: u64) {
         let mut served = Served::new();
         self.serve(hand, true, &mut served);
-        let Served { by, gone } = served;
+        let Served { by, gone: _gone } = served;
         by.end_in_passing();
-        shielded(|| drop(gone));
     }
 }
 

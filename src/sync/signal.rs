@@ -69,11 +69,11 @@ const STORED: u64 = OWN[0];
 /// The round, above the count.
 const ROUND_SHIFT: u32 = 32;
 const ONE_ROUND: u64 = 1 << ROUND_SHIFT;
+const COUNT: u64 = ONE_ROUND - 1;
 
 fn round_of(rounds: u64) -> u32 {
     (rounds >> ROUND_SHIFT) as u32
 }
-const COUNT: u64 = ONE_ROUND - 1;
 
 pub(crate) struct Signal {
     line: Line,

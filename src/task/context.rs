@@ -1,8 +1,9 @@
 //! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
-//! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop; frames nest and
-//! each restores the one before. A fiber's frame is within its span (`trace.rs`). The pointers are borrowed from the guards'
-//! callers. During the exit of a thread, when its thread-locals are gone, there is no fiber and no executor.
+//! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop. It stands on the stack of who
+//! enters it, and what its pointers point to is borrowed there; a thread-local points to the last one. So memory safety asks
+//! that each is left, by the drop of its guard, before its place goes and after those that were entered later: guards are locals,
+//! after their places, and nobody forgets one. A fiber's frame is within its span (`trace.rs`). During the exit of a thread, when its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
@@ -33,7 +34,7 @@ prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
 }
 
-/// Leaves the frame when dropped.
+/// Leaves the frame when dropped, which it must be: see the header.
 #[must_use]
 pub(crate) struct Entered<'a> {
     frame: &'a Frame,

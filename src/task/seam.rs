@@ -107,7 +107,8 @@ pub(crate) trait Seam: Any + Send + Sync {
     fn take_down(&self, _bell: &'static dyn Bell) {}
 
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
-    /// on a virtual clock stands still until [`calm`](Self::calm).
+    /// on a virtual clock stands still until [`calm`](Self::calm). Not to be called with a lock held that timers, or a look at
+    /// who is ready, need.
     fn busy(&self);
 
     /// Ends one [`busy`](Self::busy).

@@ -48,7 +48,7 @@ type Tell<T> = Box<dyn Fn(&Crew<T>, &T) + Send + Sync>;
 
 impl<T> Crew<T> {
     /// Closes the world. `tell`: has the one of those who wait in a `block_on` woken that it is given. For that it must need neither
-    /// the lock of the sleepers nor that of the list, and nothing foreign.
+    /// the lock of the sleepers nor that of the list, and nothing foreign; it may call [`busy`](Crew::busy).
     pub(crate) fn closed(mut self, tell: impl Fn(&Self, &T) + Send + Sync + 'static) -> Self {
         self.closed = Some(Closed { mains: Mutex::new(Vec::new()), tell: Box::new(tell) });
         self

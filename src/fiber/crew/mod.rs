@@ -134,7 +134,7 @@ pub(crate) struct Crew<T> {
     dormant: AtomicBool,
     sleepers: Mutex<Sleepers>,
     /// Whatever else may make fibers ready: on a virtual clock time stands still meanwhile. Counted there, and in a
-    /// closed world.
+    /// closed world. The highest bit: see `park.rs`.
     busy: AtomicUsize,
     /// So many have stepped aside.
     aside: AtomicUsize,

@@ -216,12 +216,13 @@ impl<T: Entry> Crew<T> {
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
         loop {
             let all = sleepers.asleep.len() == self.workers.len();
-            if self.tell_if_stuck(all, || self.rise(&mut sleepers, me)) {
-                return Slept::Enough;
-            }
+            // (Which may turn out that nothing is left that time goes on for.)
             if all && self.jumps() {
                 self.rise(&mut sleepers, me);
                 return Slept::Jumped;
+            }
+            if self.tell_if_stuck(all, || self.rise(&mut sleepers, me)) {
+                return Slept::Enough;
             }
             let until = self.until((!all).then(|| now() + patience));
             // What it has kept so far is over: it may sleep without an end from here on.
@@ -365,7 +366,8 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// One more that may make fibers ready.
+    /// One more that may make fibers ready. While a virtual clock goes on this waits for the lock of the sleepers (as it does not
+    /// with that lock held, under which the clock goes on).
     pub(crate) fn busy(&self) {
         if self.counts_busy()
             && self.busy.fetch_add(1, Ordering::SeqCst) >= JUMPING

@@ -171,7 +171,8 @@ impl Wheel {
         self.first_bucket().map_or(NEVER, |place| self.buckets[place].first)
     }
 
-    /// The first deadline. As long as the first bucket, and to be followed by going there: so each bucket is walked through once.
+    /// The first deadline. As long as the first bucket, and to be followed by taking out what is due then: so each bucket is walked
+    /// through once.
     pub(super) fn exact_first(&self) -> u64 {
         let head = self.first_bucket().map_or(NIL, |place| self.buckets[place].head);
         self.list(head).map(|entry| entry.at).min().unwrap_or(NEVER)
