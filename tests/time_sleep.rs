@@ -666,6 +666,25 @@ fn a_waker_may_set_and_drop_timers_while_it_is_woken() {
 }
 
 #[test]
+fn who_writes_a_virtual_clock_may_look_at_it() {
+    // F12: what it is written to is foreign code.
+    struct Looks(Clock, usize);
+    impl std::fmt::Write for Looks {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.now();
+            self.1 += text.len();
+            Ok(())
+        }
+    }
+    in_time(|| {
+        let clock = Clock::virtual_time();
+        let mut looks = Looks(clock.clone(), 0);
+        std::fmt::Write::write_fmt(&mut looks, format_args!("{clock:?}")).unwrap();
+        assert!(looks.1 > 0);
+    });
+}
+
+#[test]
 fn a_hundred_thousand_sleeps() {
     // F12, F16
     let cord = cord();

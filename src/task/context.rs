@@ -3,7 +3,8 @@
 //! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop. It stands on the stack of who
 //! enters it, and what its pointers point to is borrowed there; a thread-local points to the last one. So memory safety asks
 //! that each is left, by the drop of its guard, before its place goes and after those that were entered later: guards are locals,
-//! after their places, and nobody forgets one. A fiber's frame is within its span (`trace.rs`). During the exit of a thread, when its thread-locals are gone, there is no fiber and no executor.
+//! after their places, and nobody forgets one. A fiber's frame is within its span (`trace.rs`). During the exit of a thread, when
+//! its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.

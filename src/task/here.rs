@@ -10,9 +10,9 @@ use crate::prim;
 /// Who polls or drops what, and what has come up meanwhile. It stands on the stack of whoever does so.
 pub(crate) struct Frame {
     /// The header of a fiber. Null: none.
-    pub(super) fiber: *const (),
+    fiber: *const (),
     /// Somebody's count of an executor's home. Null: none.
-    pub(super) home: *const (),
+    home: *const (),
     /// The fiber has woken itself.
     woken: Cell<bool>,
     /// Counts of the fiber that are not in its word yet: see `state.rs`.

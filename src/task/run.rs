@@ -51,6 +51,7 @@ unsafe fn driven<'a>(task: &Task) -> &'a dyn Seam {
     unsafe { &*seam }
 }
 
+/// Away from `schedule_woken`, where it is rare.
 #[inline(never)]
 fn inject_or_drop(task: Task) {
     drop(inject(task));

@@ -216,7 +216,7 @@ impl<T: Entry> Crew<T> {
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.turn.load(Ordering::Relaxed))) };
         loop {
             let all = sleepers.asleep.len() == self.workers.len();
-            // (Which may turn out that nothing is left that time goes on for.)
+            // First: this may find that no timer is left.
             if all && self.jumps() {
                 self.rise(&mut sleepers, me);
                 return Slept::Jumped;
@@ -366,8 +366,8 @@ impl<T: Entry> Crew<T> {
         }
     }
 
-    /// One more that may make fibers ready. While a virtual clock goes on this waits for the lock of the sleepers (as it does not
-    /// with that lock held, under which the clock goes on).
+    /// One more that may make fibers ready. While a virtual clock goes on this waits for the lock of the sleepers: never with that
+    /// lock held, as the clock goes on under it only.
     pub(crate) fn busy(&self) {
         if self.counts_busy()
             && self.busy.fetch_add(1, Ordering::SeqCst) >= JUMPING

@@ -121,6 +121,7 @@ impl<T> Own<T> {
         self.take_queued()
     }
 
+    /// The same, if nothing from the slot may run.
     #[inline(never)]
     fn take_queued(&mut self) -> Option<T> {
         self.end_streak();
