@@ -4,8 +4,11 @@
 mod fiber_support;
 
 use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until};
+use leno::Receiver;
+use leno::channel::oneshot;
 use leno::fiber::{self, Cord, FiberRef, Runtime, yield_now};
-use std::cell::RefCell;
+use leno::select::Select;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -221,6 +224,77 @@ fn an_executor_within_a_poll_is_not_refused_for_ever() {
             }
         });
         assert_eq!(fiber.wait().unwrap(), Ok(128));
+    });
+}
+
+/// F10: what waits was counted when it began. Many of them, polled together, do not keep their fiber awake.
+#[test]
+fn operations_that_wait_use_up_no_budget() {
+    const MANY: usize = 500;
+
+    /// One of the channels gets what `send` sends.
+    async fn check<F>(receiving: impl Iterator<Item = F>, mut send: impl AsyncFnMut(usize))
+    where
+        F: Future<Output = usize> + 'static,
+    {
+        let mut receiving: Vec<_> = receiving.map(Box::pin).map(Some).collect();
+        let polls = Rc::new(Cell::new(0));
+        let counts = polls.clone();
+        let fiber = fiber::spawn_local(async move {
+            let mut sum = 0;
+            std::future::poll_fn(|cx| {
+                counts.set(counts.get() + 1);
+                for one in &mut receiving {
+                    if let Some(Poll::Ready(received)) = one.as_mut().map(|one| one.as_mut().poll(cx)) {
+                        sum += received;
+                        *one = None;
+                    }
+                }
+                if receiving.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            sum
+        });
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        assert_eq!(polls.replace(0), MANY.div_ceil(128), "128 begin in each poll");
+        for value in 0..MANY {
+            send(value).await;
+        }
+        assert_eq!(fiber.await.unwrap(), (MANY - 1) * MANY / 2);
+        assert!(polls.get() <= MANY, "polled for nothing: {} times", polls.get());
+    }
+
+    in_time(|| {
+        Cord::new().block_on(async {
+            let channels: Vec<_> = (0..MANY).map(|_| leno::rendezvous()).collect();
+            let send = async |value: usize| channels[value].0.send(value).await.unwrap();
+            let receivers = || channels.iter().map(|(_, rx)| rx.clone());
+            check(receivers().map(|rx| async move { rx.recv().await.unwrap() }), send).await;
+
+            let select = |rx: Receiver<usize>| async move {
+                let (_keep, never) = leno::rendezvous::<usize>();
+                leno::select! {
+                    value = rx.recv() => value.unwrap(),
+                    _ = never.recv() => unreachable!("nobody sends there"),
+                }
+            };
+            check(receivers().map(select), send).await;
+
+            let ready = |rx: Receiver<usize>| async move {
+                let mut select = Select::new();
+                select.recv(&rx);
+                select.ready().await;
+                drop(select);
+                rx.recv().await.unwrap()
+            };
+            check(receivers().map(ready), send).await;
+
+            let (mut txs, rxs): (Vec<_>, Vec<_>) = (0..MANY).map(|_| oneshot::channel()).unzip();
+            let send = async |value: usize| txs.pop().unwrap().send(value).unwrap();
+            check(rxs.into_iter().map(|rx| async move { rx.await.unwrap() }), send).await;
+        });
     });
 }
 

@@ -11,6 +11,7 @@ use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
 use crate::fiber::settings::{Hooks, Report, Settings};
+use crate::task::context::Post;
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
@@ -210,21 +211,12 @@ unsafe fn seat<'a>(worker: NonNull<()>) -> &'a Worker<Task> {
 }
 
 impl Seam for Core {
-    fn schedule(&self, worker: NonNull<()>, task: Task) {
+    fn schedule(&self, post: Post, task: Task) {
         // SAFETY: the seam's callers have asked for it on this thread, for this executor: this is its thread.
         unsafe {
-            let worker = seat(worker);
-            if context::is_behind() {
-                self.crew.push_last(worker, task)
-            } else {
-                self.crew.push_next(worker, task)
-            }
+            let worker = seat(post.worker);
+            if post.behind { self.crew.push_last(worker, task) } else { self.crew.push_next(worker, task) }
         }
-    }
-
-    fn schedule_last(&self, worker: NonNull<()>, task: Task) {
-        // SAFETY: as in `schedule`.
-        unsafe { self.crew.push_last(seat(worker), task) };
     }
 
     fn inject(&self, task: Task) -> Result<(), Task> {

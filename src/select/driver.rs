@@ -207,10 +207,19 @@ impl Driver {
         self.poll(arms, biased, cx)
     }
 
+    /// Whether it may go on: it takes one operation from the budget as it starts.
+    #[inline(always)]
+    fn spend(&self, cx: &Context<'_>) -> bool {
+        let may = self.started || budget::spend();
+        if !may {
+            cx.waker().wake_by_ref();
+        }
+        may
+    }
+
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
     pub(super) fn poll(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
-        if !budget::spend() {
-            cx.waker().wake_by_ref();
+        if !self.spend(cx) {
             return Poll::Pending;
         }
         let is_broken = std::mem::replace(&mut self.polled, true);

@@ -245,7 +245,13 @@ pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
     here::worker_of(home.address())
 }
 
-pub(crate) use here::{Frame, behind, is_behind};
+/// The same, for a fiber that is made ready.
+#[inline]
+pub(crate) fn post_of(home: &HomeRef) -> Option<Post> {
+    here::post_of(home.address())
+}
+
+pub(crate) use here::{Frame, Post, behind};
 
 /// Calls `f` with the fiber that runs here.
 #[inline]

@@ -24,7 +24,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 
 use crate::prim::{AtomicPtr, Life, UnsafeCell};
-use crate::task::here;
+use crate::task::here::{self, Post};
 use crate::task::links::{Links, Shards};
 use crate::task::state::{Activity, By, Cancel, State, Wake};
 use crate::task::tie::Tie;
@@ -63,10 +63,10 @@ impl fmt::Display for FiberId {
 /// All but `schedule` and `free` are called by the one thread that owns the future or the outcome (`state.rs`,
 /// invariants 2 and 4).
 pub(crate) struct Vtable {
-    /// Puts a ready fiber where its executor finds it. Also gets what [`Task::worker`] says on this thread, and must get that. If
+    /// Puts a ready fiber where its executor finds it. Also gets what [`Task::post`] says on this thread, and must get that. If
     /// the executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its
     /// fiber is made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
-    pub(crate) schedule: unsafe fn(Task, Option<NonNull<()>>),
+    pub(crate) schedule: unsafe fn(Task, Option<Post>),
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
     /// Drops the future and stores the outcome of a cancel.
@@ -164,20 +164,20 @@ impl Task {
 
     /// Hands a fiber that was woken to its executor. The count is the queue's.
     pub(crate) fn schedule(self) {
-        let worker = self.worker();
+        let post = self.post();
         // SAFETY: just asked.
-        unsafe { self.schedule_by(worker) };
+        unsafe { self.schedule_at(post) };
     }
 
     /// The same.
     ///
     /// # Safety
     ///
-    /// `worker` is what [`worker`](Self::worker) says on this thread.
+    /// `post` is what [`post`](Self::post) says on this thread.
     #[inline]
-    pub(super) unsafe fn schedule_by(self, worker: Option<NonNull<()>>) {
+    pub(super) unsafe fn schedule_at(self, post: Option<Post>) {
         // SAFETY: by contract.
-        unsafe { (self.vtable.schedule)(self, worker) };
+        unsafe { (self.vtable.schedule)(self, post) };
     }
 
     /// The worker of its executor that this thread is, if any.
@@ -186,16 +186,22 @@ impl Task {
         here::worker_of(self.home.as_ptr())
     }
 
+    /// The same, for when it is ready.
+    #[inline]
+    pub(super) fn post(&self) -> Option<Post> {
+        here::post_of(self.home.as_ptr())
+    }
+
     /// As who this thread wakes it.
     #[inline]
     pub(crate) fn by(&self) -> By<'_> {
-        self.by_worker(self.worker())
+        self.by_worker(self.worker().is_some())
     }
 
-    /// The same for who has asked for the [`worker`](Self::worker).
+    /// The same for who knows whether this thread is a worker of its executor.
     #[inline]
-    pub(super) fn by_worker(&self, worker: Option<NonNull<()>>) -> By<'_> {
-        if worker.is_some() { By::Owner(&self.tie) } else { By::Other }
+    pub(super) fn by_worker(&self, is_worker: bool) -> By<'_> {
+        if is_worker { By::Owner(&self.tie) } else { By::Other }
     }
 
     /// Who has it, for those who look.

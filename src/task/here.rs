@@ -44,6 +44,14 @@ impl Frame {
     }
 }
 
+/// The worker of an executor that this thread is, for a fiber that is made ready here.
+#[derive(Clone, Copy)]
+pub(crate) struct Post {
+    pub(crate) worker: NonNull<()>,
+    /// It goes behind what is ready.
+    pub(crate) behind: bool,
+}
+
 /// The executor that this thread is a worker of, and which worker. Null: none.
 #[derive(Clone, Copy)]
 pub(super) struct Seat {
@@ -60,6 +68,17 @@ pub(super) struct Charge {
     pub(super) besides: *const Charge,
 }
 
+/// What the poll that runs here may do still: see `budget.rs`, which is all that changes it.
+pub(super) struct Budget {
+    /// Operations, then refusals; 0: neither is left.
+    pub(super) left: Cell<u32>,
+    /// What was taken of full budgets, modulo 2³².
+    pub(super) spent: Cell<u32>,
+}
+
+/// Of [`Budget::left`]: there is no budget.
+pub(super) const UNLIMITED: u32 = u32::MAX;
+
 struct Here {
     /// One that was entered, and not left: it is there still.
     frame: Cell<*const Frame>,
@@ -71,6 +90,7 @@ struct Here {
     stock: Cell<usize>,
     /// What is woken goes behind what is ready.
     behind: Cell<bool>,
+    budget: Budget,
 }
 
 /// The frame of a thread that has entered none.
@@ -96,7 +116,14 @@ prim::thread_local! {
         firing: Cell::new(0),
         stock: Cell::new(0),
         behind: Cell::new(false),
+        budget: Budget { left: Cell::new(UNLIMITED), spent: Cell::new(0) },
     };
+}
+
+/// This thread's budget. `None`: it is about to end.
+#[inline(always)]
+pub(super) fn budget<R>(f: impl FnOnce(&Budget) -> R) -> Option<R> {
+    HERE.try_with(|here| f(&here.budget)).ok()
 }
 
 /// The header of the fiber that runs here. Null: none.
@@ -201,8 +228,18 @@ pub(super) fn sit(seat: Seat) -> Seat {
 /// The worker of `home` that this thread is.
 #[inline]
 pub(super) fn worker_of(home: *const ()) -> Option<NonNull<()>> {
-    let seat = seat();
-    if ptr::eq(seat.home, home) { NonNull::new(seat.worker.cast_mut()) } else { None }
+    post_of(home).map(|post| post.worker)
+}
+
+/// The same, for a fiber that is made ready.
+#[inline]
+pub(super) fn post_of(home: *const ()) -> Option<Post> {
+    HERE.try_with(|here| {
+        let seat = here.seat.get();
+        let worker = if ptr::eq(seat.home, home) { NonNull::new(seat.worker.cast_mut()) } else { None };
+        worker.map(|worker| Post { worker, behind: here.behind.get() })
+    })
+    .unwrap_or(None)
 }
 
 /// The number of the worker of `home` that this thread is.
@@ -236,10 +273,4 @@ pub(crate) fn behind<R>(f: impl FnOnce() -> R) -> R {
     let result = f();
     let _ = HERE.try_with(|here| here.behind.set(before));
     result
-}
-
-/// Whether what is woken goes behind what is ready.
-#[inline]
-pub(crate) fn is_behind() -> bool {
-    HERE.try_with(|here| here.behind.get()).unwrap_or(false)
 }

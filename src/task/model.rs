@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{Arc, Counter, Mutex};
 use crate::task::cell::{Birth, allocate};
+use crate::task::context::Post;
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::HomeRef;
@@ -32,13 +33,9 @@ static IDS: Counter = Counter::new();
 struct Queue(Mutex<Option<VecDeque<Task>>>, Option<Worker>);
 
 impl Seam for Queue {
-    fn schedule(&self, worker: NonNull<()>, task: Task) {
+    fn schedule(&self, post: Post, task: Task) {
         // SAFETY: from `Executor::drive`, which keeps it.
-        unsafe { worker.cast::<Mutex<VecDeque<Task>>>().as_ref() }.lock().push_back(task);
-    }
-
-    fn schedule_last(&self, worker: NonNull<()>, task: Task) {
-        self.schedule(worker, task);
+        unsafe { post.worker.cast::<Mutex<VecDeque<Task>>>().as_ref() }.lock().push_back(task);
     }
 
     fn inject(&self, task: Task) -> Result<(), Task> {

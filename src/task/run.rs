@@ -1,8 +1,8 @@
 //! What an executor does with a fiber: run it once, or end it.
 
-use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
+use crate::task::context::Post;
 use crate::task::error::{discard, shielded};
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
@@ -16,10 +16,10 @@ use crate::task::{budget, context, join, trace, waker, watch};
 ///
 /// As [`Seam::inject`].
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
-    match context::worker_of(task.home()) {
-        Some(worker) => {
+    match context::post_of(task.home()) {
+        Some(post) => {
             // SAFETY: a worker of it.
-            unsafe { driven(&task) }.schedule(worker, task);
+            unsafe { driven(&task) }.schedule(post, task);
             Ok(())
         }
         None => inject(task),
@@ -30,11 +30,11 @@ pub(crate) fn schedule(task: Task) -> Result<(), Task> {
 ///
 /// # Safety
 ///
-/// `worker` is what [`Task::worker`] says on this thread.
-pub(crate) unsafe fn schedule_woken(task: Task, worker: Option<NonNull<()>>) {
-    match worker {
+/// `post` is what [`Task::post`] says on this thread.
+pub(crate) unsafe fn schedule_woken(task: Task, post: Option<Post>) {
+    match post {
         // SAFETY: a worker of it, by contract.
-        Some(worker) => unsafe { driven(&task) }.schedule(worker, task),
+        Some(post) => unsafe { driven(&task) }.schedule(post, task),
         None => inject_or_drop(task),
     }
 }
@@ -70,9 +70,9 @@ fn inject(task: Task) -> Result<(), Task> {
 ///
 /// For a cord's fiber, this is the cord's thread.
 unsafe fn give_way(task: Task) {
-    if let Some(worker) = context::worker_of(task.home()) {
+    if let Some(post) = context::post_of(task.home()) {
         // SAFETY: a worker of it.
-        return unsafe { driven(&task) }.schedule_last(worker, task);
+        return unsafe { driven(&task) }.schedule(Post { behind: true, ..post }, task);
     }
     if let Err(task) = inject(task) {
         // SAFETY: it is ours, and on the right thread by contract.

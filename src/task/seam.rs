@@ -8,6 +8,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use crate::task::header::Task;
+use crate::task::here::Post;
 
 /// One timer of an executor: where it is kept, and its number, which no other timer that is or was kept there has.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +37,8 @@ pub(crate) trait Bell: Sync {
 
 /// What an executor does for its fibers.
 pub(crate) trait Seam: Any + Send + Sync {
-    /// Puts a ready fiber where it runs soon, or behind those that are ready (`context::is_behind`), in a queue of the
-    /// worker that this thread is.
-    fn schedule(&self, worker: NonNull<()>, task: Task);
-
-    /// Puts a ready fiber behind all others that are ready, in a queue of the worker that this thread is.
-    fn schedule_last(&self, worker: NonNull<()>, task: Task);
+    /// Puts a ready fiber where it runs soon, or behind those that are ready, in a queue of the worker that this thread is.
+    fn schedule(&self, post: Post, task: Task);
 
     /// Puts a ready fiber where a worker finds it, from anywhere.
     ///

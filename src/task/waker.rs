@@ -41,11 +41,11 @@ unsafe fn wake(data: *const ()) {
     if task.wakes_itself() {
         return give_up(ManuallyDrop::into_inner(task));
     }
-    let worker = task.worker();
-    match task.state.wake_by_value(task.by_worker(worker)) {
+    let post = task.post();
+    match task.state.wake_by_value(task.by_worker(post.is_some())) {
         WakeByValue::Nothing => {}
         // SAFETY: just asked.
-        WakeByValue::Schedule => unsafe { ManuallyDrop::into_inner(task).schedule_by(worker) },
+        WakeByValue::Schedule => unsafe { ManuallyDrop::into_inner(task).schedule_at(post) },
         WakeByValue::Last => {
             // SAFETY: that was the last count, so nobody frees the header before us; its vtable is static.
             let free = unsafe { task.as_raw().as_ref() }.vtable.free;

@@ -374,20 +374,20 @@ impl<B: Branch> Operation<B> {
         self.at = node.address().map_addr(|address| address | if redirected { REDIRECTED } else { 0 });
     }
 
+    /// Takes one operation from the budget at its beginning: one that has waited was counted then.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
-        if !budget::spend() {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        if let Some(output) = self.quick_output() {
-            return Poll::Ready(output);
+        if self.at == FRESH {
+            if !budget::spend() {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if let Some(output) = self.quick_output() {
+                return Poll::Ready(output);
+            }
         }
         let mut tray = Tray::new();
-        match self.poll_slowly(&mut tray, cx) {
-            Poll::Ready(()) => Poll::Ready(self.output(&mut tray)),
-            Poll::Pending => Poll::Pending,
-        }
+        self.poll_slowly(&mut tray, cx).map(|()| self.output(&mut tray))
     }
 
     /// One try, on the shortest way, unless it has waited. (Its tray is a register or two: others have its address nowhere.)
@@ -406,25 +406,27 @@ impl<B: Branch> Operation<B> {
 
     #[inline]
     fn poll_slowly(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.at != FRESH {
-            if let Some(polled) = self.poll_waiting(tray, cx) {
-                return polled;
-            }
-        }
-        self.poll_fresh(tray, cx)
+        if self.at == FRESH { self.poll_fresh(tray, cx) } else { self.poll_begun(tray, cx) }
     }
 
-    /// `None`: it is fresh again.
     #[inline(never)]
-    fn poll_waiting(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
+    fn poll_begun(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         if self.waits() {
             let (node, _) = self.node();
             if node.as_ref().state() == State::Done {
                 self.take_outcome(node, tray);
-                return Some(Poll::Ready(()));
+                return Poll::Ready(());
             }
         }
-        self.look(tray, cx)
+        self.poll_again(tray, cx)
+    }
+
+    #[inline(never)]
+    fn poll_again(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.look(tray, cx) {
+            Some(polled) => polled,
+            None => self.poll_fresh(tray, cx),
+        }
     }
 
     #[inline(never)]
@@ -482,8 +484,7 @@ impl<B: Branch> Operation<B> {
         polled
     }
 
-    /// Looks at one that may wait still.
-    #[inline(never)]
+    /// Looks at one that may wait still. `None`: it is fresh again.
     fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
         assert!(self.at != OVER, "a leno operation was polled after it had completed");
         assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");

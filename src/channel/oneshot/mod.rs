@@ -231,7 +231,7 @@ impl<T> Receiver<T> {
         if !self.operation.is_fresh() {
             return None;
         }
-        if !budget::spend() {
+        if !self.is_parked() && !budget::spend() {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }

@@ -6,6 +6,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use super::{Missed, Receiver, start};
+use crate::task::context::Post;
 use crate::task::header::Task;
 use crate::task::home::HomeRef;
 use crate::task::home::Watching;
@@ -16,11 +17,7 @@ use crate::time::{Alarm, Clock};
 struct Clockwork(Timers);
 
 impl Seam for Clockwork {
-    fn schedule(&self, _worker: NonNull<()>, _task: Task) {
-        unreachable!("it has no fibers");
-    }
-
-    fn schedule_last(&self, _worker: NonNull<()>, _task: Task) {
+    fn schedule(&self, _post: Post, _task: Task) {
         unreachable!("it has no fibers");
     }
 

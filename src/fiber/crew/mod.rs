@@ -187,21 +187,33 @@ impl<T: Entry> Crew<T> {
     /// This is the thread of that worker, which is one of this crew's.
     #[inline]
     pub(crate) unsafe fn push_next(&self, worker: &Worker<T>, task: T) {
+        if !self.is_alone() {
+            // SAFETY: by contract.
+            return unsafe { self.push_next_of_several(worker, task) };
+        }
         let displaced = if self.strict {
             Some(task)
-        } else if self.is_alone() {
+        } else {
             // SAFETY: by contract; nothing foreign is called.
             unsafe { worker.own(|own| own.next.replace(task)) }
-        } else {
-            let displaced = worker.ring.put_next(task);
-            if displaced.is_none() {
-                self.leave_watched();
-            }
-            displaced
         };
         if let Some(task) = displaced {
             // SAFETY: by contract.
             unsafe { self.push_last(worker, task) };
+        }
+    }
+
+    /// The same where there are several workers. (A call: an only worker is better off without what this needs.)
+    ///
+    /// # Safety
+    ///
+    /// As for `push_next`.
+    #[inline(never)]
+    unsafe fn push_next_of_several(&self, worker: &Worker<T>, task: T) {
+        match worker.ring.put_next(task) {
+            // SAFETY: by contract.
+            Some(displaced) => unsafe { self.push_last(worker, displaced) },
+            None => self.leave_watched(),
         }
     }
 

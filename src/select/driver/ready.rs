@@ -32,7 +32,6 @@ use std::task::{Context, Poll};
 use super::{Driver, Registration, Stage};
 use crate::select::arm::Arms;
 use crate::select::order::Order;
-use crate::task::budget;
 use crate::wait::{Anchor, Attempt, Busied, look_again, step};
 
 /// The branches by the numbers of their nodes.
@@ -57,8 +56,7 @@ impl Driver {
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
-        if !budget::spend() {
-            cx.waker().wake_by_ref();
+        if !self.spend(cx) {
             return Poll::Pending;
         }
         let ready = self.watch(arms, biased, cx);
