@@ -53,7 +53,7 @@ table! {
     discard_against_a_permit: Ring(1), [TReserve(1)], [[CloseNow], [Use(1, 1)]], any;
 
     linked_reserve_against_send: Linked(1), [], [[TReserve(1)], [TS(1)]], any;
-    linked_reserve_against_a_waiting_send: Linked(1), [Count, TS(1)], [[Reserve(1, 1)], [S(2, 2)], [TR]], any;
+    linked_reserve_against_a_waiting_send - 1: Linked(1), [Count, TS(1)], [[Reserve(1, 1)], [S(2, 2)], [TR]], any;
     linked_drop_against_a_waiting_reserve: Linked(1), [TReserve(1), Reserve(2, 1)], [[Free(1)], [D(2)]], any;
     linked_first_of_two_leaves: Linked(1), [TReserve(1), Reserve(2, 1), Reserve(3, 1)], [[Free(1)], [D(2)]], any;
     linked_granted_and_dropped: Linked(1), [TReserve(1), Reserve(2, 1), Reserve(3, 1), Free(1)], [[D(2)], [P(3)]], any;

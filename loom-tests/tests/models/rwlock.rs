@@ -12,5 +12,5 @@ models! { rwlock:
     downgrade_against_readers
     try_upgrade_against_the_last_reader
     lent_upgrade_dropped_against_the_last_reader
-    lent_upgrade_loses_against_the_last_reader
+    lent_upgrade_loses_against_the_last_reader - 1
 }

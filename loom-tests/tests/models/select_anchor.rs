@@ -46,6 +46,6 @@ models! { select_anchor:
     room_against_poll
     room_against_drop
     unbounded_against_drop
-    a_place_for_many
+    a_place_for_many - 1
     poke_against_drop_elsewhere
 }
