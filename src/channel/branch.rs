@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::ring::Ring;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
@@ -182,12 +183,8 @@ macro_rules! common {
         fn enter(&self, word: Word, node: &Waiter) -> bool {
             let (shared, side) = (self.shared(), End::$end.side());
             let word = if bug!("enters_by_another_look") { shared.line().load() } else { word };
-            if shared.is_linked() {
-                // Its look does not end with a word: so what follows need not ask.
-                debug_assert!(false, "only a ring's look says that there is nobody");
-                return false;
-            }
-            shared.line_up(word, node, side)
+            debug_assert!(!shared.is_linked(), "only a ring's look says that there is nobody");
+            Ring(shared).line_up(word, node, side)
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {

@@ -83,7 +83,7 @@ use super::many::push;
 use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
-use crate::wait::{By, Claim, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
+use crate::wait::{By, Claim, Line, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
 
 /// The sending side goes by turns. (Of a [linked](super::linked) channel: places are counted.)
 pub(super) const HELD: u64 = 1 << REST_SHIFT;
@@ -195,6 +195,39 @@ impl<T> Slot<T> {
     }
 }
 
+/// The line of a channel of which it is known that it is a ring.
+pub(super) struct Ring<'a, T>(pub(super) &'a Shared<T>);
+
+impl<T> Primitive for Ring<'_, T> {
+    fn has_few(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn line(&self) -> &Line {
+        self.0.line()
+    }
+
+    #[inline(always)]
+    fn changed(&self, to: Word) {
+        self.0.changed(to);
+    }
+
+    #[inline(always)]
+    fn bump(&self, word: Word) -> Word {
+        self.0.bump_ring(word)
+    }
+
+    #[inline(always)]
+    fn stamp(&self, word: Word) -> u32 {
+        self.0.stamp_ring(word)
+    }
+
+    fn is_to_wait(&self, word: Word) -> bool {
+        self.0.is_to_wait(word)
+    }
+}
+
 impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn head(&self, word: Word) -> u32 {
@@ -215,8 +248,15 @@ impl<T> Shared<T> {
     }
 
     /// V.
+    #[inline(always)]
     pub(super) fn bump_ring(&self, word: Word) -> Word {
         word.plus(HEAD * (u64::from(self.bound.mask) + 1))
+    }
+
+    /// (As many bits as a stamp has.)
+    #[inline(always)]
+    pub(super) fn stamp_ring(&self, word: Word) -> u32 {
+        self.head(word) << 1
     }
 
     /// The word, as far as is known.
@@ -456,7 +496,7 @@ impl<T> Shared<T> {
         if !slot.is_full() || behind.is_full() && !bug!("refill_unchecked") {
             return Step::Busy;
         }
-        let Some(popped) = self.pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
+        let Some(popped) = Ring(self).pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
             return Step::Lost;
         };
         // SAFETY: claimed, and full.
@@ -473,7 +513,7 @@ impl<T> Shared<T> {
         if slot.is_full() {
             return Step::Busy;
         }
-        let Some(popped) = self.pop(word, |word| Word(self.bump(word).0 + ONE_LEN)) else {
+        let Some(popped) = Ring(self).pop(word, |word| Word(self.bump_ring(word).0 + ONE_LEN)) else {
             return Step::Lost;
         };
         let claim = popped.plain();

@@ -26,7 +26,7 @@ use super::close::Watchers;
 use super::limit::Turns;
 use super::linked::Linked;
 use super::queue::SEND;
-use super::ring::{HELD, Slot};
+use super::ring::{HELD, Ring, Slot};
 use super::room::Room;
 use super::undelivered::Extras;
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
@@ -233,8 +233,7 @@ impl<T> Primitive for Shared<T> {
     #[inline(always)]
     fn stamp(&self, word: Word) -> u32 {
         match self.linked() {
-            // (As many bits as a stamp has.)
-            None => self.head(word) << 1,
+            None => self.stamp_ring(word),
             Some(_) => word.rest() as u32 & STAMP_MASK,
         }
     }
@@ -618,14 +617,19 @@ impl<T> Shared<T> {
 
     #[inline(always)]
     fn is_idle_at(&self, end: End, word: Word) -> bool {
-        self.bound.mask < OVERFLOWS
-            && match end {
-                End::Sender => {
-                    let is_full = || word.is_free() && self.ring_len(word) == self.limit();
-                    !word.has(CLOSED | TWO | HELD) && (word.has(SENDERS) || is_full())
-                }
-                End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
+        self.bound.mask < OVERFLOWS && self.is_idle_ring_at(end, word)
+    }
+
+    /// The same of a ring whose senders wait where it is full.
+    #[inline(always)]
+    fn is_idle_ring_at(&self, end: End, word: Word) -> bool {
+        match end {
+            End::Sender => {
+                let is_full = || word.is_free() && self.ring_len(word) == self.limit();
+                !word.has(CLOSED | TWO | HELD) && (word.has(SENDERS) || is_full())
             }
+            End::Receiver => !word.has(CLOSED | RETURNED | TWO | SENDERS) && self.ring_len(word) == 0,
+        }
     }
 
     /// Hands a value to a receiver that waits, if that is all there is to do: as `send_step`.
@@ -677,16 +681,20 @@ impl<T> Shared<T> {
         }
     }
 
-    /// What a look says that has found nobody to meet.
+    /// What a look at such a ring says that has found nobody to meet.
     #[inline(always)]
     fn nobody_at(&self, end: End, word: Word) -> Meeting {
-        if self.is_idle_at(end, word) { Meeting::Nobody(word) } else { Meeting::Unclear(Kept::default()) }
+        if self.is_idle_ring_at(end, word) {
+            Meeting::Nobody(word)
+        } else {
+            Meeting::Unclear(Kept::default())
+        }
     }
 
-    /// Pops the first waiter, which is on `side`, and claims it, for a plain operation.
+    /// Pops the first waiter of a ring, which is on `side`, and claims it, for a plain operation.
     #[inline(always)]
     fn claim_first(&self, word: Word, side: u64) -> Result<Claim, Kept> {
-        let popped = self.pop(word, |word| self.bump(word)).ok_or_else(Kept::default)?;
+        let popped = Ring(self).pop(word, |word| self.bump_ring(word)).ok_or_else(Kept::default)?;
         popped.claim_plainly(side)
     }
 

@@ -222,6 +222,7 @@ pub(super) fn set_firing(firing: u32) {
 
 /// Takes a seat; the stock stays.
 pub(super) fn sit(seat: Seat) -> Seat {
+    assert!(seat.home.is_null() || !seat.worker.is_null(), "who has an executor has a worker of it");
     HERE.try_with(|here| here.seat.replace(seat)).unwrap_or(NOWHERE)
 }
 
@@ -236,8 +237,11 @@ pub(super) fn worker_of(home: *const ()) -> Option<NonNull<()>> {
 pub(super) fn post_of(home: *const ()) -> Option<Post> {
     HERE.try_with(|here| {
         let seat = here.seat.get();
-        let worker = if ptr::eq(seat.home, home) { NonNull::new(seat.worker.cast_mut()) } else { None };
-        worker.map(|worker| Post { worker, behind: here.behind.get() })
+        ptr::eq(seat.home, home).then(|| {
+            // SAFETY: `sit` has seen to it.
+            let worker = unsafe { NonNull::new_unchecked(seat.worker.cast_mut()) };
+            Post { worker, behind: here.behind.get() }
+        })
     })
     .unwrap_or(None)
 }

@@ -227,7 +227,8 @@ pub(super) fn place<'a>(number: usize) -> &'a Place {
         // SAFETY: a model's nodes stay readable.
         return unsafe { &(*prim::named::<Alone>(number >> 1)).place };
     }
-    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK];
+    // (The remainder: it is less than that, which the compiler does not know.)
+    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK % CHUNKS];
     // ORDERING: Acquire pairs with `furnish`. The node was given out after that.
     // SAFETY: places are never freed.
     unsafe { &(&*chunk.load(Ordering::Acquire))[(number >> 1) % CHUNK] }

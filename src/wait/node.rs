@@ -271,6 +271,12 @@ impl NodeRef {
         self.node().payload.with(|payload| unsafe { payload.cast::<Parcel<T>>().read() })
     }
 
+    /// Whether it is linked to nothing: no branch, and with no waker but its own.
+    #[inline]
+    fn is_bare(self) -> bool {
+        self.node().link.load(Ordering::Relaxed).is_null()
+    }
+
     /// The anchor, of a branch.
     #[inline]
     fn anchor(self) -> Option<AnchorRef> {
@@ -313,7 +319,7 @@ impl NodeRef {
     #[inline]
     pub(super) unsafe fn free(self) {
         let node = self.node();
-        if node.parker.is_empty() && node.link.load(Ordering::Relaxed).is_null() {
+        if node.parker.is_empty() && self.is_bare() {
             // SAFETY: the caller's promise.
             unsafe { cache::free(self.0) };
         } else {
@@ -332,7 +338,7 @@ impl NodeRef {
         let parker = node.parker.take();
         // SAFETY: the caller's promise.
         unsafe {
-            if node.link.load(Ordering::Relaxed).is_null() {
+            if self.is_bare() {
                 cache::free(self.0);
             } else {
                 self.free_filled();
@@ -540,8 +546,8 @@ impl Popped {
     /// caller's own, or its senior; the node has been disposed of, or is in `by`.
     #[inline]
     pub(crate) fn claim(self, side: u64, by: &mut By) -> Option<Claim> {
-        if self.node.node().link.load(Ordering::Relaxed).is_null() {
-            return Some(Claim(self.node));
+        if self.node.is_bare() {
+            return Some(Claim { node: self.node, is_bare: true });
         }
         self.claim_linked(side, by)
     }
@@ -549,8 +555,8 @@ impl Popped {
     /// The same for a plain operation. `Err`: none, and whom it has to poke.
     #[inline(always)]
     pub(crate) fn claim_plainly(self, side: u64) -> Result<Claim, Kept> {
-        if self.node.node().link.load(Ordering::Relaxed).is_null() {
-            return Ok(Claim(self.node));
+        if self.node.is_bare() {
+            return Ok(Claim { node: self.node, is_bare: true });
         }
         let mut by = By::plain();
         let claim = self.claim_linked(side, &mut by);
@@ -567,12 +573,12 @@ impl Popped {
     #[inline(always)]
     pub(crate) fn plain(self) -> Claim {
         debug_assert!(!self.word.first_is_branch());
-        Claim(self.node)
+        Claim::of(self.node)
     }
 
     #[cold]
     fn claim_linked(self, side: u64, by: &mut By) -> Option<Claim> {
-        let Some(anchor) = self.node.anchor() else { return Some(Claim(self.node)) };
+        let Some(anchor) = self.node.anchor() else { return Some(Claim::of(self.node)) };
         let node = self.node;
         // It is a select that waits on both sides.
         let two = self.word.has(TWO);
@@ -589,13 +595,13 @@ impl Popped {
             return None;
         }
         match (anchor.claim(node, chosen), stamp) {
-            (Claiming::Yes, None) => Some(Claim(node)),
+            (Claiming::Yes, None) => Some(Claim::of(node)),
             (Claiming::Yes, Some(stamp)) => {
                 // SAFETY: claimed.
                 let other = unsafe { NodeRef::named(chosen) };
                 // It is handed over in this one's place.
                 other.place().begin(At::Word, stamp);
-                Some(Claim(other))
+                Some(Claim::of(other))
             }
             (Claiming::GivenBack, _) => None,
             (Claiming::Over, _) => {
@@ -629,7 +635,7 @@ impl Popped {
     /// Tells the operation to look for itself; gives its waker.
     pub(crate) fn notify(self) -> Notified {
         let Some(anchor) = self.node.anchor() else {
-            return match Claim(self.node).look() {
+            return match Claim::of(self.node).look() {
                 Ok(waker) => Notified::Told(waker),
                 Err((claim, waker)) => Notified::Gone(claim, waker),
             };
@@ -663,9 +669,19 @@ impl NodeRef {
 /// An operation that is the caller's to complete.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Claim(NodeRef);
+pub(crate) struct Claim {
+    node: NodeRef,
+    /// It was seen to be linked to nothing: its waker is in the node. (Should its owner have put one beside it since: of those
+    /// two a peer that has the node may take either.)
+    is_bare: bool,
+}
 
 impl Claim {
+    #[inline(always)]
+    fn of(node: NodeRef) -> Claim {
+        Claim { node, is_bare: false }
+    }
+
     /// Takes the value that the operation sends.
     ///
     /// # Safety
@@ -673,7 +689,7 @@ impl Claim {
     #[inline]
     pub(crate) unsafe fn take<T>(&self) -> Parcel<T> {
         // SAFETY: claimed.
-        unsafe { self.0.take() }
+        unsafe { self.node.take() }
     }
 
     /// Gives the operation what it receives.
@@ -683,7 +699,7 @@ impl Claim {
     #[inline]
     pub(crate) unsafe fn put<T>(&self, parcel: Parcel<T>) {
         // SAFETY: claimed.
-        unsafe { self.0.put(parcel) };
+        unsafe { self.node.put(parcel) };
     }
 
     /// Says that it happened; gives its waker, to be called where foreign code may run.
@@ -694,13 +710,13 @@ impl Claim {
 
     /// Has a node that stood in no line take its place in the order of hand-overs: one that it is redirected to.
     pub(super) fn stamps(&self, node: NodeRef) {
-        node.place().begin(At::Word, self.0.stamp());
+        node.place().begin(At::Word, self.node.stamp());
     }
 
     /// Says that what it receives is, or will be, in the node that it was given.
     pub(super) fn redirect(self, to: NodeRef) -> Option<Waker> {
         // SAFETY: claimed.
-        unsafe { self.0.put(Parcel::new(to)) };
+        unsafe { self.node.put(Parcel::new(to)) };
         self.finish(State::Redirect)
     }
 
@@ -717,35 +733,35 @@ impl Claim {
 
     fn tell(self, state: State) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
         let waker = self.take_waker();
-        if self.0.tell(state) { Ok(waker) } else { Err((self, waker)) }
+        if self.node.tell(state) { Ok(waker) } else { Err((self, waker)) }
     }
 
     /// The owner has left, and the caller has its value: nothing is left to be done.
     pub(crate) fn bury(self) {
-        self.0.finish(State::Done);
+        self.node.finish(State::Done);
     }
 
     /// The owner has left a node that holds nothing, to be freed by whoever finds out.
     pub(super) fn free(self) {
         // SAFETY: both are through with it: GONE was seen by an exchange that failed.
-        unsafe { self.0.free() };
+        unsafe { self.node.free() };
     }
 
     #[inline]
     fn finish(self, state: State) -> Option<Waker> {
         let waker = self.take_waker();
-        self.0.finish(state);
+        self.node.finish(state);
         waker
     }
 
     #[inline]
     fn take_waker(&self) -> Option<Waker> {
-        if self.0.node().link.load(Ordering::Relaxed).is_null() {
-            return self.0.node().parker.take();
+        if self.is_bare || self.node.is_bare() {
+            return self.node.node().parker.take();
         }
-        match self.0.anchor() {
+        match self.node.anchor() {
             Some(anchor) => anchor.take_parker(),
-            None => self.0.take_parker(),
+            None => self.node.take_parker(),
         }
     }
 }

@@ -151,8 +151,10 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
     pub(crate) unsafe fn find(&self, number: usize) -> NonNull<T> {
         let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire, as in `peek`.
-        let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire));
-        Chunk::place(chunk.expect("the table has what is given out"), index)
+        let chunk = self.table[chunk].load(Ordering::Acquire);
+        debug_assert!(!chunk.is_null(), "the table has what is given out");
+        // SAFETY: a chunk leaves the table only when all its places are free.
+        Chunk::place(unsafe { NonNull::new_unchecked(chunk) }, index)
     }
 
     /// Gives out `count` places.
