@@ -37,7 +37,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn of(number: usize) -> Kind {
+    #[inline(always)]
+    pub(super) fn of(number: usize) -> Kind {
         if number & 1 == 0 { Kind::Plain } else { Kind::Branch }
     }
 }
@@ -319,7 +320,12 @@ fn create(kind: Kind) -> NonNull<Node> {
 fn take(kind: Kind, count: usize, mut out: impl FnMut(NonNull<Node>)) {
     pool(kind).take(count, |node| {
         // SAFETY: just given out.
-        furnish(unsafe { node.as_ref() }.number());
+        let given = unsafe { node.as_ref() };
+        furnish(given.number());
+        if kind == Kind::Plain {
+            // SAFETY: as above.
+            unsafe { given.set_place(place(given.number())) };
+        }
         out(node);
     });
 }

@@ -73,7 +73,7 @@ pub(crate) struct Node {
     /// Null, or the anchor of a branch's select, or the node with the waker that counts (`BESIDE`).
     link: AtomicPtr<()>,
     parker: WakerSlot,
-    branch: UnsafeCell<Branch>,
+    aside: UnsafeCell<Aside>,
     payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
     life: Life,
 }
@@ -82,6 +82,15 @@ const _: () = assert!(crate::prim::MODEL || size_of::<Node>() == 64);
 
 /// Of `link`: it is a node with a waker.
 const BESIDE: usize = 1;
+
+/// What only nodes of one kind have.
+#[derive(Clone, Copy)]
+union Aside {
+    branch: Branch,
+    /// Of a plain node, from when it is first given out, but for models: where its place is. (The way by its number is one of
+    /// three loads, each of which waits for the one before.)
+    place: *const Place,
+}
 
 /// What a branch node says of itself.
 #[derive(Clone, Copy)]
@@ -112,7 +121,7 @@ impl Stable for Node {
             number: (index << 1 | kind) as u32,
             link: AtomicPtr::new(ptr::null_mut()),
             parker: WakerSlot::new(),
-            branch: UnsafeCell::new(Branch { index: 0, next: 0 }),
+            aside: UnsafeCell::new(Aside { branch: Branch { index: 0, next: 0 } }),
             payload: UnsafeCell::new([MaybeUninit::uninit(); INLINE]),
             life: Life::new(),
         }
@@ -135,6 +144,15 @@ impl Node {
     #[inline]
     pub(super) fn number(&self) -> usize {
         self.number as usize
+    }
+
+    /// Tells a plain node where its place is.
+    ///
+    /// # Safety
+    /// The node is plain, and the caller's.
+    pub(super) unsafe fn set_place(&self, place: &'static Place) {
+        // SAFETY: the caller's promise.
+        self.aside.with_mut(|aside| unsafe { (*aside).place = place });
     }
 
     /// Names a model's node.
@@ -203,7 +221,11 @@ impl NodeRef {
 
     #[inline]
     pub(super) fn place<'a>(self) -> &'a Place {
-        cache::place(self.number())
+        if prim::MODEL || self.is_branch() {
+            return cache::place(self.number());
+        }
+        // SAFETY: `set_place` was called before the node was given out, and places are never freed.
+        self.node().aside.with(|aside| unsafe { &*(*aside).place })
     }
 
     /// The version at which it was handed over, more or less: see [`place`](super::place).
@@ -294,22 +316,30 @@ impl NodeRef {
     }
 
     pub(super) fn index(self) -> usize {
+        debug_assert!(self.is_branch());
         // SAFETY: the owner has written it before it entered, and nobody changes it.
-        self.node().branch.with(|branch| unsafe { (*branch).index }) as usize
+        self.node().aside.with(|aside| unsafe { (*aside).branch.index }) as usize
+    }
+
+    #[inline(always)]
+    fn is_branch(self) -> bool {
+        Kind::of(self.number()) == Kind::Branch
     }
 
     /// # Safety
-    /// The node is the caller's.
+    /// The node is a branch's, and the caller's.
     pub(super) unsafe fn next(self) -> u32 {
+        debug_assert!(self.is_branch());
         // SAFETY: the caller's promise.
-        self.node().branch.with(|branch| unsafe { (*branch).next })
+        self.node().aside.with(|aside| unsafe { (*aside).branch.next })
     }
 
     /// # Safety
-    /// The node is the caller's.
+    /// As for [`NodeRef::next`].
     pub(super) unsafe fn set_next(self, next: u32) {
+        debug_assert!(self.is_branch());
         // SAFETY: the caller's promise.
-        self.node().branch.with_mut(|branch| unsafe { (*branch).next = next });
+        self.node().aside.with_mut(|aside| unsafe { (*aside).branch.next = next });
     }
 
     /// Frees a node. If a waker is left in it that nobody will call any more, a panic of its drop ends here.
@@ -402,7 +432,7 @@ impl Waiter {
         // (There are fewer branches than nodes.)
         let branch = Branch { index: index as u32, next: 0 };
         // SAFETY: a new node.
-        node.0.node().branch.with_mut(|place| unsafe { *place = branch });
+        node.0.node().aside.with_mut(|aside| unsafe { (*aside).branch = branch });
         node
     }
 
