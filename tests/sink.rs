@@ -4,6 +4,7 @@
 mod support;
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -13,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::{Sink, SinkExt, StreamExt, stream};
 use leno::channel::{Builder, IntoSink, Receiver, SendError, SendSink, TryRecvError, mpsc, spsc};
-use leno::fiber::{Cord, spawn_local};
+use leno::fiber::{Cord, spawn_local, yield_now};
 use leno::{bounded, rendezvous, unbounded};
 
 use support::{CountingWaker, Kind, PollExt, Tracker};
@@ -295,6 +296,60 @@ fn forwarding_lets_others_run() {
         });
         items.map(Ok).forward(tx.into_sink()).await.unwrap();
         other.await.unwrap();
+    });
+}
+
+/// F10: a sink is counted once for an item, not each time it is asked: so more of them than a poll has operations get ready
+/// together, and wait together for one that is full without keeping their fiber awake.
+#[test]
+fn many_sinks_are_asked_together() {
+    const MANY: usize = 500;
+    Cord::new().block_on(async {
+        let (txs, rxs): (Vec<_>, Vec<_>) = (0..MANY).map(|_| bounded(1)).unzip();
+        let mut sinks: Vec<_> = txs.into_iter().map(|tx| tx.into_sink()).collect();
+        assert_eq!(sinks[0].give(1), Ok(()));
+        assert_eq!(sinks[0].give(2), Ok(()), "it keeps one more");
+        let polls = Rc::new(Cell::new(0));
+        let counts = Rc::clone(&polls);
+        let asking = spawn_local(poll_fn(move |cx| {
+            counts.set(counts.get() + 1);
+            let waits = sinks.iter_mut().filter_map(|sink| match sink.poll_ready_unpin(cx) {
+                Poll::Ready(ready) => {
+                    ready.unwrap();
+                    None
+                }
+                Poll::Pending => Some(()),
+            });
+            if waits.count() == 0 { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        assert_eq!(polls.get(), 2, "those that the first poll refuses are ready in the second");
+        assert_eq!(rxs[0].try_recv(), Ok(1));
+        asking.await.unwrap();
+        assert_eq!(polls.get(), 3);
+    });
+}
+
+/// F10: one that was refused is ready the next time, though its fiber has used up the budget then, too.
+#[test]
+fn a_sink_behind_a_busy_channel() {
+    Cord::new().block_on(async {
+        let (tx, rx) = bounded(1);
+        let (busy, mut sink) = (bounded(200), tx.into_sink());
+        let mut polls = 0;
+        poll_fn(|cx| {
+            polls += 1;
+            (0..128).for_each(|_| assert!(Pin::new(&mut busy.0.send(())).poll(cx).is_ready()));
+            busy.1.drain().for_each(drop);
+            sink.poll_ready_unpin(cx)
+        })
+        .await
+        .unwrap();
+        assert_eq!(polls, 2);
+        sink.send(1).await.unwrap();
+        assert_eq!(rx.try_recv(), Ok(1));
     });
 }
 

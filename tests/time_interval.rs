@@ -7,9 +7,11 @@ use futures_lite::StreamExt;
 use leno::fiber::{
     self, Cord, Interval, Missed, Runtime, interval, interval_at, interval_with, now, sleep, sleep_until,
 };
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::panic::catch_unwind;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -317,5 +319,33 @@ fn a_select_over_an_interval_takes_every_tick() {
         }
         assert!(beats.iter().copied().eq((0..).map(|n| n * 10).take(beats.len())), "{beats:?}");
         sender.await.unwrap();
+    });
+}
+
+/// F10: who takes ticks that were missed lets others run, and one that has done so is not kept waiting by who uses up each budget.
+#[test]
+fn missed_ticks_let_others_run() {
+    in_time(|| {
+        cord().block_on(async {
+            let ran = Rc::new(Cell::new(false));
+            let has_run = Rc::clone(&ran);
+            let mut beat = interval(ms(1));
+            sleep(1000 * SECOND).await;
+            fiber::spawn_local(async move { has_run.set(true) });
+            let mut taken = 0;
+            while !ran.get() {
+                beat.tick().await;
+                taken += 1;
+                assert!(taken < 100_000, "nobody else has run");
+            }
+            let (tx, rx) = leno::bounded(1);
+            let busy = async {
+                loop {
+                    tx.send(()).await.unwrap();
+                    rx.recv().await.unwrap();
+                }
+            };
+            fiber::race(busy, beat.tick()).await;
+        });
     });
 }

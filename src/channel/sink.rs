@@ -93,6 +93,10 @@ pub struct IntoSink<T, K: Kind = Many> {
 /// The send that a sink is in the middle of.
 enum State<T, K: Kind> {
     Free,
+    /// The same, and there was no budget for it when it was asked.
+    Refused,
+    /// The same, and it has said that it is ready.
+    Ready,
     Sending(Operation<K::Send<T>>),
 }
 
@@ -151,13 +155,19 @@ impl<T, K: Kind> State<T, K> {
         Poll::Ready(sent)
     }
 
-    /// The same; a fiber that always finds it ready lets others run.
+    /// The same; a fiber that always finds it ready lets others run: once for each item, however often it is asked.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
-        if matches!(self, State::Free) && !budget::spend() {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+        match self {
+            State::Free if !budget::spend() => {
+                *self = State::Refused;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            State::Free | State::Refused | State::Ready => {}
+            State::Sending(_) => ready!(self.poll_flush(cx))?,
         }
-        self.poll_flush(cx)
+        *self = State::Ready;
+        Poll::Ready(Ok(()))
     }
 
     /// Sends, or begins to.
@@ -170,8 +180,8 @@ impl<T, K: Kind> State<T, K> {
                 operation.is_over(),
                 "a sink was given an item while it keeps another one: poll_ready comes first"
             );
-            *self = State::Free;
         }
+        *self = State::Free;
         // SAFETY: the caller's promise.
         let mut operation = Operation::at(place, unsafe { K::send(sender, MaybeUninit::new(item)) });
         let mut tray = Tray::new();

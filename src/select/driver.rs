@@ -61,6 +61,8 @@ pub(super) struct Driver {
     branches: Registrations,
     /// Whether it has begun to borrow the operations from the futures that they are of.
     started: bool,
+    /// There was no budget for it to start in the poll before.
+    refused: bool,
     /// Whether none of them waits as a future of its own any more.
     borrowed: bool,
     /// A poll has begun, and not ended: foreign code has panicked in it, if this is another one.
@@ -207,10 +209,11 @@ impl Driver {
         self.poll(arms, biased, cx)
     }
 
-    /// Whether it may go on: it takes one operation from the budget as it starts.
+    /// Whether it may go on: it takes one operation from the budget as it starts, or is refused once.
     #[inline(always)]
-    fn spend(&self, cx: &Context<'_>) -> bool {
-        let may = self.started || budget::spend();
+    pub(super) fn may_go_on(&mut self, cx: &Context<'_>) -> bool {
+        let may = self.started || self.refused || budget::spend();
+        self.refused = !may;
         if !may {
             cx.waker().wake_by_ref();
         }
@@ -219,7 +222,7 @@ impl Driver {
 
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.
     pub(super) fn poll(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Poll<usize> {
-        if !self.spend(cx) {
+        if !self.may_go_on(cx) {
             return Poll::Pending;
         }
         let is_broken = std::mem::replace(&mut self.polled, true);

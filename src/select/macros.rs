@@ -26,7 +26,7 @@ pub use std::pin::pin;
 use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple};
 use super::driver::Driver;
 use crate::task::context::may_block;
-use crate::task::{budget, thread};
+use crate::task::thread;
 use crate::time::{Sleep, sleep};
 use crate::wait::Operated;
 
@@ -191,12 +191,11 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Polls the branches; `chosen` is `Else` before that.
     fn look(&mut self, chosen: &mut Chosen<G::Which>, cx: &mut Context<'_>) -> Poll<()> {
         if let Otherwise::Now = self.otherwise {
-            if budget::spend() {
-                self.look_now(chosen, cx);
-                return Poll::Ready(());
+            if !self.driver.may_go_on(cx) {
+                return Poll::Pending;
             }
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            self.look_now(chosen, cx);
+            return Poll::Ready(());
         }
         while !self.is_off() {
             let poll = |arms: &mut Open<'_, '_>| self.driver.poll_open(arms, self.biased, cx);

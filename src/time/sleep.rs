@@ -94,6 +94,11 @@ impl Sleep {
         self.clock = clock_here();
     }
 
+    /// Whether it has waited, and not been ready since.
+    pub(super) fn waits(&self) -> bool {
+        self.timer.is_some()
+    }
+
     /// When a thread that waits for this should look, whether or not somebody has time to wake it.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.deadline.filter(|_| self.clock == 0)

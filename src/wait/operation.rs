@@ -295,6 +295,9 @@ unsafe impl<B: Branch + Sync> Sync for Operation<B> {}
 
 /// Not begun, or told to look, or a send that found a close, until its value is taken: what is to be sent is in the branch.
 const FRESH: *const () = ptr::null();
+/// The same, and there was no budget for it when it was polled. It begins at its next poll without one: or it never would behind
+/// something in the same fiber that always uses all of it.
+const REFUSED: *const () = ptr::without_provenance(3);
 /// Completed.
 const OVER: *const () = ptr::without_provenance(1);
 /// A select drives it: what is to be sent is in a node of that.
@@ -321,7 +324,7 @@ impl<B: Branch> Operation<B> {
 
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {
-        self.at == FRESH
+        matches!(self.at, FRESH | REFUSED)
     }
 
     /// Ends a fresh operation: what is to be sent is the caller's.
@@ -331,7 +334,7 @@ impl<B: Branch> Operation<B> {
 
     /// Whether it may still be in a line.
     pub(crate) fn waits(&self) -> bool {
-        !matches!(self.at, FRESH | OVER | LENT)
+        !matches!(self.at, FRESH | REFUSED | OVER | LENT)
     }
 
     /// Whether it is in a line, and nothing has happened.
@@ -374,12 +377,26 @@ impl<B: Branch> Operation<B> {
         self.at = node.address().map_addr(|address| address | if redirected { REDIRECTED } else { 0 });
     }
 
+    /// For a fresh one that is polled: takes one operation from the budget. False: it has to be polled again, which it has seen to.
+    #[inline(always)]
+    pub(crate) fn may_begin(&mut self, cx: &Context<'_>) -> bool {
+        if self.at == REFUSED {
+            self.at = FRESH;
+            return true;
+        }
+        let may = budget::spend();
+        if !may {
+            self.at = REFUSED;
+            cx.waker().wake_by_ref();
+        }
+        may
+    }
+
     /// Takes one operation from the budget at its beginning: one that has waited was counted then.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
         if self.at == FRESH {
-            if !budget::spend() {
-                cx.waker().wake_by_ref();
+            if !self.may_begin(cx) {
                 return Poll::Pending;
             }
             if let Some(output) = self.quick_output() {
@@ -423,6 +440,10 @@ impl<B: Branch> Operation<B> {
 
     #[inline(never)]
     fn poll_again(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.at == REFUSED {
+            self.at = FRESH;
+            return self.poll_fresh(tray, cx);
+        }
         match self.look(tray, cx) {
             Some(polled) => polled,
             None => self.poll_fresh(tray, cx),
@@ -591,7 +612,7 @@ impl<B: Branch> Operation<B> {
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By, tray: &mut Tray<B::Goods>) -> Attempt<()> {
-        assert!(self.at == FRESH, "an operation that is over, or waits, is not attempted");
+        assert!(self.is_fresh(), "an operation that is over, or waits, is not attempted");
         let attempt = self.branch.attempt(by, tray);
         // (A send that finds a close has its value still.)
         if matches!(attempt, Attempt::Ready(())) && (tray.is_full() || !B::ONCE) {
@@ -826,7 +847,8 @@ impl<B: Branch> Operation<B> {
 
     /// The same, to a tray; whether it is through.
     pub(crate) fn block_on_to(&mut self, tray: &mut Tray<B::Goods>, deadline: Option<Instant>) -> bool {
-        if self.at == FRESH {
+        if self.is_fresh() {
+            self.at = FRESH;
             // (It need not be sure that there is nothing: it waits.)
             if self.try_once(tray) {
                 return true;
@@ -866,7 +888,7 @@ impl<B: Branch> Operation<B> {
         struct Rest<'a, B: Branch>(&'a mut Operation<B>);
         impl<B: Branch> Drop for Rest<'_, B> {
             fn drop(&mut self) {
-                if self.0.at == FRESH {
+                if self.0.is_fresh() {
                     self.0.at = OVER;
                     self.0.branch.discard();
                 }

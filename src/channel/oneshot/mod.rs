@@ -47,7 +47,6 @@ use std::time::{Duration, Instant};
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
 use self::shared::{RX_CLOSED, Recv, SharedRef, Watch};
-use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::thread::deadline_after;
 use crate::wait::{Operation, future};
@@ -231,8 +230,7 @@ impl<T> Receiver<T> {
         if !self.operation.is_fresh() {
             return None;
         }
-        if !self.is_parked() && !budget::spend() {
-            cx.waker().wake_by_ref();
+        if !self.is_parked() && !self.operation.may_begin(cx) {
             return Some(Poll::Pending);
         }
         let Some(received) = self.operation.branch_mut().look_or_park(cx.waker()) else {

@@ -28,6 +28,8 @@ use crate::task::{budget, watch};
 /// See the module.
 pub(super) struct Members<F> {
     set: FuturesUnordered<Member<F>>,
+    /// There was no budget for them when they were polled.
+    refused: bool,
 }
 
 /// A future with its place in the order.
@@ -65,7 +67,7 @@ impl<F: Future> Future for Member<F> {
 
 impl<F> Members<F> {
     pub(super) fn new() -> Self {
-        Members { set: FuturesUnordered::new() }
+        Members { set: FuturesUnordered::new(), refused: false }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -127,8 +129,9 @@ impl<F: Future> Members<F> {
         if self.set.is_empty() {
             return Poll::Ready(None);
         }
-        // (Asking counts as a refusal, of which there is an end.)
-        if budget::is_spent() && !budget::spend() {
+        // (Once: who always uses up the budget before them is not to keep them waiting.)
+        self.refused = budget::is_spent() && !self.refused;
+        if self.refused {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

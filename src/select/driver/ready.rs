@@ -56,7 +56,7 @@ impl Driver {
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
-        if !self.spend(cx) {
+        if !self.may_go_on(cx) {
             return Poll::Pending;
         }
         let ready = self.watch(arms, biased, cx);
