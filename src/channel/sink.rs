@@ -92,9 +92,10 @@ pub struct IntoSink<T, K: Kind = Many> {
 
 /// The send that a sink is in the middle of.
 enum State<T, K: Kind> {
-    Free,
-    /// The same, and there was no budget for it when it was asked.
-    Refused,
+    /// And whether there was no budget for it when it was asked.
+    Free {
+        refused: bool,
+    },
     /// The same, and it has said that it is ready.
     Ready,
     Sending(Operation<K::Send<T>>),
@@ -146,24 +147,26 @@ impl<T> spsc::Sender<T> {
 }
 
 impl<T, K: Kind> State<T, K> {
+    const FREE: Self = State::Free { refused: false };
+
     /// Ready: nothing is being sent.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let State::Sending(operation) = self else { return Poll::Ready(Ok(())) };
         // (Over already: invariant 2.)
         let sent = if operation.is_over() { Ok(()) } else { ready!(operation.poll(cx)) };
-        *self = State::Free;
+        *self = State::FREE;
         Poll::Ready(sent)
     }
 
     /// The same; a fiber that always finds it ready lets others run: once for each item, however often it is asked.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match self {
-            State::Free if !budget::spend() => {
-                *self = State::Refused;
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
+            State::Free { refused } => {
+                if !budget::may_begin(refused, cx) {
+                    return Poll::Pending;
+                }
             }
-            State::Free | State::Refused | State::Ready => {}
+            State::Ready => {}
             State::Sending(_) => ready!(self.poll_flush(cx))?,
         }
         *self = State::Ready;
@@ -181,7 +184,7 @@ impl<T, K: Kind> State<T, K> {
                 "a sink was given an item while it keeps another one: poll_ready comes first"
             );
         }
-        *self = State::Free;
+        *self = State::FREE;
         // SAFETY: the caller's promise.
         let mut operation = Operation::at(place, unsafe { K::send(sender, MaybeUninit::new(item)) });
         let mut tray = Tray::new();
@@ -208,7 +211,7 @@ impl<'a, T, K: Kind> SendSink<'a, T, K> {
     /// If its side is single the sender is borrowed alone.
     #[track_caller]
     pub(super) unsafe fn new(sender: &'a K::Sender<T>) -> Self {
-        SendSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+        SendSink { state: State::FREE, place: Place::here(), sender: Some(sender) }
     }
 
     /// Cancels the send of the item that is kept, and gives it back. `None`: there is none, or it was sent.
@@ -223,7 +226,7 @@ impl<'a, T, K: Kind> SendSink<'a, T, K> {
 impl<T, K: Kind> IntoSink<T, K> {
     #[track_caller]
     pub(super) fn new(sender: K::Sender<T>) -> Self {
-        IntoSink { state: State::Free, place: Place::here(), sender: Some(sender) }
+        IntoSink { state: State::FREE, place: Place::here(), sender: Some(sender) }
     }
 
     /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`:

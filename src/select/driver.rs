@@ -212,12 +212,7 @@ impl Driver {
     /// Whether it may go on: it takes one operation from the budget as it starts, or is refused once.
     #[inline(always)]
     pub(super) fn may_go_on(&mut self, cx: &Context<'_>) -> bool {
-        let may = self.started || self.refused || budget::spend();
-        self.refused = !may;
-        if !may {
-            cx.waker().wake_by_ref();
-        }
-        may
+        self.started || budget::may_begin(&mut self.refused, cx)
     }
 
     /// Polls the select: `Ready(i)`, arm `i` has its outcome, and no other does.

@@ -4,6 +4,8 @@
 //! there is no budget: those have means of their own, or need none. Nor is there one for a call that blocks its
 //! thread inside a fiber: it would wait for a refill that comes after it.
 
+use std::task::Context;
+
 use crate::task::finally;
 use crate::task::here::{self, UNLIMITED};
 
@@ -54,6 +56,17 @@ pub(crate) fn spend() -> bool {
         }
     })
     .unwrap_or(true)
+}
+
+/// The same for one that is refused once at most, and woken then: who always uses up the budget before it is not to keep it from
+/// beginning. `refused`: whether it was, since it began last.
+#[inline]
+pub(crate) fn may_begin(refused: &mut bool, cx: &Context<'_>) -> bool {
+    *refused = !*refused && !spend();
+    if *refused {
+        cx.waker().wake_by_ref();
+    }
+    !*refused
 }
 
 /// Whether nothing is left: an operation that is polled now does not even look.

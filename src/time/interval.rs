@@ -62,7 +62,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_with(period: Duration, missed: Missed) -> Interval {
     check(period);
-    Interval { sleep: sleep(Duration::ZERO), period, missed, gave_way: false }
+    Interval { sleep: sleep(Duration::ZERO), period, missed, refused: false }
 }
 
 /// As [`interval`], but the first tick comes at `start`: an instant of the clock of the executor that polls it. If
@@ -74,7 +74,7 @@ pub fn interval_with(period: Duration, missed: Missed) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     check(period);
-    Interval { sleep: sleep_until(start), period, missed: Missed::Burst, gave_way: false }
+    Interval { sleep: sleep_until(start), period, missed: Missed::Burst, refused: false }
 }
 
 #[track_caller]
@@ -133,8 +133,8 @@ pub struct Interval {
     sleep: Sleep,
     period: Duration,
     missed: Missed,
-    /// A tick that came at once has let others run first.
-    gave_way: bool,
+    /// There was no budget for a tick that came at once.
+    refused: bool,
 }
 
 impl Interval {
@@ -188,12 +188,9 @@ impl Interval {
     fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         let waits = self.sleep.waits();
         ready!(Pin::new(&mut self.sleep).poll(cx));
-        // (Once: who uses up all budgets before it is asked is not to keep it from ticking.)
-        if !waits && !budget::spend() && !std::mem::replace(&mut self.gave_way, true) {
-            cx.waker().wake_by_ref();
+        if !waits && !budget::may_begin(&mut self.refused, cx) {
             return Poll::Pending;
         }
-        self.gave_way = false;
         let due = self.sleep.deadline().expect("a sleep without an end is never ready");
         self.sleep.set(self.missed.next(due, now(), self.period));
         Poll::Ready(due)

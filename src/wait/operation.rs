@@ -380,6 +380,7 @@ impl<B: Branch> Operation<B> {
     /// For a fresh one that is polled: takes one operation from the budget. False: it has to be polled again, which it has seen to.
     #[inline(always)]
     pub(crate) fn may_begin(&mut self, cx: &Context<'_>) -> bool {
+        // (As `budget::may_begin` does, but for one that is not refused nothing is written.)
         if self.at == REFUSED {
             self.at = FRESH;
             return true;
