@@ -102,6 +102,66 @@ pub(crate) fn waiting_peer_against_a_foreign_poll() {
     assert_eq!(selecting.join().unwrap(), Selected3::Second(Ok(1)));
 }
 
+/// A select within a foreign future of another one, on the two sides of a channel, beside a third party on a thread of its
+/// own: the two meet, or one of them meets that, and neither goes round for ever.
+fn nested_beside_a_sender() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let other = a.clone();
+    let sender = thread::spawn(move || other.try_send(2).is_ok());
+    let mut inner = select((b_rx.recv(), a.send(1)));
+    let mut selecting = select((a_rx.recv(), b_rx.recv(), foreign(&mut inner)));
+    let early = settle(&mut selecting);
+    let sent = sender.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    drop(selecting);
+    assert_eq!(outcome, Poll::Ready(Selected3::First(Ok(if sent { 2 } else { 1 }))));
+    assert_eq!(poll(&mut inner).is_ready(), !sent);
+    drop(inner);
+    a_rx.assert_valid();
+    b_rx.assert_valid();
+}
+
+/// The same beside a select, which opposes the outer one.
+fn nested_beside_a_select() {
+    let (a, a_rx) = rendezvous();
+    let (b, b_rx) = rendezvous::<usize>();
+    let (other, other_rx) = (a.clone(), b_rx.clone());
+    let third = thread::spawn(move || {
+        let mut third = select((other.send(2), other_rx.recv()));
+        settle(&mut third)
+    });
+    let mut inner = select((b_rx.recv(), a.send(1)));
+    let mut selecting = select((a_rx.recv(), foreign(&mut inner)));
+    let early = settle(&mut selecting);
+    // (It may have been dropped as it was claimed: sent, too.)
+    let third_knows = third.join().unwrap().is_ready();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    drop(selecting);
+    let Poll::Ready(Selected2::First(Ok(received))) = outcome else { panic!("{outcome:?}") };
+    assert!(received == 2 || !third_knows);
+    assert_eq!(poll(&mut inner).is_ready(), received == 1);
+    drop((inner, b));
+    a_rx.assert_valid();
+    b_rx.assert_valid();
+}
+
+pub(crate) fn nested_selects() {
+    nested_beside_a_sender();
+}
+
+pub(crate) fn nested_selects_the_younger() {
+    by_youth(nested_beside_a_sender);
+}
+
+pub(crate) fn nested_selects_beside_a_third() {
+    nested_beside_a_select();
+}
+
+pub(crate) fn nested_selects_beside_a_third_the_younger() {
+    by_youth(nested_beside_a_select);
+}
+
 /// Whoever claims a select wakes it by the waker that it was polled with last.
 pub(crate) fn last_waker_against_claim() {
     let (a, a_rx) = rendezvous();

@@ -23,8 +23,8 @@
 //! 2. While OPEN each branch that is not to do stands in its line, or is in the hands of a peer that has yet to come to the
 //!    anchor: it may not be registered again. It is the owner's again only if it was given back through the anchor, or if
 //!    the owner itself has taken it out of its line.
-//! 3. Who meets a more senior select pops it, stands in the line itself, and pokes it then: the rule and its reason are
-//!    told at the [anchor](crate::wait::Anchor).
+//! 3. Who meets a more senior select pops it, stands in the line itself, and pokes it then; or claims it nevertheless, if its own
+//!    foreign futures have kept somebody off: the rules and their reasons are told at the [anchor](crate::wait::Anchor).
 //! 4. *Both sides of one rendezvous channel.* A branch that finds the select's own node on the other side takes that out, and
 //!    the two go back as one node that matches either side (`TWO`); further branches on that channel are covered by it. If
 //!    several of its own stand there, one behind the other, it takes out all of them first: with the next one in the word
@@ -104,10 +104,22 @@ enum Stage {
     ToDo,
     /// The same; a peer has told it to look.
     Told,
+    /// The same; that peer came while foreign futures were polled, and may be within one of them.
+    Missed,
     /// In its line, or in a peer's hands.
     Waits,
     /// The node of this branch stands for it, as one of its two sides or beside those.
     Covered(u32),
+}
+
+impl Stage {
+    fn is_told(self) -> bool {
+        matches!(self, Stage::Told | Stage::Missed)
+    }
+
+    fn is_to_do(self) -> bool {
+        self == Stage::ToDo || self.is_told()
+    }
 }
 
 impl Registration {
@@ -382,13 +394,13 @@ impl Driver {
     }
 
     fn is_to_do(&self, index: usize) -> bool {
-        matches!(self.branches[index].stage, Stage::ToDo | Stage::Told)
+        self.branches[index].stage.is_to_do()
     }
 
     fn is_anything_to_do(&self) -> bool {
         self.branches.iter().any(|branch| {
             step();
-            matches!(branch.stage, Stage::ToDo | Stage::Told)
+            branch.stage.is_to_do()
         })
     }
 
@@ -435,6 +447,7 @@ impl Driver {
         for _ in 0..ROUNDS {
             let mut again = false;
             let mut settled = true;
+            let mut were_polled = false;
             for index in order.indices() {
                 step();
                 while self.is_to_do(index) {
@@ -464,6 +477,7 @@ impl Driver {
                     }
                 }
                 *foreign = false;
+                were_polled = true;
                 for index in order.indices() {
                     if arms.is_off(index) || !arms.is_foreign(index) {
                         continue;
@@ -474,7 +488,8 @@ impl Driver {
                 }
             }
             if std::mem::take(busy) {
-                settled = !self.take_back(arms, anchor.open());
+                let stage = if were_polled { Stage::Missed } else { Stage::Told };
+                settled = !self.take_back_as(stage, arms, anchor.open());
             }
             settled &= !self.is_anything_to_do();
             if again {
@@ -497,8 +512,8 @@ impl Driver {
         by: &mut By,
         busy: &mut bool,
     ) -> Looked {
-        let is_told = self.branches[index].stage == Stage::Told;
-        if is_told {
+        let stage = self.branches[index].stage;
+        if stage.is_told() {
             // Before it stands again: its node says how often that was in vain.
             arms.arm(index).told();
         }
@@ -517,9 +532,10 @@ impl Driver {
                 Busied::Later => return Looked::Again,
             }
         }
-        if is_told {
+        if stage.is_told() {
             self.branches[index].stage = Stage::ToDo;
         }
+        by.dare(stage == Stage::Missed);
         let mut opposite = None;
         loop {
             match arms.arm(index).attempt(Some(by), cx) {
@@ -609,12 +625,16 @@ impl Driver {
 
     /// Takes back nodes that were given back; whether there were any.
     fn take_back(&mut self, arms: &mut impl Arms, given_back: GivenBack) -> bool {
+        self.take_back_as(Stage::Told, arms, given_back)
+    }
+
+    fn take_back_as(&mut self, stage: Stage, arms: &mut impl Arms, given_back: GivenBack) -> bool {
         let mut any = false;
         for node in given_back {
             any = true;
             let index = node.index();
             self.end_loans(arms, index);
-            self.branches[index].stage = Stage::Told;
+            self.branches[index].stage = stage;
             self.uncover(index);
         }
         any
@@ -663,7 +683,7 @@ impl Driver {
         let mut is_told = false;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
-            is_told |= branch.stage == Stage::Told;
+            is_told |= branch.stage.is_told();
             if let Some(node) = &branch.node {
                 // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
                 let is_in_line = branch.stage == Stage::Waits
@@ -686,7 +706,7 @@ impl Driver {
                 for_all(0..self.branches.len(), |index| arms.arm(index).pass_on());
             }
         } else if is_told {
-            let told = |index: &usize| self.branches[*index].stage == Stage::Told && winner != Some(*index);
+            let told = |index: &usize| self.branches[*index].stage.is_told() && winner != Some(*index);
             for_all((0..self.branches.len()).filter(told), |index| arms.arm(index).pass_on());
         }
         drop(parker);

@@ -24,6 +24,11 @@
 //! therefore means that its target was claimed, or has itself attempted somebody more junior: the most junior that
 //! attempts for ever would find targets that attempt no more.
 //!
+//! But one that polls foreign futures is BUSY and attempts nobody, and those may be what attempts it: a senior select that
+//! stands in such a future is polled only while the other one polls, and would find it BUSY for ever. So who was given
+//! something back while it polled foreign futures looks at that once, afterwards, as if there were no seniority (it
+//! *dares*). That adds at most one attempt per branch and poll of those; between two such polls the rule holds, and its reason.
+//!
 //! # Watching
 //!
 //! A select that only asks what is ready ([`Anchor::watching`]) is never claimed. Whoever pops a node of it, plain or a
@@ -414,6 +419,8 @@ fn claimed_branch(word: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct By {
     anchor: Option<AnchorRef>,
+    /// Whether it claims seniors, too: see the header.
+    dares: bool,
     /// Nodes of more senior selects, and of those that watch, to be poked.
     kept: u32,
     /// Nodes of its own that it has popped.
@@ -430,12 +437,20 @@ impl By {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By {
-        By { anchor: None, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
+        By { anchor: None, dares: false, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: AnchorRef) -> By {
-        By { anchor: Some(anchor), kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
+        By {
+            anchor: Some(anchor),
+            dares: false,
+            kept: 0,
+            own: 0,
+            own_two: false,
+            wake: None,
+            more: Vec::new(),
+        }
     }
 
     /// Whether it need not ask before it acts on others.
@@ -455,11 +470,16 @@ impl By {
             chain(node, &mut self.own);
             return false;
         }
-        if other.rank() < anchor.rank() {
+        if other.rank() < anchor.rank() && !self.dares {
             chain(node, &mut self.kept);
             return false;
         }
         true
+    }
+
+    /// Whether it claims selects that are more senior.
+    pub(crate) fn dare(&mut self, dares: bool) {
+        self.dares = dares && !bug!("who_was_missed_dares_not");
     }
 
     /// Whether it has popped nodes of its own: a select sees to them before it goes on.

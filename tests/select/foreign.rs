@@ -172,6 +172,37 @@ fn run<F: Future + Unpin>(mut selecting: F, had_peer: impl Fn() -> bool, what: &
     panic!("S7: it never finds its peer; {what}");
 }
 
+/// S4, S7: a select within a foreign future of another one, on the two sides of one channel, and perhaps one more within
+/// that: they are two, and meet, whichever of them is the senior.
+#[test]
+fn a_select_within_a_future_of_another() {
+    // The anchors come out of each other's hands: which one is the senior depends on which goes first.
+    for spares in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        for depth in 1..3 {
+            let what = format!("depth {depth}, {spares:?}");
+            let (_open, never) = rendezvous::<usize>();
+            let mut anchors = [(); 3].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
+            anchors.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
+            spares.iter().for_each(|&index| drop(anchors[index].take()));
+
+            let (tx, rx) = rendezvous();
+            let inner =
+                async { matches!(select((tx.send(1), never.recv())).await, Selected2::First(Ok(()))) };
+            let mut inner: Pin<Box<dyn Future<Output = bool>>> = Box::pin(inner);
+            for _ in 1..depth {
+                let within = std::mem::replace(&mut inner, Box::pin(pending()));
+                inner = Box::pin(async {
+                    matches!(select((foreign(within), never.recv())).await, Selected2::First(true))
+                });
+            }
+            let outcome = run(select((rx.recv(), foreign(&mut inner))), || true, &what);
+            assert_eq!(outcome, Selected2::First(Ok(1)), "S4: {what}");
+            assert!(inner.must_be_ready("S4: it has sent"), "{what}");
+            tx.assert_valid();
+        }
+    }
+}
+
 /// S7: while a foreign future is polled no branch can be claimed; a sender that comes by meanwhile suspends, or leaves
 /// its value, and is not missed.
 #[test]

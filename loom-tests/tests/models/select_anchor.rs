@@ -7,6 +7,10 @@ models! { select_anchor:
     two_claims_against_poll
     claim_against_a_foreign_poll
     waiting_peer_against_a_foreign_poll
+    nested_selects
+    nested_selects_the_younger
+    nested_selects_beside_a_third - 1
+    nested_selects_beside_a_third_the_younger
     last_waker_against_claim
     poke_against_drop
     poke_against_drop_the_younger
