@@ -104,7 +104,7 @@ enum Stage {
     ToDo,
     /// The same; a peer has told it to look.
     Told,
-    /// The same; that peer came while foreign futures were polled, and may be within one of them.
+    /// The same; that peer came in a poll of foreign futures, and may be within one of them.
     Missed,
     /// In its line, or in a peer's hands.
     Waits,
@@ -583,7 +583,7 @@ impl Driver {
                 let waits = arms.arm(index).enter(node(index), true);
                 if !waits {
                     arms.arm(partner).end_loan(node(partner));
-                    self.uncover(index);
+                    self.uncover(index, Stage::ToDo);
                 }
                 waits
             }
@@ -594,15 +594,15 @@ impl Driver {
         waits
     }
 
-    /// A branch stands for no others any more.
-    fn uncover(&mut self, index: usize) {
+    /// A branch stands for no others any more: these are to do, as `stage` has it.
+    fn uncover(&mut self, index: usize, stage: Stage) {
         if self.branches[index].partner.take().is_none() {
             return;
         }
         for branch in self.branches.iter_mut() {
             step();
             if branch.stage == Stage::Covered(index as u32) {
-                branch.stage = Stage::ToDo;
+                branch.stage = stage;
             }
         }
     }
@@ -616,7 +616,7 @@ impl Driver {
             self.end_loans(arms, index);
             self.branches[index].stage = Stage::ToDo;
             if !stood_for_both {
-                self.uncover(index);
+                self.uncover(index, Stage::ToDo);
             }
             taken = Some(index);
         }
@@ -635,7 +635,8 @@ impl Driver {
             let index = node.index();
             self.end_loans(arms, index);
             self.branches[index].stage = stage;
-            self.uncover(index);
+            // (Whoever came by one of the two sides may be met by the other.)
+            self.uncover(index, stage);
         }
         any
     }

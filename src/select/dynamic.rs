@@ -399,8 +399,9 @@ impl<'a> Select<'a> {
     /// It holds back nothing: what others wait for goes to them as if this set did not wait. (Where nobody may overtake one
     /// that waits for several places or permits at once, a write lock among them, there nobody overtakes one that asks for
     /// them, either.) So the answer may be out of date when it comes, as what was ready may have gone to somebody else; and
-    /// of a rendezvous channel, on the other side of which another set asks the same, it may be wrong. What is tried because
-    /// of it may have to be tried again:
+    /// of a rendezvous channel, on the other side of which another set asks the same, it may be wrong. (So it is, again and again,
+    /// of a select on that side one of whose branches polls this future: until that poll is over it can meet nobody.) What is
+    /// tried because of it may have to be tried again:
     ///
     /// ```
     /// use leno::select::Select;

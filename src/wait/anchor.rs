@@ -26,8 +26,9 @@
 //!
 //! But one that polls foreign futures is BUSY and attempts nobody, and those may be what attempts it: a senior select that
 //! stands in such a future is polled only while the other one polls, and would find it BUSY for ever. So who was given
-//! something back while it polled foreign futures looks at that once, afterwards, as if there were no seniority (it
-//! *dares*). That adds at most one attempt per branch and poll of those; between two such polls the rule holds, and its reason.
+//! something back while it polled foreign futures looks once, afterwards, as if there were no seniority (it *dares*): at what
+//! was given back, or, of a node that stood for both sides, at either. That adds at most one attempt per branch and poll of
+//! those; between two such polls the rule holds, and its reason.
 //!
 //! # Watching
 //!
@@ -477,7 +478,7 @@ impl By {
         true
     }
 
-    /// Whether it claims selects that are more senior.
+    /// Says whether it claims selects that are more senior.
     pub(crate) fn dare(&mut self, dares: bool) {
         self.dares = dares && !bug!("who_was_missed_dares_not");
     }

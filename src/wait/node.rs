@@ -572,8 +572,8 @@ impl Popped {
         Popped { node: unsafe { NodeRef::named(word.first()) }, word }
     }
 
-    /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or it is the
-    /// caller's own, or its senior; the node has been disposed of, or is in `by`.
+    /// Claims the operation, which waits on `side`. `None`: the select is over, or in other hands, or watches, or it is the
+    /// caller's own, or a senior that it does not dare to claim; the node has been disposed of, or is in `by`.
     #[inline]
     pub(crate) fn claim(self, side: u64, by: &mut By) -> Option<Claim> {
         if self.node.is_bare() {

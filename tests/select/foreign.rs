@@ -203,6 +203,45 @@ fn a_select_within_a_future_of_another() {
     }
 }
 
+/// S4: the same where the outer one waits on both sides of the channel, in any order, and the inner one on either.
+#[test]
+fn a_select_within_a_future_of_one_on_both_sides() {
+    for spares in [[0, 1], [1, 0]] {
+        for (sends_first, inner_sends) in [(false, false), (false, true), (true, false), (true, true)] {
+            let what = format!("{spares:?}, {sends_first}, {inner_sends}");
+            let (_open, never) = rendezvous::<usize>();
+            let mut anchors = [(); 2].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
+            anchors.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
+            spares.iter().for_each(|&index| drop(anchors[index].take()));
+
+            let (tx, rx) = rendezvous();
+            let inner = async {
+                match inner_sends {
+                    true => select((tx.send(1), never.recv())).await == Selected2::First(Ok(())),
+                    false => select((rx.recv(), never.recv())).await == Selected2::First(Ok(2)),
+                }
+            };
+            let mut inner: Pin<Box<dyn Future<Output = bool>>> = Box::pin(inner);
+            let has_received = if sends_first {
+                match run(select_biased((tx.send(2), rx.recv(), foreign(&mut inner))), || true, &what) {
+                    Selected3::First(sent) => sent.map(|()| false),
+                    Selected3::Second(received) => Ok(received == Ok(1)),
+                    Selected3::Third(_) => panic!("S4: neither can complete alone; {what}"),
+                }
+            } else {
+                match run(select_biased((rx.recv(), tx.send(2), foreign(&mut inner))), || true, &what) {
+                    Selected3::First(received) => Ok(received == Ok(1)),
+                    Selected3::Second(sent) => sent.map(|()| false),
+                    Selected3::Third(_) => panic!("S4: neither can complete alone; {what}"),
+                }
+            };
+            assert_eq!(has_received, Ok(inner_sends), "S4: {what}");
+            assert!(inner.must_be_ready("S4: it has met the other"), "{what}");
+            tx.assert_valid();
+        }
+    }
+}
+
 /// S7: while a foreign future is polled no branch can be claimed; a sender that comes by meanwhile suspends, or leaves
 /// its value, and is not missed.
 #[test]
