@@ -146,6 +146,33 @@ fn nested_beside_a_select() {
     b_rx.assert_valid();
 }
 
+/// The same where the outer one waits on both sides of the channel, the inner one to receive, and the third party as well.
+fn nested_in_both_sides() {
+    let (a, a_rx) = rendezvous();
+    let (_b, b_rx) = rendezvous::<usize>();
+    let other = a_rx.clone();
+    let receiver = thread::spawn(move || other.try_recv().is_ok());
+    let mut inner = select((a_rx.recv(), b_rx.recv()));
+    let mut selecting = select((a_rx.recv(), a.send(1), foreign(&mut inner)));
+    let early = settle(&mut selecting);
+    let received = receiver.join().unwrap();
+    let outcome = if early.is_pending() { settle(&mut selecting) } else { early };
+    drop(selecting);
+    assert_eq!(outcome, Poll::Ready(Selected3::Second(Ok(()))), "one of the two has received");
+    assert_eq!(poll(&mut inner).is_ready(), !received);
+    drop(inner);
+    a_rx.assert_valid();
+    b_rx.assert_valid();
+}
+
+pub(crate) fn nested_selects_in_both_sides() {
+    nested_in_both_sides();
+}
+
+pub(crate) fn nested_selects_in_both_sides_the_younger() {
+    by_youth(nested_in_both_sides);
+}
+
 pub(crate) fn nested_selects() {
     nested_beside_a_sender();
 }

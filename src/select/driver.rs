@@ -636,7 +636,7 @@ impl Driver {
             self.end_loans(arms, index);
             self.branches[index].stage = stage;
             // (Whoever came by one of the two sides may be met by the other.)
-            self.uncover(index, stage);
+            self.uncover(index, if bug!("covered_are_not_missed") { Stage::ToDo } else { stage });
         }
         any
     }

@@ -11,6 +11,8 @@ models! { select_anchor:
     nested_selects_the_younger
     nested_selects_beside_a_third - 1
     nested_selects_beside_a_third_the_younger
+    nested_selects_in_both_sides
+    nested_selects_in_both_sides_the_younger
     last_waker_against_claim
     poke_against_drop
     poke_against_drop_the_younger
