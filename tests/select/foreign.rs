@@ -172,19 +172,24 @@ fn run<F: Future + Unpin>(mut selecting: F, had_peer: impl Fn() -> bool, what: &
     panic!("S7: it never finds its peer; {what}");
 }
 
+/// Makes anchors and gives them up in this order. Which select to come is the senior depends on the anchors that it finds, so
+/// over all orders each is so once.
+fn spare_anchors<const N: usize>(order: [usize; N]) {
+    let (_open, never) = rendezvous::<usize>();
+    let mut selects = [(); N].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
+    selects.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
+    order.into_iter().for_each(|index| drop(selects[index].take()));
+}
+
 /// S4, S7: a select within a foreign future of another one, on the two sides of one channel, and perhaps one more within
 /// that: they are two, and meet, whichever of them is the senior.
 #[test]
 fn a_select_within_a_future_of_another() {
-    // The anchors come out of each other's hands: which one is the senior depends on which goes first.
     for spares in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         for depth in 1..3 {
             let what = format!("depth {depth}, {spares:?}");
+            spare_anchors(spares);
             let (_open, never) = rendezvous::<usize>();
-            let mut anchors = [(); 3].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
-            anchors.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
-            spares.iter().for_each(|&index| drop(anchors[index].take()));
-
             let (tx, rx) = rendezvous();
             let inner =
                 async { matches!(select((tx.send(1), never.recv())).await, Selected2::First(Ok(()))) };
@@ -209,11 +214,8 @@ fn a_select_within_a_future_of_one_on_both_sides() {
     for spares in [[0, 1], [1, 0]] {
         for (sends_first, inner_sends) in [(false, false), (false, true), (true, false), (true, true)] {
             let what = format!("{spares:?}, {sends_first}, {inner_sends}");
+            spare_anchors(spares);
             let (_open, never) = rendezvous::<usize>();
-            let mut anchors = [(); 2].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
-            anchors.iter_mut().flatten().for_each(|waits| drop(waits.must_wait("nobody sends")));
-            spares.iter().for_each(|&index| drop(anchors[index].take()));
-
             let (tx, rx) = rendezvous();
             let inner = async {
                 match inner_sends {
