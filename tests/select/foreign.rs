@@ -172,8 +172,8 @@ fn run<F: Future + Unpin>(mut selecting: F, had_peer: impl Fn() -> bool, what: &
     panic!("S7: it never finds its peer; {what}");
 }
 
-/// Makes anchors and gives them up in this order. Which select to come is the senior depends on the anchors that it finds, so
-/// over all orders each is so once.
+/// Makes anchors and gives them up in this order. Which select to come is the senior depends on the anchors that it finds: it
+/// changes with the order, as far as the allocator gives back what it got last. (Models choose the senior.)
 fn spare_anchors<const N: usize>(order: [usize; N]) {
     let (_open, never) = rendezvous::<usize>();
     let mut selects = [(); N].map(|()| Some(select((never.recv(), foreign(pending::<()>())))));
