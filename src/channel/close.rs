@@ -5,7 +5,7 @@
 //! ([`Shared::finish_close`]).
 
 use super::queue::SEND;
-use super::shared::{CLOSED, Shared};
+use super::shared::{CLOSED, RETURNED, Shared};
 use super::undelivered::Undelivered;
 use crate::task::finally;
 use crate::task::thread;
@@ -61,21 +61,24 @@ impl<T> Shared<T> {
     /// Takes everybody out of the lines, then wakes them, in order: all find out by looking that the channel is closed, and
     /// senders keep their values. Whoever sees that the channel is closed calls this, so that the closing is complete for
     /// everybody who knows of it.
+    #[inline]
     pub(super) fn finish_close(&self) {
+        if !self.has_closed() {
+            self.finish_close_slowly();
+        }
+    }
+
+    /// Whether it is closed everywhere, and nobody waits.
+    fn has_closed(&self) -> bool {
         let is_done = |word: Word| word.is_free() && word.has(CLOSED);
-        if is_done(self.line.load())
+        is_done(self.line.load())
             && is_done(self.watchers.line.load())
             && self.queue().is_none_or(|queue| is_done(queue.load()))
-        {
-            return;
-        }
-        self.finish_close_slowly();
     }
 
     #[cold]
     #[inline(never)]
     fn finish_close_slowly(&self) {
-        let mut told = Told::<T>::new();
         if let Some(room) = self.room() {
             // The places first, also for who helps.
             shut(&room.queue);
@@ -83,6 +86,15 @@ impl<T> Shared<T> {
         }
         shut(self);
         shut(&self.watchers);
+        // (Mostly nobody waits.)
+        if !self.has_closed() {
+            self.tell_all();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&self) {
+        let mut told = Told::<T>::new();
         told.tell_all(self, true);
         if let Some(queue) = self.queue() {
             shut(queue);
@@ -102,6 +114,9 @@ impl<T> Shared<T> {
     /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
     fn discard(&self) {
         self.end_turns();
+        if self.has_nothing() {
+            return;
+        }
         let drain = || {
             let (mut pauses, mut tray) = (0, Tray::new());
             loop {
@@ -116,6 +131,12 @@ impl<T> Shared<T> {
         let rest = finally(drain);
         drain();
         std::mem::forget(rest);
+    }
+
+    /// Whether it is a ring with nothing in it.
+    fn has_nothing(&self) -> bool {
+        let word = self.line.load();
+        !self.is_linked() && !word.has(RETURNED) && self.ring_len(word) == 0
     }
 
     pub(super) fn is_closed(&self) -> bool {
