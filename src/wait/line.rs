@@ -144,12 +144,24 @@ impl Line {
 }
 
 impl Drop for Line {
+    #[inline]
     fn drop(&mut self) {
         let behind = self.behind.load(Ordering::Relaxed);
         if !behind.is_null() {
             // SAFETY: it came from a box, and nobody else is left.
-            prim::free(unsafe { Box::from_raw(behind) });
+            unsafe { Line::free(behind) };
         }
+    }
+}
+
+impl Line {
+    /// # Safety
+    /// It is a box that nobody else has.
+    #[cold]
+    #[inline(never)]
+    unsafe fn free(behind: *mut Behind) {
+        // SAFETY: the caller's promise.
+        prim::free(unsafe { Box::from_raw(behind) });
     }
 }
 

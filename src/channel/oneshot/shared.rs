@@ -179,6 +179,7 @@ impl Head {
     }
 
     /// Whether the receiver is parked.
+    #[inline(always)]
     pub(super) fn is_parked(&self) -> bool {
         self.load().has(PARKED)
     }
