@@ -8,6 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::order::Order;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, for_all};
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
@@ -30,6 +31,12 @@ pub trait Arm {
     /// Whether its outcome is there.
     fn is_through(&mut self) -> bool {
         false
+    }
+
+    /// One look on the shortest ways, which call nobody, at an operation with which nothing was begun. `Again`: it takes a longer
+    /// one.
+    fn glance(&mut self) -> Attempt<()> {
+        Attempt::Again
     }
 
     /// Looks, for an operation that is in no line. `Ready`: the outcome is in the arm. `by`: the select has begun to wait.
@@ -190,6 +197,9 @@ pub trait Tuple {
     /// How many.
     const COUNT: usize;
 
+    /// Glances at each, in this order; gives one that is through. `Again`: a longer look has to decide.
+    fn glance(&mut self, off: u32, order: Order) -> Attempt<usize>;
+
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
 }
@@ -308,18 +318,22 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     #[inline]
-    fn attempt(&mut self, by: Option<&mut By>, _cx: &mut Context<'_>) -> Attempt<()> {
-        if !self.is_through {
-            let operation = self.future.operation();
-            if operation.quick(&mut self.tray) {
-                self.is_through = true;
-                return Attempt::Ready(());
-            }
-            if operation.branch().idle().is_some() {
-                return Attempt::Wait;
-            }
+    fn glance(&mut self) -> Attempt<()> {
+        let operation = self.future.operation();
+        if operation.quick(&mut self.tray) {
+            self.is_through = true;
+            return Attempt::Ready(());
         }
-        self.attempt_slowly(by)
+        if operation.branch().idle().is_some() { Attempt::Wait } else { Attempt::Again }
+    }
+
+    #[inline]
+    fn attempt(&mut self, by: Option<&mut By>, _cx: &mut Context<'_>) -> Attempt<()> {
+        let glance = if self.is_through { Attempt::Again } else { self.glance() };
+        match glance {
+            Attempt::Again => self.attempt_slowly(by),
+            decided => decided,
+        }
     }
 
     fn is_unsure(&mut self) -> bool {
@@ -497,6 +511,26 @@ macro_rules! tuples {
             const COUNT: usize = [$($index),+].len();
 
             #[inline]
+            fn glance(&mut self, off: u32, order: Order) -> Attempt<usize> {
+                let is_on = |index: usize| off & (1 << index) == 0;
+                if $((<$T as Take>::FOREIGN || is_on($index) && !self.$index.is_fresh()))||+ {
+                    return Attempt::Again;
+                }
+                for index in order.indices(Self::COUNT) {
+                    let glance = match index {
+                        $($index if is_on($index) => self.$index.glance(),)+
+                        _ => Attempt::Wait,
+                    };
+                    match glance {
+                        Attempt::Ready(()) => return Attempt::Ready(index),
+                        Attempt::Wait => {}
+                        Attempt::Again => return Attempt::Again,
+                    }
+                }
+                Attempt::Wait
+            }
+
+            #[inline]
             fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
                 let are_fresh = $(self.$index.is_fresh())&&+;
                 let foreign = $((<$T as Take>::FOREIGN as u32) << $index)|+;
@@ -511,6 +545,10 @@ each_tuple!(tuples);
 /// No arms at all: `default` alone.
 impl Tuple for () {
     const COUNT: usize = 0;
+
+    fn glance(&mut self, _off: u32, _order: Order) -> Attempt<usize> {
+        Attempt::Wait
+    }
 
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
         f(&mut Open { arms: &mut [], are_fresh: true, off, foreign: 0 })

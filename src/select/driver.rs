@@ -42,7 +42,7 @@ mod ready;
 use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 
-use super::arm::{Arms, Open};
+use super::arm::{Arms, Open, Tuple};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{
@@ -160,6 +160,15 @@ impl DerefMut for Registrations {
     }
 }
 
+/// A glance at all arms that has found none that is through.
+#[derive(Clone, Copy)]
+struct Glance {
+    /// In which it was, and in which a longer look is: so that this favours no arm either.
+    order: Order,
+    /// No arm can happen now.
+    is_idle: bool,
+}
+
 /// What a look came to.
 enum Looked {
     Won(usize),
@@ -174,7 +183,7 @@ enum Looked {
 #[inline]
 fn look_at_all(arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
-    for index in order.indices() {
+    for index in order.indices(arms.count()) {
         step();
         if arms.is_off(index) {
             continue;
@@ -211,14 +220,40 @@ fn find_through(arms: &mut impl Arms) -> Option<usize> {
 }
 
 impl Driver {
-    /// As [`poll`](Self::poll): compiled here, and not with each select.
-    pub(super) fn poll_open(
+    /// Polls a select over arms whose types are known: as [`poll`](Self::poll), after a glance at them.
+    #[inline]
+    pub(super) fn poll_tuple<T: Tuple>(
         &mut self,
-        arms: &mut Open<'_, '_>,
+        arms: &mut T,
+        off: u32,
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
-        self.poll(arms, biased, cx)
+        let mut glance = None;
+        if !self.started {
+            if !self.may_go_on(cx) {
+                return Poll::Pending;
+            }
+            let order = Order::new(biased, T::COUNT);
+            let is_idle = match arms.glance(off, order) {
+                Attempt::Ready(winner) => return Poll::Ready(winner),
+                Attempt::Wait => true,
+                Attempt::Again => false,
+            };
+            glance = Some(Glance { order, is_idle });
+        }
+        arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
+    }
+
+    /// Compiled here, and not with each select.
+    fn poll_open(
+        &mut self,
+        arms: &mut Open<'_, '_>,
+        biased: bool,
+        glance: Option<Glance>,
+        cx: &mut Context<'_>,
+    ) -> Poll<usize> {
+        self.poll_after(glance, arms, biased, cx)
     }
 
     /// Whether it may go on: it takes one operation from the budget as it starts, or is refused once.
@@ -232,8 +267,20 @@ impl Driver {
         if !self.may_go_on(cx) {
             return Poll::Pending;
         }
+        self.poll_after(None, arms, biased, cx)
+    }
+
+    /// The same for one that may go on, and has begun by this glance, if it has not begun before.
+    #[inline(always)]
+    fn poll_after(
+        &mut self,
+        glance: Option<Glance>,
+        arms: &mut impl Arms,
+        biased: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<usize> {
         let is_broken = std::mem::replace(&mut self.polled, true);
-        let polled = self.poll_on(arms, biased, cx, is_broken);
+        let polled = self.poll_on(glance, arms, biased, cx, is_broken);
         self.polled = false;
         if polled.is_ready() {
             self.reset();
@@ -245,6 +292,7 @@ impl Driver {
     #[inline(always)]
     fn poll_on(
         &mut self,
+        glance: Option<Glance>,
         arms: &mut impl Arms,
         biased: bool,
         cx: &mut Context<'_>,
@@ -258,7 +306,7 @@ impl Driver {
                 Looked::Won(winner)
             }
             _ if self.anchor.is_some() => self.look_again(arms, biased, cx),
-            _ => self.look_first(arms, biased, cx),
+            _ => self.look_first(glance, arms, biased, cx),
         };
         match looked {
             Looked::Won(winner) => return Poll::Ready(winner),
@@ -317,7 +365,9 @@ impl Driver {
         }
         let winner = match arms.are_fresh() {
             true => None,
-            false => order.indices().find(|&index| !arms.is_off(index) && arms.arm(index).start()),
+            false => {
+                order.indices(arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
+            }
         };
         // (Not if the drop of a waker has panicked: the rest are borrowed by the next poll.)
         self.borrowed = true;
@@ -325,12 +375,19 @@ impl Driver {
     }
 
     #[inline]
-    fn look_first(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Looked {
-        let order = Order::new(biased, arms.count());
+    fn look_first(
+        &mut self,
+        glance: Option<Glance>,
+        arms: &mut impl Arms,
+        biased: bool,
+        cx: &mut Context<'_>,
+    ) -> Looked {
+        let order = glance.map_or_else(|| Order::new(biased, arms.count()), |glance| glance.order);
         if let Some(winner) = self.start(arms, order) {
             return Looked::Won(winner);
         }
-        match look_at_all(arms, order, cx) {
+        let is_idle = glance.is_some_and(|glance| glance.is_idle);
+        match if is_idle { Looked::Nothing } else { look_at_all(arms, order, cx) } {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
             // (A lock steps back for one that starves: not if it were looked at again in this poll.)
             looked => looked,
@@ -448,7 +505,7 @@ impl Driver {
             let mut again = false;
             let mut settled = true;
             let mut were_polled = false;
-            for index in order.indices() {
+            for index in order.indices(arms.count()) {
                 step();
                 while self.is_to_do(index) {
                     step();
@@ -478,7 +535,7 @@ impl Driver {
                 }
                 *foreign = false;
                 were_polled = true;
-                for index in order.indices() {
+                for index in order.indices(arms.count()) {
                     if arms.is_off(index) || !arms.is_foreign(index) {
                         continue;
                     }

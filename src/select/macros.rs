@@ -198,8 +198,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             return Poll::Ready(());
         }
         while !self.is_off() {
-            let poll = |arms: &mut Open<'_, '_>| self.driver.poll_open(arms, self.biased, cx);
-            let winner = std::task::ready!(self.group.open(self.off, poll));
+            let polled = self.driver.poll_tuple(&mut self.group, self.off, self.biased, cx);
+            let winner = std::task::ready!(polled);
             if self.fits(winner, chosen) {
                 return Poll::Ready(());
             }

@@ -249,7 +249,7 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        this.arms.open(0, |arms| this.driver.poll_open(arms, this.biased, cx)).map(|winner| {
+        this.driver.poll_tuple(&mut this.arms, 0, this.biased, cx).map(|winner| {
             this.done = true;
             B::output(&mut this.arms, winner)
         })

@@ -4,42 +4,50 @@
 //! `step` each branch comes before each other one equally often, whatever stands between them; of k ready branches each
 //! is the first with a chance of about 1/k. (Going round from a random branch on would favour those behind a gap.)
 
+use std::num::NonZeroU64;
+
 use crate::prim;
 
+/// `first` in the lower half, `step` in the upper one: one word, as selects hand it on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
-    first: usize,
-    step: usize,
-    modulus: usize,
-    count: usize,
-}
+pub(super) struct Order(NonZeroU64);
 
 impl Order {
+    /// Of so many branches; `biased`: as they are written.
+    #[inline]
     pub(super) fn new(biased: bool, count: usize) -> Order {
         if biased {
-            // As they are written.
-            return Order { first: 0, step: 1, modulus: count, count };
+            return Order::of(0, 1);
         }
         let modulus = prime_from(count);
         let (first, step) = prim::random_pair(modulus, modulus - 1);
-        Order { first, step: 1 + step, modulus, count }
+        Order::of(first, 1 + step)
     }
 
-    pub(super) fn indices(self) -> impl Iterator<Item = usize> {
-        let mut next = self.first;
-        let places = (0..self.modulus).map(move |_| {
+    #[inline]
+    fn of(first: usize, step: usize) -> Order {
+        Order(NonZeroU64::new((step as u64) << 32 | first as u64).expect("the step is not 0"))
+    }
+
+    /// For so many branches as it was made for.
+    #[inline]
+    pub(super) fn indices(self, count: usize) -> impl Iterator<Item = usize> {
+        let modulus = prime_from(count);
+        let (mut next, step) = (self.0.get() as u32 as usize, (self.0.get() >> 32) as usize);
+        let places = (0..modulus).map(move |_| {
             let place = next;
-            next += self.step;
-            if next >= self.modulus {
-                next -= self.modulus;
+            next += step;
+            if next >= modulus {
+                next -= modulus;
             }
             place
         });
-        places.filter(move |place| *place < self.count)
+        places.filter(move |place| *place < count)
     }
 }
 
 /// The first prime that is not below `n`.
+#[inline]
 fn prime_from(n: usize) -> usize {
     // (As many as a macro has branches, and one.)
     const FEW: [usize; 33] = [
@@ -59,19 +67,18 @@ mod tests {
 
     fn all_orders(count: usize) -> impl Iterator<Item = Order> {
         let modulus = prime_from(count);
-        (0..modulus)
-            .flat_map(move |first| (1..modulus).map(move |step| Order { first, step, modulus, count }))
+        (0..modulus).flat_map(move |first| (1..modulus).map(move |step| Order::of(first, step)))
     }
 
     #[test]
     fn each_order_is_a_permutation() {
         for count in 0..40 {
             for order in all_orders(count).chain([Order::new(false, count), Order::new(true, count)]) {
-                let mut indices = order.indices().collect::<Vec<_>>();
+                let mut indices = order.indices(count).collect::<Vec<_>>();
                 indices.sort_unstable();
                 assert!(indices.into_iter().eq(0..count), "{order:?}");
             }
-            assert!(Order::new(true, count).indices().eq(0..count));
+            assert!(Order::new(true, count).indices(count).eq(0..count));
         }
     }
 
@@ -84,7 +91,7 @@ mod tests {
                 let (mut orders, mut found) = (0, vec![0; count]);
                 for order in all_orders(count) {
                     orders += 1;
-                    found[order.indices().find(is_ready).expect("some are ready")] += 1;
+                    found[order.indices(count).find(is_ready).expect("some are ready")] += 1;
                 }
                 let share = f64::from(orders) / f64::from(ready.count_ones());
                 let slack = if ready.count_ones() <= 2 { 1e-9 } else { 0.21 };

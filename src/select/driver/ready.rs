@@ -93,10 +93,11 @@ impl Driver {
         } else if !self.take_what_is_told(arms, cx) {
             return None;
         }
+        let mut indices = order.indices(arms.count());
         let is_done = |index: &usize| {
             arms.is_foreign(*index) && matches!(arms.arm(*index).attempt(None, cx), Attempt::Ready(()))
         };
-        let foreign = order.indices().find(is_done);
+        let foreign = indices.find(is_done);
         let ready = self.enter_all(arms, order, foreign);
         match ready {
             Some(_) => {}
@@ -130,7 +131,7 @@ impl Driver {
     fn enter_all(&mut self, arms: &mut impl Arms, order: Order, foreign: Option<usize>) -> Option<usize> {
         let mut numbers = None;
         for _ in 0..super::ROUNDS {
-            for index in order.indices() {
+            for index in order.indices(arms.count()) {
                 step();
                 if foreign == Some(index) {
                     return foreign;
