@@ -340,6 +340,54 @@ pub(crate) fn select_against_publish() {
     b.assert_valid();
 }
 
+/// A select sends against a receiver that comes to wait, and a value in another branch's channel: it has sent only if that branch
+/// is the one that has happened.
+pub(crate) fn select_of_a_send_against_park() {
+    let (mut tx, rx) = bounded(2);
+    let (other, others) = leno::bounded(1);
+    let receiver = thread::spawn(move || {
+        let mut receiving = rx.into_recv();
+        let early = poll(&mut receiving);
+        other.try_send(7).unwrap();
+        (receiving, early)
+    });
+    let mut selecting = select((others.recv(), tx.send(1)));
+    let outcome = poll(&mut selecting);
+    drop(selecting);
+    let (mut receiving, early) = receiver.join().unwrap();
+    let received = if early.is_pending() { poll(&mut receiving) } else { early };
+    match outcome {
+        Poll::Ready(Selected2::First(value)) => {
+            assert_eq!(value, Ok(7));
+            assert!(received.is_pending() && tx.is_empty(), "both branches have happened");
+        }
+        Poll::Ready(Selected2::Second(sent)) => {
+            assert_eq!(sent, Ok(()));
+            assert_eq!(received, Poll::Ready(Ok(1)));
+        }
+        Poll::Pending => panic!("there was room"),
+    }
+}
+
+/// The same with a receive, which makes room, against a sender that comes to wait for that.
+pub(crate) fn select_of_a_receive_against_park() {
+    let (mut tx, mut rx) = bounded(2);
+    let (other, others) = leno::bounded(1);
+    tx.try_send(1).unwrap();
+    tx.try_send(2).unwrap();
+    let sender = thread::spawn(move || {
+        let mut sending = tx.into_send(3);
+        let _early = poll(&mut sending);
+        other.try_send(7).unwrap();
+        sending
+    });
+    let mut selecting = select((others.recv(), rx.recv()));
+    assert!(poll(&mut selecting).is_ready(), "there is a value");
+    drop(selecting);
+    let _sending = sender.join().unwrap();
+    rx.assert_valid();
+}
+
 /// A select that waits is dropped while a value is published: that is received by the next.
 pub(crate) fn dropped_select_against_publish() {
     let (mut a, mut a_rx) = bounded(1);

@@ -33,8 +33,8 @@ pub trait Arm {
         false
     }
 
-    /// One look on the shortest ways, which call nobody, at an operation with which nothing was begun. `Again`: it takes a longer
-    /// one.
+    /// One look on the shortest ways at an operation with which nothing was begun. `Again`: it takes a longer one, at once: the
+    /// operation may have happened, all but telling a peer of it.
     fn glance(&mut self) -> Attempt<()> {
         Attempt::Again
     }
@@ -192,13 +192,23 @@ impl Arms for Open<'_, '_> {
     }
 }
 
+/// What a glance at several arms came to.
+pub enum Glanced {
+    Through(usize),
+    /// The arms before this one, in the order, cannot happen now; of [`NO_ARM`], none can. This one is the next to be looked at.
+    Before(usize),
+}
+
+/// Of no arm's index.
+pub(super) const NO_ARM: usize = usize::MAX;
+
 /// Several arms, the types of which are known.
 pub trait Tuple {
     /// How many.
     const COUNT: usize;
 
-    /// Glances at each, in this order; gives one that is through. `Again`: a longer look has to decide.
-    fn glance(&mut self, off: u32, order: Order) -> Attempt<usize>;
+    /// Glances at each in this order, up to one that is through, or of which a longer look has to decide.
+    fn glance(&mut self, off: u32, order: Order) -> Glanced;
 
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
@@ -511,10 +521,10 @@ macro_rules! tuples {
             const COUNT: usize = [$($index),+].len();
 
             #[inline]
-            fn glance(&mut self, off: u32, order: Order) -> Attempt<usize> {
+            fn glance(&mut self, off: u32, order: Order) -> Glanced {
                 let is_on = |index: usize| off & (1 << index) == 0;
                 if $((<$T as Take>::FOREIGN || is_on($index) && !self.$index.is_fresh()))||+ {
-                    return Attempt::Again;
+                    return Glanced::Before(order.indices(Self::COUNT).next().unwrap_or(NO_ARM));
                 }
                 for index in order.indices(Self::COUNT) {
                     let glance = match index {
@@ -522,12 +532,12 @@ macro_rules! tuples {
                         _ => Attempt::Wait,
                     };
                     match glance {
-                        Attempt::Ready(()) => return Attempt::Ready(index),
+                        Attempt::Ready(()) => return Glanced::Through(index),
                         Attempt::Wait => {}
-                        Attempt::Again => return Attempt::Again,
+                        Attempt::Again => return Glanced::Before(index),
                     }
                 }
-                Attempt::Wait
+                Glanced::Before(NO_ARM)
             }
 
             #[inline]
@@ -546,8 +556,8 @@ each_tuple!(tuples);
 impl Tuple for () {
     const COUNT: usize = 0;
 
-    fn glance(&mut self, _off: u32, _order: Order) -> Attempt<usize> {
-        Attempt::Wait
+    fn glance(&mut self, _off: u32, _order: Order) -> Glanced {
+        Glanced::Before(NO_ARM)
     }
 
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {

@@ -42,7 +42,7 @@ mod ready;
 use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 
-use super::arm::{Arms, Open, Tuple};
+use super::arm::{Arms, Glanced, Open, Tuple};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{
@@ -163,10 +163,10 @@ impl DerefMut for Registrations {
 /// A glance at all arms that has found none that is through.
 #[derive(Clone, Copy)]
 struct Glance {
-    /// In which it was, and in which a longer look is: so that this favours no arm either.
     order: Order,
-    /// No arm can happen now.
-    is_idle: bool,
+    /// Where it has ended, and where a longer look goes on, in the same order: so that no arm is favoured, nor looked at after
+    /// one that may have happened. See [`Glanced::Before`].
+    end: usize,
 }
 
 /// What a look came to.
@@ -179,11 +179,12 @@ enum Looked {
     Nothing,
 }
 
-/// Looks at each of the operations, none of which is in a line.
+/// Looks at each of the operations, none of which is in a line; or at those from one on.
 #[inline]
-fn look_at_all(arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Looked {
+fn look_at_all(arms: &mut impl Arms, order: Order, from: Option<usize>, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
-    for index in order.indices(arms.count()) {
+    let is_before = |index: &usize| from.is_some_and(|from| *index != from) && !bug!("select_starts_over");
+    for index in order.indices(arms.count()).skip_while(is_before) {
         step();
         if arms.is_off(index) {
             continue;
@@ -235,12 +236,10 @@ impl Driver {
                 return Poll::Pending;
             }
             let order = Order::new(biased, T::COUNT);
-            let is_idle = match arms.glance(off, order) {
-                Attempt::Ready(winner) => return Poll::Ready(winner),
-                Attempt::Wait => true,
-                Attempt::Again => false,
-            };
-            glance = Some(Glance { order, is_idle });
+            match arms.glance(off, order) {
+                Glanced::Through(winner) => return Poll::Ready(winner),
+                Glanced::Before(end) => glance = Some(Glance { order, end }),
+            }
         }
         arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
     }
@@ -332,7 +331,7 @@ impl Driver {
         let mut winner = self.start(arms, order);
         let mut pauses = 0;
         while winner.is_none() {
-            match look_at_all(arms, order, cx) {
+            match look_at_all(arms, order, None, cx) {
                 Looked::Won(index) => winner = Some(index),
                 Looked::Again => thread::pause(&mut pauses),
                 _ if is_any_unsure(arms) => thread::pause(&mut pauses),
@@ -386,8 +385,7 @@ impl Driver {
         if let Some(winner) = self.start(arms, order) {
             return Looked::Won(winner);
         }
-        let is_idle = glance.is_some_and(|glance| glance.is_idle);
-        match if is_idle { Looked::Nothing } else { look_at_all(arms, order, cx) } {
+        match look_at_all(arms, order, glance.map(|glance| glance.end), cx) {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
             // (A lock steps back for one that starves: not if it were looked at again in this poll.)
             looked => looked,

@@ -14,7 +14,7 @@ pub(super) struct Order(NonZeroU64);
 
 impl Order {
     /// Of so many branches; `biased`: as they are written.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(biased: bool, count: usize) -> Order {
         if biased {
             return Order::of(0, 1);

@@ -30,6 +30,8 @@ models! { spsc:
     other_waker_against_publish
     other_waker_against_room
     select_against_publish
+    select_of_a_send_against_park
+    select_of_a_receive_against_park
     dropped_select_against_publish
     select_against_room
     dropped_select_against_room

@@ -66,21 +66,34 @@ impl<T> Shared<T> {
 
     /// Takes everybody out of the words, then wakes them. Whoever sees that the channel is closed calls this, so that the
     /// closing is complete for everybody who knows of it.
+    #[inline]
     pub(super) fn finish_close(&self) {
-        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
-        if is_done(self.back.load()) && is_done(self.front.load()) && is_done(self.watchers.line().load()) {
-            return;
+        if !self.has_closed() {
+            self.finish_close_slowly();
         }
-        self.finish_close_slowly();
+    }
+
+    /// Whether it is closed everywhere, and nobody waits.
+    fn has_closed(&self) -> bool {
+        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
+        is_done(self.back.load()) && is_done(self.front.load()) && is_done(self.watchers.line().load())
     }
 
     #[cold]
     #[inline(never)]
     fn finish_close_slowly(&self) {
-        let mut told = Told::<T>::new();
         shut(&*self.back);
         shut(&*self.front);
         shut(&self.watchers);
+        // (Mostly nobody waits.)
+        if !self.has_closed() {
+            self.tell_all();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&self) {
+        let mut told = Told::<T>::new();
         told.tell_all(&*self.back, true);
         told.tell_all(&*self.front, true);
         told.tell_all(&self.watchers, false);
