@@ -42,7 +42,7 @@ mod ready;
 use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
 
-use super::arm::{Arms, Glanced, Open, Tuple};
+use super::arm::{Arms, Glanced, NO_ARM, Open, Tuple};
 use super::order::Order;
 use crate::task::{budget, thread, watch};
 use crate::wait::{
@@ -385,7 +385,11 @@ impl Driver {
         if let Some(winner) = self.start(arms, order) {
             return Looked::Won(winner);
         }
-        match look_at_all(arms, order, glance.map(|glance| glance.end), cx) {
+        let looked = match glance.map(|glance| glance.end) {
+            Some(NO_ARM) => Looked::Nothing,
+            from => look_at_all(arms, order, from, cx),
+        };
+        match looked {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
             // (A lock steps back for one that starves: not if it were looked at again in this poll.)
             looked => looked,
