@@ -30,6 +30,9 @@
 //!    several of its own stand there, one behind the other, it takes out all of them first: with the next one in the word
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
+//! 6. The first look is one pass, in one order. Where the types are known it begins as a *glance*, which calls each operation's
+//!    quick way directly, and ends at the first operation that this is not enough for; the longer look goes on there. (Not at the
+//!    beginning: that operation may have happened by its quick way, all but telling a peer of it, and an earlier branch could win.)
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
