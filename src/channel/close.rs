@@ -70,10 +70,7 @@ impl<T> Shared<T> {
 
     /// Whether it is closed everywhere, and nobody waits.
     fn has_closed(&self) -> bool {
-        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
-        is_done(self.line.load())
-            && is_done(self.watchers.line.load())
-            && self.queue().is_none_or(|queue| is_done(queue.load()))
+        is_done(self) && is_done(&self.watchers) && self.queue().is_none_or(is_done)
     }
 
     #[cold]
@@ -195,6 +192,12 @@ impl<T> Told<T> {
             self.wakers.extend(waker);
         }
     }
+}
+
+/// Whether it is closed, and nobody waits in its line.
+pub(super) fn is_done<P: Primitive>(primitive: &P) -> bool {
+    let word = primitive.line().load();
+    word.is_free() && word.has(CLOSED)
 }
 
 /// Sets CLOSED; true the first time.

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use super::super::close::{Told, Watchers, shut};
+use super::super::close::{Told, Watchers, is_done, shut};
 use super::super::shared::End;
 use super::shared::Shared;
 use super::store::Store;
@@ -12,7 +12,7 @@ use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::finally;
 use crate::task::thread;
-use crate::wait::{Primitive, Word};
+use crate::wait::Primitive;
 
 /// A pointer to a channel, kept alive by a handle.
 pub(super) type SharedRef<T> = NonNull<Shared<T>>;
@@ -75,8 +75,7 @@ impl<T> Shared<T> {
 
     /// Whether it is closed everywhere, and nobody waits.
     fn has_closed(&self) -> bool {
-        let is_done = |word: Word| word.is_free() && word.has(CLOSED);
-        is_done(self.back.load()) && is_done(self.front.load()) && is_done(self.watchers.line().load())
+        is_done(&*self.back) && is_done(&*self.front) && is_done(&self.watchers)
     }
 
     #[cold]
