@@ -2,7 +2,6 @@
 
 use std::mem::MaybeUninit;
 
-use super::ring::Ring;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
@@ -24,16 +23,17 @@ pub struct Watch<T> {
     shared: SharedRef<T>,
 }
 
-/// Branches of the caller's `Shared`.
+/// Branches with a `SharedRef`; what that gives.
 macro_rules! branch {
-    ($($name:ident $(<$alone:ident>)?)*) => {$(
+    ($shared:ty: $($name:ident $(<$alone:ident>)?)*) => {$(
         // SAFETY: a branch is a reference to the channel, and perhaps a value.
         unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> ::core::marker::Send for $name<T $(, $alone)?> {}
         // SAFETY: a shared branch gives access to nothing.
         unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> Sync for $name<T $(, $alone)?> {}
 
         impl<T $(, const $alone: bool)?> $name<T $(, $alone)?> {
-            pub(super) fn shared(&self) -> &Shared<T> {
+            #[inline(always)]
+            pub(super) fn shared(&self) -> $shared {
                 // SAFETY: whoever makes a branch keeps a handle for as long.
                 unsafe { self.shared.as_ref() }
             }
@@ -42,7 +42,7 @@ macro_rules! branch {
 }
 pub(super) use branch;
 
-branch!(Send Recv<ALONE> Watch);
+branch!(&Shared<T>: Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
     /// The value may also come to its [`place`](super::many::Gives::place) before it is used.
@@ -78,68 +78,6 @@ impl<T> Watch<T> {
     }
 }
 
-/// What all sends have in common. The value is in their field `value`, or in the node while they wait.
-macro_rules! sends {
-    () => {
-        type Output = Result<(), SendError<T>>;
-        type Goods = ();
-
-        const ONCE: bool = true;
-
-        fn wish(&self) -> (&'static str, Thing) {
-            ("send", self.shared().thing())
-        }
-
-        fn stow(&mut self, node: NodeRef) {
-            // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
-            unsafe { node.put(Parcel::pack(&self.value)) };
-        }
-
-        fn unstow(&mut self, node: NodeRef) {
-            // SAFETY: the node is the owner's, and holds what `stow` put.
-            unsafe { node.take() }.unpack(&mut self.value);
-        }
-
-        unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
-            tray.put(());
-        }
-
-        #[inline(always)]
-        fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
-            // SAFETY: it was not sent, and is over.
-            tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
-        }
-    };
-}
-pub(super) use sends;
-
-/// What all receives have in common.
-macro_rules! receives {
-    () => {
-        type Output = Result<T, RecvError>;
-        type Goods = T;
-
-        fn wish(&self) -> (&'static str, Thing) {
-            ("recv", self.shared().thing())
-        }
-
-        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
-            // SAFETY: DONE: a peer has put a value there.
-            unsafe { node.take() }.serve(tray);
-        }
-
-        #[inline(always)]
-        fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
-            tray.take().ok_or(RecvError)
-        }
-
-        fn abandon(&mut self, node: Waiter) -> bool {
-            self.shared().abandon_recv(node)
-        }
-    };
-}
-pub(super) use receives;
-
 /// What a branch of either side says of what may happen there soon.
 macro_rules! prospects {
     ($end:ident) => {
@@ -162,10 +100,20 @@ macro_rules! prospects {
 }
 pub(super) use prospects;
 
-/// What a branch of either side does.
+/// What a branch of either side does, whichever its channel is.
 macro_rules! common {
     ($end:ident) => {
         prospects!($end);
+
+        #[inline(always)]
+        fn idle(&self) -> Option<Word> {
+            self.shared().idle(End::$end)
+        }
+
+        #[inline(always)]
+        fn enter(&self, word: Word, node: &Waiter) -> bool {
+            self.shared().enter(End::$end, word, node)
+        }
 
         fn is_unsure(&self) -> bool {
             self.shared().is_unsure(End::$end)
@@ -177,14 +125,6 @@ macro_rules! common {
 
         fn opposite(&self) -> Option<usize> {
             self.shared().opposite(End::$end)
-        }
-
-        #[inline(always)]
-        fn enter(&self, word: Word, node: &Waiter) -> bool {
-            let (shared, side) = (self.shared(), End::$end.side());
-            let word = if bug!("enters_by_another_look") { shared.line().load() } else { word };
-            debug_assert!(!shared.is_linked(), "only a ring's look says that there is nobody");
-            Ring(shared).line_up(word, node, side)
         }
 
         fn register(&mut self, node: &Waiter, pair: bool) -> bool {
@@ -201,115 +141,172 @@ macro_rules! common {
         }
     };
 }
+pub(super) use common;
 
-impl<T> Branch for Send<T> {
-    sends!();
-    common!(Sender);
+/// A send as a branch. The value is in its field `value`, or in the node while it waits.
+macro_rules! sends {
+    () => {
+        type Output = Result<(), SendError<T>>;
+        type Goods = ();
 
-    #[inline(always)]
-    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        let is_sent = self.shared().quick_send(&self.value);
-        if is_sent {
+        const ONCE: bool = true;
+
+        common!(Sender);
+
+        fn wish(&self) -> (&'static str, Thing) {
+            ("send", self.shared().thing())
+        }
+
+        #[inline(always)]
+        fn quick(&mut self, tray: &mut Tray<()>) -> bool {
+            let is_sent = self.shared().quick_send(&self.value);
+            if is_sent {
+                tray.put(());
+            }
+            is_sent
+        }
+
+        #[inline(always)]
+        fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
+            let meeting = self.shared().meet_receiver(&self.value);
+            if matches!(meeting, Meeting::Peer(_)) {
+                tray.put(());
+            }
+            meeting
+        }
+
+        fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
+            // SAFETY: as in `shared`; the value is borrowed beside it.
+            unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
+        }
+
+        fn stow(&mut self, node: NodeRef) {
+            // SAFETY: the node is the owner's, and empty; an operation that is not over has its value.
+            unsafe { node.put(Parcel::pack(&self.value)) };
+        }
+
+        fn unstow(&mut self, node: NodeRef) {
+            // SAFETY: the node is the owner's, and holds what `stow` put.
+            unsafe { node.take() }.unpack(&mut self.value);
+        }
+
+        unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<()>) {
             tray.put(());
         }
-        is_sent
-    }
 
-    #[inline(always)]
-    fn idle(&self) -> Option<Word> {
-        self.shared().idle(End::Sender)
-    }
-
-    #[inline(always)]
-    fn meet(&mut self, tray: &mut Tray<()>) -> Meeting {
-        let meeting = self.shared().meet_receiver(&self.value);
-        if matches!(meeting, Meeting::Peer(_)) {
-            tray.put(());
+        #[inline(always)]
+        fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
+            // SAFETY: it was not sent, and is over.
+            tray.take().ok_or_else(|| SendError(unsafe { self.value.assume_init_read() }))
         }
-        meeting
-    }
 
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-        // SAFETY: as in `shared`; the value is borrowed beside it.
-        unsafe { self.shared.as_ref() }.try_send(&mut self.value, tray, by)
-    }
+        fn discard(&mut self) {
+            // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
+            unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
+        }
 
-    fn discard(&mut self) {
-        // SAFETY: the operation did not happen, and is over; the value is borrowed beside the channel.
-        unsafe { self.shared.as_ref().dispose_at(self.value.as_mut_ptr()) };
-    }
-
-    unsafe fn unsent(&mut self, to: *mut ()) {
-        // SAFETY: the caller's promise.
-        unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
-    }
-}
-
-impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
-    receives!();
-    common!(Receiver);
-
-    #[inline(always)]
-    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        let shared = self.shared();
-        if ALONE { shared.quick_recv_alone(tray) } else { shared.quick_recv(tray) }
-    }
-
-    #[inline(always)]
-    fn idle(&self) -> Option<Word> {
-        self.shared().idle(End::Receiver)
-    }
-
-    #[inline(always)]
-    fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
-        self.shared().meet_sender(tray)
-    }
-
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
-        self.shared().try_recv(tray, by)
-    }
-
-    fn restore(&mut self, tray: &mut Tray<T>) {
-        self.shared().restore(tray);
-    }
-}
-
-/// Waiting for the channel to close, by a branch of the caller's `Shared`.
-macro_rules! watch {
-    ($name:ident) => {
-        impl<T> Branch for $name<T> {
-            type Output = ();
-            type Goods = ();
-
-            fn wish(&self) -> (&'static str, Thing) {
-                ("closed", self.shared().thing())
-            }
-
-            fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
-                if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
-            }
-
-            fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-                self.shared().watchers.register(node)
-            }
-
-            fn leave(&self, node: &Waiter) -> bool {
-                self.shared().watchers.leave(node, 0)
-            }
-
-            fn touch(&self, node: &Waiter) -> bool {
-                self.shared().watchers.touch(node)
-            }
-
-            unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
-                unreachable!("who watches is told to look");
-            }
-
-            #[inline(always)]
-            fn output(&mut self, _tray: &mut Tray<()>) {}
+        unsafe fn unsent(&mut self, to: *mut ()) {
+            // SAFETY: the caller's promise.
+            unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
         }
     };
 }
-pub(super) use watch;
+pub(super) use sends;
 
-watch!(Watch);
+/// A receive as a branch, by this quick way.
+macro_rules! receives {
+    ($quick:expr) => {
+        type Output = Result<T, RecvError>;
+        type Goods = T;
+
+        common!(Receiver);
+
+        fn wish(&self) -> (&'static str, Thing) {
+            ("recv", self.shared().thing())
+        }
+
+        #[inline(always)]
+        fn quick(&mut self, tray: &mut Tray<T>) -> bool {
+            ($quick)(self.shared(), tray)
+        }
+
+        #[inline(always)]
+        fn meet(&mut self, tray: &mut Tray<T>) -> Meeting {
+            self.shared().meet_sender(tray)
+        }
+
+        fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
+            self.shared().try_recv(tray, by)
+        }
+
+        unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<T>) {
+            // SAFETY: DONE: a peer has put a value there.
+            unsafe { node.take() }.serve(tray);
+        }
+
+        #[inline(always)]
+        fn output(&mut self, tray: &mut Tray<T>) -> Self::Output {
+            tray.take().ok_or(RecvError)
+        }
+
+        fn abandon(&mut self, node: Waiter) -> bool {
+            self.shared().abandon_recv(node)
+        }
+
+        fn restore(&mut self, tray: &mut Tray<T>) {
+            self.shared().restore(tray);
+        }
+    };
+}
+pub(super) use receives;
+
+/// Waiting for the channel to close, as a branch.
+macro_rules! watches {
+    () => {
+        type Output = ();
+        type Goods = ();
+
+        fn wish(&self) -> (&'static str, Thing) {
+            ("closed", self.shared().thing())
+        }
+
+        fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
+            if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
+        }
+
+        fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+            self.shared().watchers().register(node)
+        }
+
+        fn leave(&self, node: &Waiter) -> bool {
+            self.shared().watchers().leave(node, 0)
+        }
+
+        fn touch(&self, node: &Waiter) -> bool {
+            self.shared().watchers().touch(node)
+        }
+
+        unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
+            unreachable!("who watches is told to look");
+        }
+
+        #[inline(always)]
+        fn output(&mut self, _tray: &mut Tray<()>) {}
+    };
+}
+pub(super) use watches;
+
+impl<T> Branch for Send<T> {
+    sends!();
+}
+
+impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
+    receives!(|shared: &Shared<T>, tray| match ALONE {
+        true => shared.quick_recv_alone(tray),
+        false => shared.quick_recv(tray),
+    });
+}
+
+impl<T> Branch for Watch<T> {
+    watches!();
+}

@@ -392,7 +392,7 @@ macro_rules! asks {
 
             /// Whether both are handles of one channel.
             pub fn same_channel(&self, other: &Self) -> bool {
-                self.get().is(other.get())
+                self.shared() == other.shared()
             }
 
             /// Panics if an invariant of the waiter queues does not hold. For tests.

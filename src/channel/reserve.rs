@@ -17,7 +17,7 @@ pub struct Reserving<T> {
     refused: Option<ReserveManyError>,
 }
 
-branch!(Reserving);
+branch!(&Shared<T>: Reserving);
 
 impl<T> Reserving<T> {
     /// # Safety

@@ -334,8 +334,8 @@ impl<T> Shared<T> {
         shared
     }
 
-    pub(super) fn is(&self, other: &Self) -> bool {
-        ptr::eq(self, other)
+    pub(super) fn watchers(&self) -> &Watchers {
+        &self.watchers
     }
 
     /// Whether it is no ring.
@@ -696,6 +696,14 @@ impl<T> Shared<T> {
     fn claim_first(&self, word: Word, side: u64) -> Result<Claim, Kept> {
         let popped = Ring(self).pop(word, |word| self.bump_ring(word)).ok_or_else(Kept::default)?;
         popped.claim_plainly(side)
+    }
+
+    /// Enters the line of its side, where this word of a ring said that one has to wait.
+    #[inline(always)]
+    pub(super) fn enter(&self, end: End, word: Word, node: &Waiter) -> bool {
+        let word = if bug!("enters_by_another_look") { self.line.load() } else { word };
+        debug_assert!(!self.is_linked(), "only a ring's look says that there is nobody");
+        Ring(self).line_up(word, node, end.side())
     }
 
     /// Enters the line of its side, if one has to wait.

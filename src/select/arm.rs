@@ -33,8 +33,7 @@ pub trait Arm {
         false
     }
 
-    /// One look on the shortest ways at an operation with which nothing was begun. `Again`: it takes a longer one, at once: the
-    /// operation may have happened, all but telling a peer of it.
+    /// One look on the shortest ways at an operation with which nothing was begun. `Again`: it takes a longer one.
     fn glance(&mut self) -> Attempt<()> {
         Attempt::Again
     }

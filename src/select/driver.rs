@@ -31,8 +31,8 @@
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
 //! 6. The first look is one pass, in one order. Where the types are known it begins as a *glance*, which calls each operation's
-//!    quick way directly, and ends at the first operation that this is not enough for; the longer look goes on there. (Not at the
-//!    beginning: that operation may have happened by its quick way, all but telling a peer of it, and an earlier branch could win.)
+//!    quick way directly, and ends at the first operation that this is not enough for; the longer look goes on there, so that each
+//!    is looked at once.
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
@@ -167,8 +167,8 @@ impl DerefMut for Registrations {
 #[derive(Clone, Copy)]
 struct Glance {
     order: Order,
-    /// Where it has ended, and where a longer look goes on, in the same order: so that no arm is favoured, nor looked at after
-    /// one that may have happened. See [`Glanced::Before`].
+    /// Where it has ended, and where a longer look goes on, in the same order: so that no arm is favoured. See
+    /// [`Glanced::Before`].
     end: usize,
 }
 
@@ -186,7 +186,7 @@ enum Looked {
 #[inline]
 fn look_at_all(arms: &mut impl Arms, order: Order, from: Option<usize>, cx: &mut Context<'_>) -> Looked {
     let mut looked = Looked::Nothing;
-    let is_before = |index: &usize| from.is_some_and(|from| *index != from) && !bug!("select_starts_over");
+    let is_before = |index: &usize| from.is_some_and(|from| *index != from);
     for index in order.indices(arms.count()).skip_while(is_before) {
         step();
         if arms.is_off(index) {

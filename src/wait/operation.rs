@@ -84,8 +84,7 @@ pub(crate) trait Branch {
     /// What it is called, and what it waits at: for those who look at a fiber that waits.
     fn wish(&self) -> (&'static str, Thing);
 
-    /// One try, on the shortest way: what it does not find may be there all the same. False: `meet` or `attempt` of this operation
-    /// has to follow at once, as it may have happened, all but telling a peer of it.
+    /// One try, on the shortest way. False: nothing has happened; what it did not find may be there all the same.
     #[inline(always)]
     fn quick(&mut self, _tray: &mut Tray<Self::Goods>) -> bool {
         false

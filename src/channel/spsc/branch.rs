@@ -1,41 +1,105 @@
-//! The operations of an spsc channel as branches: those of capacities 0 and 1 are the [core's](super::super::branch), those
-//! of all others are here.
+//! The operations of an spsc channel as branches: of capacities 0 and 1 as the [core](super::super::shared) has them, of all others
+//! as [`shared`](super::shared) has.
 
+use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
-use super::super::branch::{self as core, branch, prospects, receives, sends, watch};
-use super::super::shared::{End, Sent, SharedRef as CoreRef};
+use super::super::branch::{branch, common, prospects, receives, sends, watches};
+use super::super::close::Watchers;
+use super::super::many::{Gives, Takes};
+use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
-use super::end::SharedRef;
-use super::shared::{Quick, Shared};
+use super::end::SharedRef as OwnRef;
+use super::shared::Shared;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
+use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
 
-/// Which of the two a channel is.
-pub(in super::super) enum Channel<T> {
-    /// Both sides wait in one word.
-    Met(CoreRef<T>),
-    Own(SharedRef<T>),
+/// A pointer to a channel, kept alive by a handle; the lowest bit says which of the two it is. (In one word: two that are written one
+/// by one, and copied as one right after that, stall the processor.)
+pub(in super::super) struct SharedRef<T> {
+    address: NonNull<()>,
+    _channel: PhantomData<*const Shared<T>>,
 }
 
-impl<T> Clone for Channel<T> {
+/// Which of the two a channel is.
+pub(in super::super) enum Which<'a, T> {
+    /// Both sides wait in one word.
+    Met(&'a Core<T>),
+    Own(&'a Shared<T>),
+}
+
+/// Of an address: it is that of a channel of this module.
+const OWN: usize = 1;
+
+impl<T> Clone for SharedRef<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Channel<T> {}
+impl<T> Copy for SharedRef<T> {}
 
-/// What a handle asks the channel, whichever it is.
+impl<T> PartialEq for SharedRef<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+}
+
+impl<T> SharedRef<T> {
+    pub(super) fn met(shared: CoreRef<T>) -> Self {
+        SharedRef { address: shared.cast(), _channel: PhantomData }
+    }
+
+    pub(super) fn own(shared: OwnRef<T>) -> Self {
+        // SAFETY: a channel has more than one byte, and its own address is even.
+        let address = unsafe { shared.cast().byte_add(OWN) };
+        SharedRef { address, _channel: PhantomData }
+    }
+
+    /// # Safety
+    /// A handle keeps it alive for as long.
+    #[inline(always)]
+    pub(in super::super) unsafe fn as_ref<'a>(&self) -> Which<'a, T> {
+        // SAFETY: the bit says what was put there; the caller's promise.
+        unsafe {
+            match self.as_own() {
+                Some(own) => Which::Own(own.as_ref()),
+                None => Which::Met(self.address.cast().as_ref()),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn as_own(self) -> Option<OwnRef<T>> {
+        let is_own = self.address.addr().get() & OWN != 0;
+        // SAFETY: it was put there, and is within the channel.
+        is_own.then(|| unsafe { self.address.byte_sub(OWN) }.cast())
+    }
+
+    /// # Safety
+    /// Consumes the handle of this end.
+    pub(super) unsafe fn drop_handle(self, end: End) {
+        // SAFETY: as in `as_ref`; the caller's promise.
+        unsafe {
+            match self.as_own() {
+                Some(own) => Shared::drop_handle(own, end),
+                None => Core::<T>::drop_handle(self.address.cast(), end),
+            }
+        }
+    }
+}
+
+/// What a handle or a branch asks the channel, whichever it is.
 macro_rules! on {
-    ($($method:ident() -> $result:ty;)+) => {
-        impl<T> Channel<T> {$(
-            pub(super) fn $method(self) -> $result {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        impl<'a, T> Which<'a, T> {$(
+            #[inline(always)]
+            pub(in super::super) fn $method(self, $($argument: $type),*) -> $result {
                 match self {
-                    // SAFETY: a handle keeps the channel alive, and asks.
-                    Channel::Met(shared) => unsafe { shared.as_ref() }.$method(),
-                    // SAFETY: as above.
-                    Channel::Own(shared) => unsafe { shared.as_ref() }.$method(),
+                    Which::Met(shared) => shared.$method($($argument),*),
+                    Which::Own(shared) => shared.$method($($argument),*),
                 }
             }
         )+}
@@ -49,63 +113,107 @@ on! {
     is_full() -> bool;
     capacity() -> Option<usize>;
     assert_valid() -> ();
+    thing() -> Thing;
+    most() -> usize;
+    supply(end: End) -> usize;
+    enough() -> usize;
+    progress() -> u32;
+    quick_send(value: &MaybeUninit<T>) -> bool;
+    quick_recv(tray: &mut Tray<T>) -> bool;
+    try_send(value: &mut MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Attempt<()>;
+    try_recv(tray: &mut Tray<T>, by: &mut By) -> Attempt<()>;
+    register(end: End, node: &Waiter, pair: bool) -> bool;
+    leave(end: End, node: &Waiter) -> bool;
+    touch(end: End, node: &Waiter) -> bool;
+    abandon_recv(node: Waiter) -> bool;
+    restore(tray: &mut Tray<T>) -> ();
+    watchers() -> &'a Watchers;
 }
 
-impl<T> Channel<T> {
-    pub(super) fn is(self, other: Self) -> bool {
-        match (self, other) {
-            (Channel::Met(one), Channel::Met(other)) => one == other,
-            (Channel::Own(one), Channel::Own(other)) => one == other,
-            _ => false,
+/// What is only of the core, and what that is elsewhere.
+impl<'a, T> Which<'a, T> {
+    #[inline(always)]
+    fn met(self) -> Option<&'a Core<T>> {
+        match self {
+            Which::Met(shared) => Some(shared),
+            Which::Own(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn idle(self, end: End) -> Option<Word> {
+        self.met()?.idle(end)
+    }
+
+    #[inline(always)]
+    fn enter(self, end: End, word: Word, node: &Waiter) -> bool {
+        self.met().is_some_and(|shared| shared.enter(end, word, node))
+    }
+
+    #[inline(always)]
+    fn meet_receiver(self, value: &MaybeUninit<T>) -> Meeting {
+        match self {
+            Which::Met(shared) => shared.meet_receiver(value),
+            Which::Own(_) => Meeting::Unclear(Kept::default()),
+        }
+    }
+
+    #[inline(always)]
+    fn meet_sender(self, tray: &mut Tray<T>) -> Meeting {
+        match self {
+            Which::Met(shared) => shared.meet_sender(tray),
+            Which::Own(_) => Meeting::Unclear(Kept::default()),
+        }
+    }
+
+    fn is_unsure(self, end: End) -> bool {
+        self.met().is_some_and(|shared| shared.is_unsure(end))
+    }
+
+    fn is_rendezvous(self) -> bool {
+        self.met().is_some_and(Core::is_rendezvous)
+    }
+
+    fn opposite(self, end: End) -> Option<usize> {
+        self.met().map_or(Some(0), |shared| shared.opposite(end))
+    }
+
+    /// # Safety
+    /// The value is gone from there then.
+    unsafe fn dispose_at(self, place: *mut T) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Which::Met(shared) => shared.dispose_at(place),
+                Which::Own(_) => place.drop_in_place(),
+            }
         }
     }
 }
 
-/// A branch of whichever it is.
-pub enum Either<M, O> {
-    Met(M),
-    Own(O),
+/// A send. The value is here until the operation is over, or in the node while it waits.
+pub struct Send<T> {
+    shared: SharedRef<T>,
+    value: MaybeUninit<T>,
 }
 
-/// A send.
-pub(in super::super) type Send<T> = Either<core::Send<T>, OwnSend<T>>;
-
-/// A receive.
-pub(in super::super) type Recv<T> = Either<core::Recv<T>, OwnRecv<T>>;
+pub struct Recv<T> {
+    shared: SharedRef<T>,
+}
 
 /// Waiting for the channel to close.
-pub(in super::super) type Watch<T> = Either<core::Watch<T>, OwnWatch<T>>;
-
-/// The value is here until the operation is over, or in the node while it waits.
-pub struct OwnSend<T> {
-    shared: SharedRef<T>,
-    pub(super) value: MaybeUninit<T>,
-    /// It is in the channel, and the receiver that came to wait meanwhile is to be told.
-    sent: bool,
-}
-
-pub struct OwnRecv<T> {
+pub struct Watch<T> {
     shared: SharedRef<T>,
 }
 
-pub struct OwnWatch<T> {
-    shared: SharedRef<T>,
-}
-
-branch!(OwnSend OwnRecv OwnWatch);
+branch!(Which<'_, T>: Send Recv Watch);
 
 impl<T> Send<T> {
-    /// As [`core::Send::new`].
-    ///
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
     #[inline(always)]
-    pub(in super::super) unsafe fn new(channel: Channel<T>, value: MaybeUninit<T>) -> Self {
-        match channel {
-            // SAFETY: the caller's promise.
-            Channel::Met(shared) => Send::Met(unsafe { core::Send::new(shared, value) }),
-            Channel::Own(shared) => Send::Own(OwnSend { shared, value, sent: false }),
-        }
+    pub(in super::super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
+        Send { shared, value }
     }
 }
 
@@ -113,172 +221,50 @@ impl<T> Recv<T> {
     /// # Safety
     /// The handle outlives the branch, and is used for nothing else meanwhile.
     #[inline(always)]
-    pub(in super::super) unsafe fn new(channel: Channel<T>) -> Self {
-        match channel {
-            // SAFETY: the caller's promise.
-            Channel::Met(shared) => Recv::Met(unsafe { core::Recv::new(shared) }),
-            Channel::Own(shared) => Recv::Own(OwnRecv { shared }),
-        }
+    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
+        Recv { shared }
     }
 }
 
 impl<T> Watch<T> {
     /// # Safety
     /// A handle outlives the branch.
-    pub(in super::super) unsafe fn new(channel: Channel<T>) -> Self {
-        match channel {
-            // SAFETY: the caller's promise.
-            Channel::Met(shared) => Watch::Met(unsafe { core::Watch::new(shared) }),
-            Channel::Own(shared) => Watch::Own(OwnWatch { shared }),
-        }
+    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
+        Watch { shared }
     }
 }
 
-/// What a branch of either side does; it waits in a word of its own.
-macro_rules! common {
-    ($end:ident, $word:ident) => {
-        prospects!($end);
-
-        fn register(&mut self, node: &Waiter, pair: bool) -> bool {
-            debug_assert!(!pair, "one side is ready");
-            self.shared().register(End::$end, node)
-        }
-
-        fn leave(&self, node: &Waiter) -> bool {
-            self.shared().$word.leave(node, End::$end.side())
-        }
-
-        fn touch(&self, node: &Waiter) -> bool {
-            self.shared().$word.touch(node)
-        }
-    };
-}
-
-impl<T> Branch for OwnSend<T> {
+impl<T> Branch for Send<T> {
     sends!();
-    common!(Sender, front);
+}
 
+impl<T> Branch for Recv<T> {
+    receives!(Which::quick_recv);
+}
+
+impl<T> Branch for Watch<T> {
+    watches!();
+}
+
+impl<T> Gives<T> for Send<T> {
     #[inline(always)]
-    fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        if self.sent {
-            return false;
-        }
-        match self.shared().quick_send(&self.value) {
-            Quick::Sent => tray.put(()),
-            Quick::ToTell => self.sent = true,
-            Quick::No => {}
-        }
-        tray.is_full()
+    fn place(&mut self) -> &mut MaybeUninit<T> {
+        &mut self.value
     }
 
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-        self.shared().try_send(&self.value, self.sent, by).map(|sent| {
-            if sent != Sent::Closed {
-                tray.put(());
-            }
-        })
-    }
-
-    fn discard(&mut self) {
-        if !self.sent {
-            // SAFETY: the operation did not happen, and is over.
-            unsafe { self.value.assume_init_drop() };
-        }
-    }
-
-    unsafe fn unsent(&mut self, to: *mut ()) {
-        if !self.sent {
-            // SAFETY: the caller's promise; the operation did not happen.
-            unsafe { *to.cast::<Option<T>>() = Some(self.value.assume_init_read()) };
+    fn several(&self, values: &mut VecDeque<T>) -> usize {
+        match self.shared() {
+            Which::Met(shared) => shared.put_into_ring(values),
+            Which::Own(shared) => shared.send_several(values),
         }
     }
 }
 
-impl<T> Branch for OwnRecv<T> {
-    receives!();
-    common!(Receiver, back);
-
-    #[inline(always)]
-    fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-        self.shared().quick_recv(tray)
-    }
-
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
-        self.shared().try_recv(tray, by)
-    }
-
-    fn restore(&mut self, tray: &mut Tray<T>) {
-        if let Some(value) = tray.take() {
-            self.shared().put_value(value);
+impl<T> Takes<T> for Recv<T> {
+    fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
+        match self.shared() {
+            Which::Met(shared) => shared.take_from_ring(out, max),
+            Which::Own(shared) => shared.recv_several(out, max),
         }
-    }
-}
-
-watch!(OwnWatch);
-
-/// Each method is that of whichever it is.
-macro_rules! either {
-    (&self: $($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {$(
-        fn $method(&self, $($argument: $type),*) -> $result {
-            either!(self, branch => branch.$method($($argument),*))
-        }
-    )+};
-    (&mut self: $($(#[$attribute:meta])? $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {$(
-        $(#[$attribute])?
-        fn $method(&mut self, $($argument: $type),*) -> $result {
-            either!(self, branch => branch.$method($($argument),*))
-        }
-    )+};
-    ($this:expr, $branch:ident => $call:expr) => {
-        match $this {
-            Either::Met($branch) => $call,
-            Either::Own($branch) => $call,
-        }
-    };
-}
-
-impl<M: Branch, O: Branch<Output = M::Output, Goods = M::Goods>> Branch for Either<M, O> {
-    type Output = M::Output;
-    type Goods = M::Goods;
-
-    const ONCE: bool = M::ONCE;
-
-    either! { &self:
-        wish() -> (&'static str, Thing);
-        idle() -> Option<Word>;
-        enter(word: Word, node: &Waiter) -> bool;
-        is_unsure() -> bool;
-        most() -> usize;
-        supply() -> usize;
-        enough() -> usize;
-        progress() -> u32;
-        has_both_sides() -> bool;
-        opposite() -> Option<usize>;
-        leave(node: &Waiter) -> bool;
-        touch(node: &Waiter) -> bool;
-    }
-    either! { &mut self:
-        #[inline(always)]
-        quick(tray: &mut Tray<M::Goods>) -> bool;
-        #[inline(always)]
-        meet(tray: &mut Tray<M::Goods>) -> Meeting;
-        attempt(by: &mut By, tray: &mut Tray<M::Goods>) -> Attempt<()>;
-        output(tray: &mut Tray<M::Goods>) -> M::Output;
-        stow(node: NodeRef) -> ();
-        unstow(node: NodeRef) -> ();
-        register(node: &Waiter, pair: bool) -> bool;
-        abandon(node: Waiter) -> bool;
-        restore(tray: &mut Tray<M::Goods>) -> ();
-        discard() -> ();
-    }
-
-    unsafe fn unsent(&mut self, to: *mut ()) {
-        // SAFETY: the caller's promise.
-        unsafe { either!(self, branch => branch.unsent(to)) }
-    }
-
-    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<M::Goods>) {
-        // SAFETY: the caller's promise.
-        unsafe { either!(self, branch => branch.finish(node, tray)) }
     }
 }

@@ -8,7 +8,7 @@ use super::super::close::{Told, Watchers, is_done, shut};
 use super::super::shared::End;
 use super::shared::Shared;
 use super::store::Store;
-use super::words::{CLOSED, MOST, SEALED, Side, TAKEN, distance, further};
+use super::words::{CLOSED, MOST, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::finally;
 use crate::task::thread;
@@ -112,13 +112,12 @@ impl<T> Shared<T> {
         drop(values);
     }
 
-    /// Takes what is in the channel, for the first one who asks; nothing is in it after this.
+    /// Takes what is in the channel, which is closed, for the first one who asks; nothing is in it after this.
     fn take_all(&self) -> Vec<T> {
         let mut values = Vec::new();
-        let set = |side: &Side<T>, flag| side.update(|word| (!word.has(flag)).then(|| word.with(flag)));
-        let Some(room) = set(&self.front, TAKEN) else { return values };
-        // `None`: the receiver has found it empty.
-        let Some(word) = set(&self.back, SEALED) else { return values };
+        let take = |side: &Side<T>| side.update(|word| (!word.has(TAKEN)).then(|| word.with(TAKEN)));
+        let Some(room) = take(&self.front) else { return values };
+        let word = take(&self.back).expect("whoever takes the front takes the back");
         let head = room.rest();
         let count = distance(head, word.rest());
         if count == 0 {
@@ -128,8 +127,7 @@ impl<T> Shared<T> {
         let mut pauses = 0;
         let block = self.store.settle(&self.front, last, || thread::pause(&mut pauses));
         values.reserve(count as usize);
-        // SAFETY: TAKEN: from `head` on the receiver takes nothing any more; SEALED: up to `tail` values were published, and
-        // none after that counts.
+        // SAFETY: TAKEN: the receiver takes nothing from `head` on, and no value is published from `tail` on.
         unsafe {
             let positions = (0..count).map(|by| further(head, by));
             self.store.take_each(block, last, positions, |value| values.push(value));

@@ -9,7 +9,7 @@ use super::super::handle::{asks, shareable};
 use super::super::lone::lone_receiver;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use super::branch::Channel;
+use super::branch::{SharedRef, Which};
 use super::shared::Shared;
 use super::{
     Closed, Drain, IntoIter, IntoRecv, IntoSend, IntoStream, Iter, RecvFuture, RecvMany, RecvStream,
@@ -22,7 +22,7 @@ use crate::prim;
 /// When it is dropped the channel closes: the receiver gets what is left in it, then [`RecvError`]. When the receiver is
 /// dropped the channel closes too, and what is left in it is dropped.
 pub struct Sender<T> {
-    channel: Channel<T>,
+    shared: SharedRef<T>,
     _values: PhantomData<fn(T) -> T>,
 }
 
@@ -30,7 +30,7 @@ pub struct Sender<T> {
 ///
 /// See [`Sender`] for what happens when a handle is dropped.
 pub struct Receiver<T> {
-    channel: Channel<T>,
+    shared: SharedRef<T>,
     _values: PhantomData<fn(T) -> T>,
 }
 
@@ -39,11 +39,11 @@ const LEAST: usize = if prim::MODEL { 1 } else { 2 };
 
 /// The two handles of a new channel.
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
-    let channel = match capacity {
-        Some(capacity) if capacity < LEAST => Channel::Met(Core::new(Some(capacity), None)),
-        _ => Channel::Own(Shared::new(capacity)),
+    let shared = match capacity {
+        Some(capacity) if capacity < LEAST => SharedRef::met(Core::new(Some(capacity), None)),
+        _ => SharedRef::own(Shared::new(capacity)),
     };
-    (Sender { channel, _values: PhantomData }, Receiver { channel, _values: PhantomData })
+    (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
 }
 
 impl<T> Sender<T> {
@@ -184,24 +184,20 @@ macro_rules! handle {
 
         impl<T> $name<T> {
             #[inline(always)]
-            pub(in super::super) fn shared(&self) -> Channel<T> {
-                self.channel
+            pub(in super::super) fn shared(&self) -> SharedRef<T> {
+                self.shared
             }
 
-            fn get(&self) -> Channel<T> {
-                self.channel
+            fn get(&self) -> Which<'_, T> {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared.as_ref() }
             }
         }
 
         impl<T> Drop for $name<T> {
             fn drop(&mut self) {
                 // SAFETY: this is the handle that is consumed.
-                unsafe {
-                    match self.channel {
-                        Channel::Met(shared) => Core::drop_handle(shared, End::$end),
-                        Channel::Own(shared) => Shared::drop_handle(shared, End::$end),
-                    }
-                }
+                unsafe { self.shared.drop_handle(End::$end) };
             }
         }
 

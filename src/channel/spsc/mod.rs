@@ -43,7 +43,6 @@
 pub(super) mod branch;
 mod end;
 mod handle;
-mod many;
 mod shared;
 mod store;
 mod words;

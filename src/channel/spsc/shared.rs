@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!            63         28 27       6 5             0
-//!   back:    [   tail     ][receiver][ SEALED CLOSED ]     the sender's: `seen` (a head), its block
-//!   front:   [   head     ][ sender ][ TAKEN  CLOSED ]     the receiver's: `seen` (a tail), its block
+//!   back:    [   tail     ][receiver][ TAKEN CLOSED ]      the sender's: `seen` (a head), its block
+//!   front:   [   head     ][ sender ][ TAKEN CLOSED ]      the receiver's: `seen` (a tail), its block
 //!
 //!   values:  … [ read ][ value ][ value ][ value ][ empty ] …          by position, see `store`
 //!                          ▲ head                    ▲ tail
@@ -22,26 +22,21 @@
 //! | CLOSED | | send | fails |
 //! | receiver waits | | send | takes it out, hands over |
 //! | | room, as far as was seen | send | writes; `tail + 1` |
-//! | … and a receiver had come | | | takes it out, tells it to look |
-//! | … and SEALED | | | takes the value back, fails |
 //! | | `head` + capacity = `tail` | send | waits: me, at the front |
-//! | a value, as far as was seen | nobody | recv | copies; `head + 1` |
-//! | | … and a sender had come | | takes it out, tells it to look |
-//! | | … and TAKEN | | forgets the copy, fails |
-//! | | sender waits | recv | takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
+//! | | TAKEN | recv | fails |
+//! | a value, as far as was seen | nobody waits | recv | copies; `head + 1` |
+//! | a value | sender waits | recv | takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
 //! | `tail` = `head` | | recv | waits: me, at the back |
-//! | `tail` = `head`, CLOSED | | recv | SEALED; fails |
+//! | `tail` = `head`, CLOSED | | recv | fails |
 //!
-//! A *batch* moves on by several positions at once, within a block: all of its values are written before, or copied. Nothing else
-//! is different: who is in the way, and what was said meanwhile, counts for all of them.
+//! All are exchanges of the word as it was looked at. Where one fails nothing has happened, and it looks again: what was written is
+//! beyond the tail, what was copied was only bytes. A *batch* moves on by several positions at once, within a block: all of its
+//! values are written before, or copied.
 //!
-//! *Moving on* is an addition (`fetch_add`), which takes nobody out, whoever stands there, and gives the word before: it cannot
-//! fail. All else are exchanges of the core.
-//!
-//! *CLOSED*, by either side, at the back first. A send that had looked before is one that came before the close, as
-//! long as the receiver has not said that it is the end: that seals. *`close_now`* takes what is in the channel, from
-//! TAKEN (head) to SEALED (tail); whoever sets TAKEN has it. The receiver, which may have copied the first of those
-//! values, finds TAKEN as it moves on, and the copy was only bytes.
+//! *CLOSED* is set by either side, at the back first: from then on the tail stands still, but for a sender that is being let in.
+//! *`close_now`* takes what is in the channel, from the head in whose word it sets TAKEN to the tail in whose word it sets TAKEN
+//! then. Neither moves any more: a receiver that lets a sender in finds that out at each, and drops the sender's value, or
+//! forgets the one that it has copied.
 //!
 //! *A receive that is dropped* in the sender's hands leaves its node as a *stray*, which the next receive takes before all
 //! else. There is one at most: a receive waits only where there is none.
@@ -56,7 +51,8 @@
 //! 4. While a sender is served the back is the receiver's. The sender, which may have left and come again, finds the channel
 //!    full until `head` moves, and `tail` has moved before that. Who looks for room loads the front, then the back again.
 //! 5. A ring has a slot more than its capacity: what a sender's value is written to is not what is being copied.
-//! 6. What is published after SEALED does not count; what is claimed after TAKEN does not either.
+//! 6. A position moves by an exchange of the word that was looked at, in which nobody stood, and not under TAKEN. (But of who lets a
+//!    sender in: whoever stands there then stays, and has as much reason to wait.)
 //!
 //! # Why one operation at a time, whatever is forgotten
 //!
@@ -75,7 +71,8 @@
 //!
 //! # Progress, cost
 //!
-//! Wait-free while neither side waits. Locked instructions: send 1, receive 1, also of several values in a block; a receive that
+//! Wait-free while neither side waits: an exchange fails only because the other side has come to wait, or the channel was closed.
+//! Locked instructions: send 1, receive 1, also of several values in a block; a receive that
 //! waits and is served, 2 for both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while
 //! only: when what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
 //! side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is for.
@@ -97,9 +94,9 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::super::close::Watchers;
-use super::super::shared::{End, Sent, Step, attempts};
+use super::super::shared::{End, Step, attempts};
 use super::store::Store;
-use super::words::{CLOSED, SEALED, Side, TAKEN, distance};
+use super::words::{CLOSED, Side, TAKEN, distance};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread;
@@ -127,15 +124,6 @@ unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-/// What came of the quick way of a send.
-pub(super) enum Quick {
-    Sent,
-    /// It was sent, and a receiver that came to wait meanwhile is to be told.
-    ToTell,
-    /// Nothing has happened.
-    No,
-}
-
 impl<T> Shared<T> {
     /// For those who look at who waits.
     pub(super) fn thing(&self) -> Thing {
@@ -150,16 +138,15 @@ impl<T> Shared<T> {
 
     /// Sends if there is room, and nobody is in the way.
     #[inline(always)]
-    pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> Quick {
-        let word = self.back.load();
-        if !word.is_free() || word.has(CLOSED) || self.seems_full(word.rest()) && !self.sees_room(word) {
-            return Quick::No;
-        }
-        self.publish(word, value)
+    pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
+        let word = self.back.expected();
+        let tail = word.rest();
+        let has_room = !self.seems_full(tail) || self.sees_room(tail);
+        has_room && self.publish(word, value)
     }
 
-    /// Looks at the front. True: there is room behind `word`, which is still the back.
-    fn sees_room(&self, word: Word) -> bool {
+    /// Looks at the front. True: there is room at `tail`, which is still the tail.
+    fn sees_room(&self, tail: u64) -> bool {
         // ORDERING: Acquire: the slots before it are read.
         let room = self.front.load();
         // A sender that stands there was forgotten, or left to the receiver: that has to be settled first.
@@ -168,41 +155,33 @@ impl<T> Shared<T> {
         }
         self.back.seen.store(room.rest(), Ordering::Relaxed);
         // The front first, then the back: who moves a sender's value moves the back first (4).
-        self.back.load() == word && !self.seems_full(word.rest())
+        self.back.load().rest() == tail && !self.seems_full(tail)
     }
 
-    /// Puts a value behind the last one. `Quick::No`: the channel was sealed meanwhile.
+    /// Puts a value behind the last one; the caller gives it up then. False: the back has changed.
     #[inline(always)]
-    fn publish(&self, word: Word, value: &MaybeUninit<T>) -> Quick {
+    fn publish(&self, word: Word, value: &MaybeUninit<T>) -> bool {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put(&self.back, word.rest(), value.as_ptr()) };
         // ORDERING: Release pairs with the receiver's look at the back: the value is there.
-        let before = self.back.advance(order!(AcqRel, "spsc_publish_relaxed"));
-        if before.has(SEALED) && !bug!("spsc_seal_unseen") {
-            return Quick::No;
-        }
-        if before.is_free() { Quick::Sent } else { Quick::ToTell }
+        self.back.advance(word, 1, order!(AcqRel, "spsc_publish_relaxed"))
     }
 
-    /// Sends, if that is possible now. `sent`: it was sent already, and the receiver is to be told.
+    /// Sends, if that is possible now. `Ready`: the tray is full; or the channel is closed, and the value where it was.
     #[inline(never)]
-    pub(super) fn try_send(&self, value: &MaybeUninit<T>, sent: bool, by: &mut By) -> Attempt<Sent> {
-        if sent {
-            self.tell(End::Receiver, by);
-            return Attempt::Ready(Sent::Kept);
-        }
-        let attempt = attempts(|by| self.send_step(value, by), thread::back_off, by);
-        if let Attempt::Ready(Sent::Closed) = attempt {
+    pub(super) fn try_send(&self, value: &MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Attempt<()> {
+        let attempt = attempts(|by| self.send_step(value, tray, by), thread::back_off, by);
+        if matches!(attempt, Attempt::Ready(())) && !tray.is_full() {
             // (Foreign code may run there.)
             self.finish_close();
         }
         attempt
     }
 
-    fn send_step(&self, value: &MaybeUninit<T>, by: &mut By) -> Step<Sent> {
+    fn send_step(&self, value: &MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Step<()> {
         let word = self.back.load();
         if word.has(CLOSED) {
-            return Step::Ready(Sent::Closed);
+            return Step::Ready(());
         }
         if !word.is_free() {
             let popped = self.back.pop(word, |word| word);
@@ -210,9 +189,10 @@ impl<T> Shared<T> {
             // SAFETY: a receive of this channel; a send has a value until it is done.
             unsafe { claim.put(Parcel::pack(value)) };
             by.wakes(claim.done());
-            return Step::Ready(Sent::HandedOver);
+            tray.put(());
+            return Step::Ready(());
         }
-        if self.seems_full(word.rest()) && !self.sees_room(word) {
+        if self.seems_full(word.rest()) && !self.sees_room(word.rest()) {
             let room = self.front.load();
             return if self.back.load() != word {
                 Step::Lost
@@ -225,16 +205,15 @@ impl<T> Shared<T> {
                 Step::Lost
             };
         }
-        match self.publish(word, value) {
-            Quick::Sent => {}
-            Quick::ToTell => self.tell(End::Receiver, by),
-            Quick::No => return Step::Lost,
+        if !self.publish(word, value) {
+            return Step::Lost;
         }
-        Step::Ready(Sent::Kept)
+        tray.put(());
+        Step::Ready(())
     }
 
     /// Sends as many values as there is room for in a block by one move of the tail, if nobody is in the way; how many.
-    pub(super) fn send_several(&self, values: &mut VecDeque<T>, by: &mut By) -> usize {
+    pub(super) fn send_several(&self, values: &mut VecDeque<T>) -> usize {
         let word = self.back.load();
         if !word.is_free() || word.has(CLOSED) {
             return 0;
@@ -243,7 +222,7 @@ impl<T> Shared<T> {
         let room = || self.capacity.saturating_sub(distance(self.back.seen.load(Ordering::Relaxed), tail));
         let mut count = room().min(values.len() as u64);
         // (What was seen before counts still if there is nothing new to be seen.)
-        if count < values.len() as u64 && self.sees_room(word) {
+        if count < values.len() as u64 && self.sees_room(word.rest()) {
             count = room().min(values.len() as u64);
         }
         let count = (count as usize).min(self.store.slots_left(tail));
@@ -253,20 +232,16 @@ impl<T> Shared<T> {
         // SAFETY: the back is this operation's, and there is room.
         unsafe { self.store.put_several(&self.back, tail, values, count) };
         // ORDERING: as in `publish`.
-        let before = self.back.advance_by(count as u64, order!(AcqRel, "spsc_publish_relaxed"));
-        if before.has(SEALED) && !bug!("spsc_batch_seal_unseen") {
-            // SAFETY: just put there; what is published after SEALED nobody takes.
+        if !self.back.advance(word, count as u64, order!(AcqRel, "spsc_publish_relaxed")) {
+            // SAFETY: just put there, and not published.
             unsafe { self.store.take_back_several(&self.back, tail, values, count) };
             return 0;
-        }
-        if !before.is_free() {
-            self.tell(End::Receiver, by);
         }
         count
     }
 
     /// Takes as many values as there are in a block by one move of the head, `max` at most, if nobody is in the way; how many.
-    pub(super) fn recv_several(&self, out: &mut Vec<T>, max: usize, by: &mut By) -> usize {
+    pub(super) fn recv_several(&self, out: &mut Vec<T>, max: usize) -> usize {
         let room = self.front.load();
         let head = room.rest();
         if !room.is_free() || room.has(TAKEN) {
@@ -287,8 +262,7 @@ impl<T> Shared<T> {
         // SAFETY: the front is this operation's; so many were seen.
         let is_next = unsafe { self.store.copy_several(&self.front, head, places) };
         // ORDERING: as in `take`.
-        let before = self.front.advance_by(count as u64, Ordering::AcqRel);
-        if before.has(TAKEN) && !bug!("spsc_batch_taken_unseen") {
+        if !self.front.advance(room, count as u64, Ordering::AcqRel) {
             return 0;
         }
         if is_next {
@@ -296,28 +270,16 @@ impl<T> Shared<T> {
         }
         // SAFETY: published, and claimed by the move.
         unsafe { out.set_len(out.len() + count) };
-        if !before.is_free() {
-            self.tell(End::Sender, by);
-        }
         count
     }
 
     /// Takes the first value if there is one, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
-        let room = self.front.load();
+        let room = self.front.expected();
         let head = room.rest();
-        // (After TAKEN the head may be beyond what was seen, and beyond all blocks.)
-        let waits = !room.is_free() || room.has(TAKEN) && !bug!("spsc_taken_late");
-        if waits || head == self.front.seen.load(Ordering::Relaxed) && !self.sees_value(head) {
-            return false;
-        }
-        let is_through = self.take(head, tray) == Some(true);
-        if !is_through {
-            // If there is one: a sender has come to wait meanwhile; the slow way tells it, and finds this first.
-            tray.take().into_iter().for_each(|value| self.put_value(value));
-        }
-        is_through
+        let has_value = head != self.front.seen.load(Ordering::Relaxed) || self.sees_value(head);
+        has_value && self.take(room, tray)
     }
 
     /// Looks at the back. True: there is a value at `head`.
@@ -327,31 +289,30 @@ impl<T> Shared<T> {
         }
         // ORDERING: Acquire pairs with `publish`.
         let word = self.back.load();
-        if !word.is_free() || word.has(SEALED) {
+        if !word.is_free() {
             return false;
         }
         self.front.seen.store(word.rest(), Ordering::Relaxed);
         word.rest() != head
     }
 
-    /// Takes the value at `head`; false: a sender is to be told that there is room. `None`: `close_now` has taken it.
+    /// Takes the first value. False: the front has changed.
     #[inline(always)]
-    fn take(&self, head: u64, tray: &mut Tray<T>) -> Option<bool> {
+    fn take(&self, room: Word, tray: &mut Tray<T>) -> bool {
         // SAFETY: the front is this operation's; `seen` is beyond `head`. At once.
-        let is_next = unsafe { self.store.copy(&self.front, head, tray.place()) };
+        let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
         if is_next && bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
         // ORDERING: Release pairs with the sender's look at the front: the slot was read.
-        let before = self.front.advance(Ordering::AcqRel);
-        if before.has(TAKEN) && !bug!("spsc_taken_unseen") {
+        if !self.front.advance(room, 1, Ordering::AcqRel) {
             tray.forget();
-            return None;
+            return false;
         }
         if is_next && !bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
-        Some(before.is_free() || bug!("spsc_sender_unseen"))
+        true
     }
 
     /// Receives, if that is possible now. `Ready`: the tray is full, or the channel closed and empty.
@@ -366,16 +327,13 @@ impl<T> Shared<T> {
 
     fn recv_step(&self, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if !self.stray.load(Ordering::Relaxed).is_null() {
-            return self.recv_stray(tray, by);
+            return self.recv_stray(tray);
         }
         let room = self.front.load();
         if room.has(TAKEN) {
             return Step::Ready(());
         }
         let word = self.back.load();
-        if word.has(SEALED) {
-            return Step::Ready(());
-        }
         if !word.is_free() && !word.has(CLOSED) {
             self.evict(&self.back, word, by);
             return Step::Lost;
@@ -383,24 +341,12 @@ impl<T> Shared<T> {
         let head = room.rest();
         self.front.seen.store(word.rest(), Ordering::Relaxed);
         if word.rest() == head {
-            if !word.has(CLOSED) {
-                return Step::Wait;
-            }
-            // Nothing that is published later counts.
-            return match self.back.cas(word, word.with(SEALED)) {
-                true => Step::Ready(()),
-                false => Step::Lost,
-            };
+            return if word.has(CLOSED) { Step::Ready(()) } else { Step::Wait };
         }
         if !room.is_free() && !room.has(CLOSED) {
             return self.take_and_let_in(room, tray, by);
         }
-        match self.take(head, tray) {
-            Some(true) => {}
-            Some(false) => self.tell(End::Sender, by),
-            None => return Step::Lost,
-        }
-        Step::Ready(())
+        if self.take(room, tray) { Step::Ready(()) } else { Step::Lost }
     }
 
     /// A sender waits, as it is full: takes the first value, and puts the sender's behind the last.
@@ -413,21 +359,28 @@ impl<T> Shared<T> {
         let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
         // SAFETY: as above.
         let mut moved = unsafe { claim.take::<T>() };
-        let early = bug!("spsc_front_first").then(|| self.front.advance(Ordering::AcqRel));
+        // (Whoever came to the front meanwhile stays there: it is as full as before.)
+        let move_on = |side: &Side<T>| {
+            if !bug!("spsc_lets_in_unexpected") {
+                // Before it is moved: who has seen that expects this. (Of the word after that nothing else is known.)
+                side.expect(Word(0).with_rest(side.load().rest()).plus(1));
+            }
+            let is_taken = |word: Word| word.has(TAKEN) && !bug!("spsc_lets_in_after_taken");
+            side.update(|word| (!is_taken(word)).then(|| word.plus(1))).is_some()
+        };
+        let early = bug!("spsc_front_first").then(|| move_on(&self.front));
         // SAFETY: as above; there is a slot more than the capacity.
         unsafe { self.store.put(&self.back, self.back.load().rest(), moved.place().cast()) };
-        // ORDERING: AcqRel, as in `publish`.
-        let refused = self.back.advance(Ordering::AcqRel).has(SEALED);
+        let is_in = move_on(&self.back);
         by.wakes(claim.done());
-        let before = early.unwrap_or_else(|| self.front.advance(Ordering::AcqRel));
-        if refused {
-            // (Nobody counts it.)
-            discard(moved);
-        } else {
+        let is_taken = !early.unwrap_or_else(|| move_on(&self.front));
+        if is_in {
             // SAFETY: it is where it was put.
             unsafe { moved.forget() };
+        } else {
+            discard(moved);
         }
-        if before.has(TAKEN) {
+        if is_taken {
             tray.forget();
             return Step::Lost;
         }
@@ -435,23 +388,6 @@ impl<T> Shared<T> {
             self.store.leave(&self.front);
         }
         Step::Ready(())
-    }
-
-    /// Tells whoever waits at an end to look: it came to wait while there was something.
-    #[cold]
-    #[inline(never)]
-    fn tell(&self, end: End, by: &mut By) {
-        if bug!("spsc_receiver_unseen") && end == End::Receiver {
-            return;
-        }
-        let side = self.waiting_at(end);
-        loop {
-            let word = side.load();
-            // If it has left it looks by itself.
-            if word.is_free() || word.has(CLOSED) || self.evict(side, word, by) {
-                return;
-            }
-        }
     }
 
     /// Takes out who waits in `word`, and has it look. False: the word has changed.
@@ -472,8 +408,12 @@ impl<T> Shared<T> {
         true
     }
 
+    pub(super) fn watchers(&self) -> &Watchers {
+        &self.watchers
+    }
+
     /// The end in whose word that side waits.
-    pub(super) fn waiting_at(&self, end: End) -> &Side<T> {
+    fn waiting_at(&self, end: End) -> &Side<T> {
         match end {
             End::Sender => &self.front,
             End::Receiver => &self.back,
@@ -481,7 +421,8 @@ impl<T> Shared<T> {
     }
 
     /// Enters the word where its side waits, if it has to wait.
-    pub(super) fn register(&self, end: End, node: &Waiter) -> bool {
+    pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
+        debug_assert!(!pair, "one side is ready");
         let side = self.waiting_at(end);
         loop {
             let other = match end {
@@ -509,9 +450,17 @@ impl<T> Shared<T> {
         }
     }
 
+    pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
+        self.waiting_at(end).leave(node, end.side())
+    }
+
+    pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
+        self.waiting_at(end).touch(node)
+    }
+
     /// Takes what is to be received first.
     #[cold]
-    fn recv_stray(&self, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
+    fn recv_stray(&self, tray: &mut Tray<T>) -> Step<()> {
         let Some(node) = self.take_stray() else { return Step::Moved };
         match node.state() {
             State::Open => {
@@ -527,10 +476,6 @@ impl<T> Shared<T> {
             }
         }
         Waiter::of(node).free();
-        let room = self.front.load();
-        if !room.is_free() && distance(room.rest(), self.back.load().rest()) < self.capacity {
-            self.tell(End::Sender, by);
-        }
         Step::Ready(())
     }
 
@@ -542,7 +487,7 @@ impl<T> Shared<T> {
 
     /// Keeps a node for the next receive. (Also after `close_now`, which does not take what was handed over before.)
     #[cold]
-    pub(super) fn put_stray(&self, node: NodeRef) {
+    fn put_stray(&self, node: NodeRef) {
         // So that the quick way comes by.
         let head = self.front.load().rest();
         self.front.seen.store(head, Ordering::Relaxed);
@@ -550,11 +495,13 @@ impl<T> Shared<T> {
         debug_assert!(before.is_null(), "a receive takes what there is before it waits");
     }
 
-    /// Keeps a value for the next receive.
+    /// Keeps a value that was taken for the next receive.
     #[cold]
-    pub(super) fn put_value(&self, value: T) {
-        self.back.forget_told();
-        self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+    pub(super) fn restore(&self, tray: &mut Tray<T>) {
+        if let Some(value) = tray.take() {
+            self.back.forget_told();
+            self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+        }
     }
 
     /// Drops what is to be received first; waits for a sender in the middle of handing it over.
@@ -591,7 +538,7 @@ impl<T> Shared<T> {
         // The front first: it is never beyond the back.
         let head = self.front.load().rest();
         let word = self.back.load();
-        let held = if word.has(SEALED) { 0 } else { distance(head, word.rest()).min(self.capacity) };
+        let held = if word.has(TAKEN) { 0 } else { distance(head, word.rest()).min(self.capacity) };
         held as usize
     }
 

@@ -4,15 +4,11 @@ use super::store::{Block, Slot, Store};
 use crate::prim::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait::{Line, OWN, Popped, Primitive, REST_BITS, REST_SHIFT, Word};
 
-/// Of both words: no value enters any more, and no sender waits.
+/// Of both words: no value is sent any more, and nobody waits.
 pub(super) use super::super::shared::CLOSED;
-/// Of the back: what is published after this does not count.
-pub(super) const SEALED: u64 = OWN[1];
-/// Of the front: what was there has been taken by `close_now`.
+/// Of both words: what is in between was taken by `close_now`.
 pub(super) const TAKEN: u64 = OWN[1];
 
-/// One position, in terms of the word.
-pub(super) const ONE: u64 = 1 << REST_SHIFT;
 const POSITIONS: u64 = (1 << REST_BITS) - 1;
 /// A channel without a bound holds so many.
 pub(super) const MOST: u64 = POSITIONS >> 1;
@@ -33,6 +29,8 @@ pub(super) fn further(position: u64, by: u64) -> u64 {
 /// Only one operation of a side runs at a time, as each has the handle by `&mut`; the atomics are plain cells for it.
 pub(super) struct Side<T> {
     line: Line,
+    /// The word as it has to be for the quick way: at this position, with nobody there.
+    expected: AtomicU64,
     /// The position of the other end, as it was seen.
     pub(super) seen: AtomicU64,
     block: AtomicPtr<Block<T>>,
@@ -49,6 +47,7 @@ impl<T> Side<T> {
     pub(super) fn new(begin: *mut Block<T>) -> Side<T> {
         Side {
             line: Line::new(0),
+            expected: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             block: AtomicPtr::new(begin),
             slots: AtomicPtr::new(Store::begin(begin)),
@@ -73,16 +72,30 @@ impl<T> Side<T> {
         self.line.load()
     }
 
-    /// Moves the position on; gives the word before.
+    /// The word, as far as its side knows: no look at what was just exchanged.
     #[inline(always)]
-    pub(super) fn advance(&self, order: Ordering) -> Word {
-        Word(self.line.word().fetch_add(ONE, order))
+    pub(super) fn expected(&self) -> Word {
+        Word(self.expected.load(Ordering::Relaxed))
     }
 
-    /// The same by several.
+    pub(super) fn expect(&self, word: Word) {
+        self.expected.store(word.0, Ordering::Relaxed);
+    }
+
+    /// Moves the position on by so many, if the word is still this one.
     #[inline(always)]
-    pub(super) fn advance_by(&self, count: u64, order: Ordering) -> Word {
-        Word(self.line.word().fetch_add(ONE * count, order))
+    pub(super) fn advance(&self, word: Word, count: u64, order: Ordering) -> bool {
+        let moved = word.plus(count);
+        if bug!("spsc_advances_unasked") {
+            self.expect(Word(self.add(count << REST_SHIFT).0).plus(count));
+            return true;
+        }
+        // (The failing look acquires nothing: it is looked at again.)
+        let is_moved = self.line.word().compare_exchange(word.0, moved.0, order, Ordering::Relaxed).is_ok();
+        if is_moved {
+            self.expect(moved);
+        }
+        is_moved
     }
 
     #[inline(always)]
