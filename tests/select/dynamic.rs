@@ -19,7 +19,7 @@ use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken, foreig
 use leno::{Receiver, Sender, bounded, rendezvous};
 
 use crate::support::{
-    Crew, Event, Kind, Place, PollExt, Tracked, Tracker, hooked_waker, impatient_peer, within,
+    Crew, Event, Kind, Place, PollExt, Tracked, Tracker, hardly, hooked_waker, impatient_peer, within,
 };
 use crate::{KINDS, each_place, impls};
 
@@ -713,7 +713,8 @@ fn a_peer_between_the_last_look_and_the_end() {
         let receive = set.recv(&rx);
         let (mut received, mut sent) = (0, Vec::new());
         let (mut next, mut send) = (1, set.send(&out, 0));
-        while let Ok(operation) = match set.select().wait_timeout(Duration::ZERO) {
+        let mut patience = (0..).map(hardly);
+        while let Ok(operation) = match set.select().wait_timeout(patience.next().expect("endless")) {
             Ok(operation) if operation.is(send) => operation.send(send).map_or(Err(()), |()| {
                 sent.push(next - 1);
                 Ok(None)

@@ -14,7 +14,7 @@ use leno::select::{Selected2, Selected4, foreign, select, select_biased};
 use leno::sync::Mutex;
 use leno::{bounded, rendezvous};
 
-use crate::support::{Crew, Kind, Place, PollExt, Tracker, impatient_peer, within};
+use crate::support::{Crew, Kind, Place, PollExt, Tracker, hardly, impatient_peer, within};
 use crate::{KINDS, choose, each_place};
 
 /// S1, C1, M8: parties that send, receive and lock by one select, beside plain ones, until the channel closes.
@@ -246,7 +246,7 @@ fn a_peer_between_the_last_look_and_the_end() {
         let (mut received, mut sent) = (0, Vec::new());
         for i in 0.. {
             let mut sending = out.send(i);
-            match select((rx.recv(), &mut sending)).wait_timeout(Duration::ZERO) {
+            match select((rx.recv(), &mut sending)).wait_timeout(hardly(i)) {
                 Ok(Selected2::First(Ok(value))) => {
                     assert_eq!(value, received, "C1, C16: none is lost");
                     received += 1;

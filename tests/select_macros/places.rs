@@ -8,7 +8,7 @@ use leno::fiber::{Cord, Runtime};
 use leno::sync::Mutex;
 use leno::{rendezvous, select, select_blocking};
 
-use crate::support::{Crew, Kind, Place, Tracker, impatient_peer, within};
+use crate::support::{Crew, Kind, Place, Tracker, hardly, impatient_peer, within};
 use crate::{KINDS, each_place};
 
 /// Selects as people do it in the place `$at`.
@@ -178,7 +178,7 @@ fn a_timeout_and_a_peer_at_one_time() {
                     // The peer has gone, and both are closed.
                     Err(_) => break,
                 },
-                default(Duration::from_nanos(1)) => {
+                default(hardly(round).max(Duration::from_nanos(1))) => {
                     assert!(sending.into_inner().is_some(), "C16: nothing was sent");
                     assert_eq!(rx.len(), 0, "C16: nothing was taken");
                 }

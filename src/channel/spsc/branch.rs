@@ -96,7 +96,7 @@ macro_rules! on {
     ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         impl<'a, T> Which<'a, T> {$(
             #[inline(always)]
-            pub(in super::super) fn $method(self, $($argument: $type),*) -> $result {
+            pub(in super::super) fn $method(&self, $($argument: $type),*) -> $result {
                 match self {
                     Which::Met(shared) => shared.$method($($argument),*),
                     Which::Own(shared) => shared.$method($($argument),*),
@@ -133,7 +133,7 @@ on! {
 /// What is only of the core, and what that is elsewhere.
 impl<'a, T> Which<'a, T> {
     #[inline(always)]
-    fn met(self) -> Option<&'a Core<T>> {
+    fn met(&self) -> Option<&'a Core<T>> {
         match self {
             Which::Met(shared) => Some(shared),
             Which::Own(_) => None,
@@ -141,17 +141,17 @@ impl<'a, T> Which<'a, T> {
     }
 
     #[inline(always)]
-    fn idle(self, end: End) -> Option<Word> {
+    fn idle(&self, end: End) -> Option<Word> {
         self.met()?.idle(end)
     }
 
     #[inline(always)]
-    fn enter(self, end: End, word: Word, node: &Waiter) -> bool {
+    fn enter(&self, end: End, word: Word, node: &Waiter) -> bool {
         self.met().is_some_and(|shared| shared.enter(end, word, node))
     }
 
     #[inline(always)]
-    fn meet_receiver(self, value: &MaybeUninit<T>) -> Meeting {
+    fn meet_receiver(&self, value: &MaybeUninit<T>) -> Meeting {
         match self {
             Which::Met(shared) => shared.meet_receiver(value),
             Which::Own(_) => Meeting::Unclear(Kept::default()),
@@ -159,28 +159,28 @@ impl<'a, T> Which<'a, T> {
     }
 
     #[inline(always)]
-    fn meet_sender(self, tray: &mut Tray<T>) -> Meeting {
+    fn meet_sender(&self, tray: &mut Tray<T>) -> Meeting {
         match self {
             Which::Met(shared) => shared.meet_sender(tray),
             Which::Own(_) => Meeting::Unclear(Kept::default()),
         }
     }
 
-    fn is_unsure(self, end: End) -> bool {
+    fn is_unsure(&self, end: End) -> bool {
         self.met().is_some_and(|shared| shared.is_unsure(end))
     }
 
-    fn is_rendezvous(self) -> bool {
+    fn is_rendezvous(&self) -> bool {
         self.met().is_some_and(Core::is_rendezvous)
     }
 
-    fn opposite(self, end: End) -> Option<usize> {
+    fn opposite(&self, end: End) -> Option<usize> {
         self.met().map_or(Some(0), |shared| shared.opposite(end))
     }
 
     /// # Safety
     /// The value is gone from there then.
-    unsafe fn dispose_at(self, place: *mut T) {
+    unsafe fn dispose_at(&self, place: *mut T) {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
@@ -239,7 +239,7 @@ impl<T> Branch for Send<T> {
 }
 
 impl<T> Branch for Recv<T> {
-    receives!(Which::quick_recv);
+    receives!(|shared: Which<'_, T>, tray| shared.quick_recv(tray));
 }
 
 impl<T> Branch for Watch<T> {

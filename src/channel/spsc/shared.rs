@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!            63         28 27       6 5             0
-//!   back:    [   tail     ][receiver][ TAKEN CLOSED ]      the sender's: `seen` (a head), its block
-//!   front:   [   head     ][ sender ][ TAKEN CLOSED ]      the receiver's: `seen` (a tail), its block
+//!   back:    [   tail     ][receiver][ TAKEN CLOSED ]      the sender's: `expected`, `seen` (a head), its block
+//!   front:   [   head     ][ sender ][ TAKEN CLOSED ]      the receiver's: `expected`, `seen` (a tail), its block
 //!
 //!   values:  … [ read ][ value ][ value ][ value ][ empty ] …          by position, see `store`
 //!                          ▲ head                    ▲ tail
@@ -29,9 +29,10 @@
 //! | `tail` = `head` | | recv | waits: me, at the back |
 //! | `tail` = `head`, CLOSED | | recv | fails |
 //!
-//! All are exchanges of the word as it was looked at. Where one fails nothing has happened, and it looks again: what was written is
-//! beyond the tail, what was copied was only bytes. A *batch* moves on by several positions at once, within a block: all of its
-//! values are written before, or copied.
+//! All are exchanges of the word as it was looked at, or, on the quick ways, as its side *expects* it: at the position where it has
+//! put it last, with nobody there. Where one fails nothing has happened, and it looks again: what was written is beyond the tail,
+//! what was copied was only bytes. A *batch* moves on by several positions at once, within a block: all of its values are
+//! written before, or copied.
 //!
 //! *CLOSED* is set by either side, at the back first: from then on the tail stands still, but for a sender that is being let in.
 //! *`close_now`* takes what is in the channel, from the head in whose word it sets TAKEN to the tail in whose word it sets TAKEN
@@ -53,6 +54,8 @@
 //! 5. A ring has a slot more than its capacity: what a sender's value is written to is not what is being copied.
 //! 6. A position moves by an exchange of the word that was looked at, in which nobody stood, and not under TAKEN. (But of who lets a
 //!    sender in: whoever stands there then stays, and has as much reason to wait.)
+//! 7. What a side expects has the position of its word. (But where a sender is let in the receiver says so of the back just before
+//!    it moves that; whichever of the two a sender reads that has come again meanwhile, it finds it full, by 4.)
 //!
 //! # Why one operation at a time, whatever is forgotten
 //!
@@ -72,10 +75,10 @@
 //! # Progress, cost
 //!
 //! Wait-free while neither side waits: an exchange fails only because the other side has come to wait, or the channel was closed.
-//! Locked instructions: send 1, receive 1, also of several values in a block; a receive that
-//! waits and is served, 2 for both; a send that waits and is let in, 4 for both. A side looks at the other's word once in a while
-//! only: when what it has seen is used up. None at all is not to be had: who publishes has to know whether the other
-//! side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is for.
+//! Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 2 for both; a send
+//! that waits and is let in, 4 for both. A side looks at the other's word once in a while only: when what it has seen is used up.
+//! None at all is not to be had: who publishes has to know whether the other side went to sleep just before, and that takes a
+//! store and a load in this order, which is what a locked instruction is for.
 //!
 //! *Capacities 0 and 1* are the core's, whose one word says all: there nothing is bought by two words (0: both sides wait for
 //! each other, and have to meet; 1: each value needs both sides anyhow, and letting a sender in costs two locked

@@ -14,6 +14,6 @@ pub(crate) mod tracked;
 pub(crate) use crew::{Crew, Place};
 pub(crate) use hooked::{Event, hooked_waker, unequal_waker};
 pub(crate) use kind::Kind;
-pub(crate) use peer::impatient_peer;
+pub(crate) use peer::{hardly, impatient_peer};
 pub(crate) use poll::{CountingWaker, PollExt, scale, spin_until, within};
 pub(crate) use tracked::{Tracked, Tracker};
