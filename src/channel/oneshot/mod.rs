@@ -46,7 +46,7 @@ use std::time::{Duration, Instant};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
-use self::shared::{RX_CLOSED, Recv, SharedRef, Watch};
+use self::shared::{InPlace, RX_CLOSED, Recv, SharedRef, Watch};
 use crate::task::context::may_block;
 use crate::task::thread::deadline_after;
 use crate::wait::{Operation, future};
@@ -61,7 +61,9 @@ use crate::wait::{Operation, future};
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let shared = SharedRef::new();
-    (Sender { shared }, Receiver { operation: Operation::new(Recv(shared)) })
+    // SAFETY: this is the one.
+    let operation = unsafe { InPlace::new(shared) };
+    (Sender { shared }, Receiver { operation })
 }
 
 /// The end that sends, once. Made by [`channel`].
@@ -77,7 +79,7 @@ pub struct Sender<T> {
 /// As all operations of channels and locks it panics if it is polled once more after it was ready.
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
-    operation: Operation<Recv<T>>,
+    operation: InPlace<T>,
 }
 
 impl<T> std::panic::UnwindSafe for Sender<T> {}
@@ -138,7 +140,7 @@ impl<T> Drop for Sender<T> {
 
 impl<T> Receiver<T> {
     fn shared(&self) -> SharedRef<T> {
-        self.operation.branch().0
+        self.operation.0
     }
 
     /// Takes the value if it is there.
@@ -249,17 +251,6 @@ impl<T> Receiver<T> {
 future! {
     [T] Receiver<T>, "Receiver", "recv";
     Recv<T> => Result<T, RecvError>, |_, received| received, parks poll_parked is_parked;
-}
-
-impl<T> Drop for Receiver<T> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.operation.waits() {
-            let _told = self.operation.cancel(None);
-        }
-        // SAFETY: used up; it has no node any more.
-        unsafe { self.shared().drop_receiver() };
-    }
 }
 
 /// Resolves when a send can only fail. Made by [`Sender::closed`]; dropping it has no effect on the channel.

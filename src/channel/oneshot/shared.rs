@@ -37,6 +37,9 @@
 //! | TX_GONE | drop of the receiver | – | frees it, and drops the value |
 //! | SENT | recv | – (a plain store: not SENT) | has the value |
 //!
+//! The receiver's [`Operation`] lies here as well, so that a receiver is one word: two, written one by one, and moved as one right
+//! after that, stall the processor, for as long as sending and receiving take.
+//!
 //! Each of these empties the line: with several in it (a receiver and a `closed` beside it, which takes one that waits on
 //! both sides, or a future that was forgotten) all but the last are taken out before, one by one, and the bits are set by
 //! the exchange that takes out the last one. So a one-sided change and its waiters are one step.
@@ -81,8 +84,10 @@
 //! Lock-free. Locked instructions: send 1, recv of what is there 0, the ends' drops 0 after that; recv that waits 1 more, and 2
 //! more with each other waker that it is polled with (the waker's clone, call and drop apart).
 
+use std::cell;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
@@ -92,7 +97,9 @@ use crate::prim::{self, Life, Ordering, UnsafeCell};
 use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Line, NodeRef, OWN, Primitive, STAMP_MASK, Tray, Waiter, Word};
+use crate::wait::{
+    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word,
+};
 
 /// In terms of the rest.
 pub(super) const SENT: u64 = 1;
@@ -117,6 +124,8 @@ pub(super) struct Head {
 
 pub(super) struct Shared<T> {
     head: Head,
+    /// The receiver's alone, as long as that is not gone.
+    operation: cell::UnsafeCell<MaybeUninit<Operation<Recv<T>>>>,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -355,10 +364,17 @@ impl Head {
 
 impl<T> SharedRef<T> {
     #[inline(always)]
+    #[track_caller]
     pub(super) fn new() -> Self {
-        let head = Head { line: Line::new(0), waker: ParkedWaker::new(), life: Life::new() };
-        let shared = Shared { head, value: UnsafeCell::new(MaybeUninit::uninit()) };
-        SharedRef(NonNull::from(Box::leak(Box::new(shared))), PhantomData)
+        let shared = Shared {
+            head: Head { line: Line::new(0), waker: ParkedWaker::new(), life: Life::new() },
+            operation: cell::UnsafeCell::new(MaybeUninit::uninit()),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        };
+        let this = SharedRef(NonNull::from(Box::leak(Box::new(shared))), PhantomData);
+        // SAFETY: nobody else has it yet.
+        unsafe { (*this.get().operation.get()).write(Operation::new(Recv(this))) };
+        this
     }
 
     /// # Safety
@@ -601,6 +617,52 @@ impl<T> Shared<T> {
             return Some(Ok(value));
         }
         has(word, TX_GONE | RX_CLOSED).then_some(Err(RecvError))
+    }
+}
+
+/// The receiver's end: its operation, in its place. Dropping it lets go of both.
+pub(super) struct InPlace<T>(pub(super) SharedRef<T>);
+
+impl<T> InPlace<T> {
+    /// # Safety
+    /// The receiver's, of which there is one.
+    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
+        InPlace(shared)
+    }
+
+    #[inline(always)]
+    fn operation(&self) -> *mut Operation<Recv<T>> {
+        // SAFETY: the receiver is there.
+        unsafe { self.0.get().operation.get().cast() }
+    }
+}
+
+impl<T> Deref for InPlace<T> {
+    type Target = Operation<Recv<T>>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Operation<Recv<T>> {
+        // SAFETY: it is there from the beginning on, and this end's alone.
+        unsafe { &*self.operation() }
+    }
+}
+
+impl<T> DerefMut for InPlace<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Operation<Recv<T>> {
+        // SAFETY: as above.
+        unsafe { &mut *self.operation() }
+    }
+}
+
+impl<T> Drop for InPlace<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // Once it has no node any more; also when a waker panics that it has waited with.
+        // SAFETY: used up.
+        let _gone = finally(|| unsafe { self.0.drop_receiver() });
+        // SAFETY: as in `deref`; it is not used after this.
+        unsafe { self.operation().drop_in_place() };
     }
 }
 
