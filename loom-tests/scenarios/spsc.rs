@@ -1,6 +1,8 @@
 //! Channels with one sender and one receiver: publishing against waiting, on both sides; the end against each; operations
 //! that are broken off; selects; blocks.
 
+use std::future::poll_fn;
+use std::mem::replace;
 use std::task::Poll;
 
 use leno::channel::spsc::{Receiver, Sender, bounded, unbounded};
@@ -167,6 +169,32 @@ pub(crate) fn dropped_send_against_two_receives() {
     assert_eq!(values.alive(), 0);
 }
 
+/// The same with a send that comes to wait at once: it does not sleep where the receiver has left nothing.
+pub(crate) fn dropped_send_and_another_against_two_receives() {
+    let (mut tx, mut rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let mut sender = Box::pin(async move {
+        let mut sending = tx.send(2);
+        let mut has_waited = false;
+        poll_fn(|_| {
+            assert!(has_waited || poll(&mut sending).is_pending());
+            if replace(&mut has_waited, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        drop(sending);
+        tx.send(3).await
+    });
+    assert!(poll(&mut sender).is_pending());
+    // (In this order, as the bound on preemptions is for what follows.)
+    let sender = thread::spawn(move || {
+        let _early = poll(&mut sender);
+        sender
+    });
+    let _two = (rx.try_recv(), rx.try_recv());
+    let _sender = sender.join().unwrap();
+    rx.assert_valid();
+}
+
 /// `into_inner` of a send that waits against a receive: the value is in one place.
 pub(crate) fn kept_send_against_room() {
     let (mut tx, mut rx) = bounded(1);
@@ -270,12 +298,12 @@ pub(crate) fn discard_against_receives_of_blocks() {
     discard_against_receives(unbounded(), 4);
 }
 
-/// The sender discards what is in the channel while the receiver lets the value of a send in that was dropped.
-pub(crate) fn discard_against_letting_in() {
+/// The sender discards what is in a full channel while the receiver lets the value of a send in that was dropped.
+fn discard_against_letting_in(capacity: usize) {
     let values = Values::default();
-    let (mut tx, mut rx) = bounded(1);
-    tx.try_send(values.make(1)).unwrap();
-    let mut sending = tx.send(values.make(2));
+    let (mut tx, mut rx) = bounded(capacity);
+    (0..capacity).for_each(|number| tx.try_send(values.make(number)).unwrap());
+    let mut sending = tx.send(values.make(capacity));
     assert!(poll(&mut sending).is_pending());
     let receiver = thread::spawn(move || {
         drop(rx.try_recv());
@@ -283,10 +311,19 @@ pub(crate) fn discard_against_letting_in() {
     });
     drop(sending);
     tx.close_now();
-    let rx = receiver.join().unwrap();
+    let mut rx = receiver.join().unwrap();
     // (Of a send that was left in its hands it has the value until it is through.)
     assert_eq!(values.alive(), 0);
-    drop(rx);
+    assert_eq!(rx.try_recv().unwrap_err(), TryRecvError::Closed);
+}
+
+pub(crate) fn discard_against_letting_into_a_ring() {
+    discard_against_letting_in(1);
+}
+
+/// Nothing was received before: the front is at no block yet.
+pub(crate) fn discard_against_letting_into_blocks() {
+    discard_against_letting_in(4);
 }
 
 /// Blocks fill, and are left, while the other side goes over the same boundary; they are used again.

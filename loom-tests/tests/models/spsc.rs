@@ -14,6 +14,7 @@ models! { spsc:
     dropped_receive_is_not_counted
     dropped_send_against_room
     dropped_send_against_two_receives
+    dropped_send_and_another_against_two_receives
     kept_send_against_room
     forgotten_send_against_room
     forgotten_receive_against_publish
@@ -24,7 +25,8 @@ models! { spsc:
     both_go
     discard_against_receives_of_a_ring
     discard_against_receives_of_blocks
-    discard_against_letting_in
+    discard_against_letting_into_a_ring
+    discard_against_letting_into_blocks
     blocks_are_left
     blocks_are_used_again
     other_waker_against_publish

@@ -22,7 +22,7 @@
 //! | CLOSED | | send | fails |
 //! | receiver waits | | send | takes it out, hands over |
 //! | | room, as far as was seen | send | writes; `tail + 1` |
-//! | | `head` + capacity = `tail` | send | waits: me, at the front |
+//! | | `head` + capacity ≤ `tail` | send | waits: me, at the front |
 //! | | TAKEN | recv | fails |
 //! | a value, as far as was seen | nobody waits | recv | copies; `head + 1` |
 //! | a value | sender waits | recv | takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
@@ -36,8 +36,8 @@
 //!
 //! *CLOSED* is set by either side, at the back first: from then on the tail stands still, but for a sender that is being let in.
 //! *`close_now`* takes what is in the channel, from the head in whose word it sets TAKEN to the tail in whose word it sets TAKEN
-//! then. Neither moves any more: a receiver that lets a sender in finds that out at each, and drops the sender's value, or
-//! forgets the one that it has copied.
+//! then. Neither moves any more: a receiver that lets a sender in finds that out at each. It forgets the value that it has copied,
+//! and drops the sender's if that was not published before.
 //!
 //! *A receive that is dropped* in the sender's hands leaves its node as a *stray*, which the next receive takes before all
 //! else. There is one at most: a receive waits only where there is none.
@@ -50,12 +50,16 @@
 //! 3. Who waits has seen the other's position in the word that it entered: so it waits for the next move of it, and who makes
 //!    that sees it there.
 //! 4. While a sender is served the back is the receiver's. The sender, which may have left and come again, finds the channel
-//!    full until `head` moves, and `tail` has moved before that. Who looks for room loads the front, then the back again.
-//! 5. A ring has a slot more than its capacity: what a sender's value is written to is not what is being copied.
-//! 6. A position moves by an exchange of the word that was looked at, in which nobody stood, and not under TAKEN. (But of who lets a
-//!    sender in: whoever stands there then stays, and has as much reason to wait.)
-//! 7. What a side expects has the position of its word. (But where a sender is let in the receiver says so of the back just before
-//!    it moves that; whichever of the two a sender reads that has come again meanwhile, it finds it full, by 4.)
+//!    full until `head` moves, and `tail` has moved before that. Who looks for room, or is to wait for it, loads the front and
+//!    then the back.
+//! 5. A ring has a slot more than its capacity: where a sender is let in its value is written before `head` moves, and what lies
+//!    there may be `close_now`'s until then.
+//! 6. A position moves by an exchange of the word that was looked at, not under TAKEN, in which nobody stood, or, under CLOSED, a
+//!    sender that is yet to be told. (But of who lets a sender in: whoever stands there then stays, and has as much reason to
+//!    wait.)
+//! 7. What a side expects is at the position of its word. A receiver that lets a sender in says so of the back before it moves that
+//!    (if it is then refused, nothing is sent any more). A sender that has come again meanwhile may read what was expected
+//!    before, or this; by both it finds no room, or a tail that has moved, until it has seen the front move.
 //!
 //! # Why one operation at a time, whatever is forgotten
 //!
@@ -75,8 +79,8 @@
 //! # Progress, cost
 //!
 //! Wait-free while neither side waits: an exchange fails only because the other side has come to wait, or the channel was closed.
-//! Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 2 for both; a send
-//! that waits and is let in, 4 for both. A side looks at the other's word once in a while only: when what it has seen is used up.
+//! Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 3 for both (the
+//! quick way's exchange, which fails, is one of them); a send that waits and is let in, 5 for both. A side looks at the other's word once in a while only: when what it has seen is used up.
 //! None at all is not to be had: who publishes has to know whether the other side went to sleep just before, and that takes a
 //! store and a load in this order, which is what a locked instruction is for.
 //!
@@ -152,7 +156,7 @@ impl<T> Shared<T> {
     fn sees_room(&self, tail: u64) -> bool {
         // ORDERING: Acquire: the slots before it are read.
         let room = self.front.load();
-        // A sender that stands there was forgotten, or left to the receiver: that has to be settled first.
+        // A sender that stands there was forgotten: it has to be taken out first.
         if !room.is_free() {
             return false;
         }
@@ -362,21 +366,29 @@ impl<T> Shared<T> {
         let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
         // SAFETY: as above.
         let mut moved = unsafe { claim.take::<T>() };
-        // (Whoever came to the front meanwhile stays there: it is as full as before.)
         let move_on = |side: &Side<T>| {
-            if !bug!("spsc_lets_in_unexpected") {
-                // Before it is moved: who has seen that expects this. (Of the word after that nothing else is known.)
-                side.expect(Word(0).with_rest(side.load().rest()).plus(1));
-            }
             let is_taken = |word: Word| word.has(TAKEN) && !bug!("spsc_lets_in_after_taken");
+            // (Whoever came to the front meanwhile stays there: it is as full as before.)
             side.update(|word| (!is_taken(word)).then(|| word.plus(1))).is_some()
         };
-        let early = bug!("spsc_front_first").then(|| move_on(&self.front));
+        let move_front = || {
+            let is_moved = move_on(&self.front);
+            if is_moved || bug!("spsc_refused_front_expected") {
+                self.front.expect(Word(0).with_rest(room.rest()).plus(1));
+            }
+            is_moved
+        };
+        let early = bug!("spsc_front_first").then(move_front);
+        let tail = self.back.load().rest();
         // SAFETY: as above; there is a slot more than the capacity.
-        unsafe { self.store.put(&self.back, self.back.load().rest(), moved.place().cast()) };
+        unsafe { self.store.put(&self.back, tail, moved.place().cast()) };
+        if !bug!("spsc_lets_in_unexpected") {
+            // Before it is moved: when its sender finds room it has to expect this (7).
+            self.back.expect(Word(0).with_rest(tail).plus(1));
+        }
         let is_in = move_on(&self.back);
         by.wakes(claim.done());
-        let is_taken = !early.unwrap_or_else(|| move_on(&self.front));
+        let is_taken = !early.unwrap_or_else(move_front);
         if is_in {
             // SAFETY: it is where it was put.
             unsafe { moved.forget() };
@@ -393,10 +405,10 @@ impl<T> Shared<T> {
         Step::Ready(())
     }
 
-    /// Takes out who waits in `word`, and has it look. False: the word has changed.
+    /// Takes out who waits in `word`, if it still is the word, and has it look.
     #[cold]
-    fn evict(&self, side: &Side<T>, word: Word, by: &mut By) -> bool {
-        let Some(popped) = side.pop(word, |word| word) else { return false };
+    fn evict(&self, side: &Side<T>, word: Word, by: &mut By) {
+        let Some(popped) = side.pop(word, |word| word) else { return };
         side.tells(&popped);
         match popped.notify() {
             Notified::Told(waker) => by.wakes(waker),
@@ -408,7 +420,6 @@ impl<T> Shared<T> {
                 discard(value);
             }
         }
-        true
     }
 
     pub(super) fn watchers(&self) -> &Watchers {
@@ -427,15 +438,18 @@ impl<T> Shared<T> {
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "one side is ready");
         let side = self.waiting_at(end);
+        let own = match end {
+            End::Sender => &self.back,
+            End::Receiver => &self.front,
+        };
         loop {
-            let other = match end {
-                End::Sender => self.back.load().rest(),
-                End::Receiver => self.front.load().rest(),
-            };
+            let early = bug!("spsc_waits_by_older_tail").then(|| own.load());
             let word = side.load();
+            // Then its own, which may have been moved for it (4).
+            let own = early.unwrap_or_else(|| own.load()).rest();
             let has_to_wait = match end {
-                End::Sender => distance(word.rest(), other) >= self.capacity,
-                End::Receiver => word.rest() == other,
+                End::Sender => distance(word.rest(), own) >= self.capacity,
+                End::Receiver => word.rest() == own,
             };
             // (A stray one is put there by the receiver itself, and may be finished by somebody who does not wake this.)
             let has_stray = || {

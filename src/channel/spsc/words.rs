@@ -4,7 +4,7 @@ use super::store::{Block, Slot, Store};
 use crate::prim::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait::{Line, OWN, Popped, Primitive, REST_BITS, REST_SHIFT, Word};
 
-/// Of both words: no value is sent any more, and nobody waits.
+/// Of both words: no value is sent any more, and nobody comes to wait.
 pub(super) use super::super::shared::CLOSED;
 /// Of both words: what is in between was taken by `close_now`.
 pub(super) const TAKEN: u64 = OWN[1];
@@ -24,7 +24,7 @@ pub(super) fn further(position: u64, by: u64) -> u64 {
     position.wrapping_add(by) & POSITIONS
 }
 
-/// One end: its word, and what only its side uses.
+/// One end: its word, and what only its side uses (and of the back, a receiver that lets a sender in).
 ///
 /// Only one operation of a side runs at a time, as each has the handle by `&mut`; the atomics are plain cells for it.
 pub(super) struct Side<T> {
