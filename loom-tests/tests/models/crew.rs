@@ -308,7 +308,7 @@ fn watch_is_handed_on() {
 /// long poll needs one. `crew_keeps_the_watchs_name`.
 #[test]
 fn watch_ends_with_what_was_watched() {
-    long_model(1, || {
+    long_model(2, || {
         let life = |crew: &Arc<Crew>, i, ran: &Ran| {
             work(crew, i, ran, |number| {
                 if number % 2 == 1 {
