@@ -37,8 +37,8 @@
 //! # Cost
 //!
 //! With room for two or more, the two sides run on cache lines of their own, and look at the other's once in a while: an
-//! operation is one locked instruction, which fails only where the other has come to wait. Capacities 0 and 1 are as in the general kind: there each value needs
-//! both sides anyhow. An empty channel takes 384 bytes, and its slots.
+//! operation is one locked instruction, which fails only where the other has come to wait. Capacities 0 and 1 are as in the
+//! general kind: there each value needs both sides anyhow. An empty channel takes 384 bytes, and its slots.
 
 pub(super) mod branch;
 mod end;

@@ -80,9 +80,10 @@
 //!
 //! Wait-free while neither side waits: an exchange fails only because the other side has come to wait, or the channel was closed.
 //! Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 3 for both (the
-//! quick way's exchange, which fails, is one of them); a send that waits and is let in, 5 for both. A side looks at the other's word once in a while only: when what it has seen is used up.
-//! None at all is not to be had: who publishes has to know whether the other side went to sleep just before, and that takes a
-//! store and a load in this order, which is what a locked instruction is for.
+//! quick way's exchange, which fails, is one of them); a send that waits and is let in, 5 for both. A side looks at the other's
+//! word once in a while only: when what it has seen is used up. None at all is not to be had: who publishes has to know whether the
+//! other side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is
+//! for.
 //!
 //! *Capacities 0 and 1* are the core's, whose one word says all: there nothing is bought by two words (0: both sides wait for
 //! each other, and have to meet; 1: each value needs both sides anyhow, and letting a sender in costs two locked
@@ -103,7 +104,7 @@ use crossbeam_utils::CachePadded;
 use super::super::close::Watchers;
 use super::super::shared::{End, Step, attempts};
 use super::store::Store;
-use super::words::{CLOSED, Side, TAKEN, distance};
+use super::words::{CLOSED, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread;
@@ -374,7 +375,7 @@ impl<T> Shared<T> {
         let move_front = || {
             let is_moved = move_on(&self.front);
             if is_moved || bug!("spsc_refused_front_expected") {
-                self.front.expect(Word(0).with_rest(room.rest()).plus(1));
+                self.front.expect_free(further(room.rest(), 1));
             }
             is_moved
         };
@@ -384,7 +385,7 @@ impl<T> Shared<T> {
         unsafe { self.store.put(&self.back, tail, moved.place().cast()) };
         if !bug!("spsc_lets_in_unexpected") {
             // Before it is moved: when its sender finds room it has to expect this (7).
-            self.back.expect(Word(0).with_rest(tail).plus(1));
+            self.back.expect_free(further(tail, 1));
         }
         let is_in = move_on(&self.back);
         by.wakes(claim.done());
@@ -426,30 +427,26 @@ impl<T> Shared<T> {
         &self.watchers
     }
 
-    /// The end in whose word that side waits.
-    fn waiting_at(&self, end: End) -> &Side<T> {
+    /// Of a side its own end, and the other one, in whose word it waits.
+    fn ends(&self, end: End) -> (&Side<T>, &Side<T>) {
         match end {
-            End::Sender => &self.front,
-            End::Receiver => &self.back,
+            End::Sender => (&self.back, &self.front),
+            End::Receiver => (&self.front, &self.back),
         }
     }
 
     /// Enters the word where its side waits, if it has to wait.
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "one side is ready");
-        let side = self.waiting_at(end);
-        let own = match end {
-            End::Sender => &self.back,
-            End::Receiver => &self.front,
-        };
+        let (own, other) = self.ends(end);
         loop {
             let early = bug!("spsc_waits_by_older_tail").then(|| own.load());
-            let word = side.load();
+            let word = other.load();
             // Then its own, which may have been moved for it (4).
-            let own = early.unwrap_or_else(|| own.load()).rest();
+            let position = early.unwrap_or_else(|| own.load()).rest();
             let has_to_wait = match end {
-                End::Sender => distance(word.rest(), own) >= self.capacity,
-                End::Receiver => word.rest() == own,
+                End::Sender => distance(word.rest(), position) >= self.capacity,
+                End::Receiver => word.rest() == position,
             };
             // (A stray one is put there by the receiver itself, and may be finished by somebody who does not wake this.)
             let has_stray = || {
@@ -460,19 +457,19 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || !word.is_free() || !has_to_wait || has_stray() {
                 return false;
             }
-            side.forget_told();
-            if side.line_up(word, node, end.side()) {
+            other.forget_told();
+            if other.line_up(word, node, end.side()) {
                 return true;
             }
         }
     }
 
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
-        self.waiting_at(end).leave(node, end.side())
+        self.ends(end).1.leave(node, end.side())
     }
 
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {
-        self.waiting_at(end).touch(node)
+        self.ends(end).1.touch(node)
     }
 
     /// Takes what is to be received first.

@@ -78,8 +78,13 @@ impl<T> Side<T> {
         Word(self.expected.load(Ordering::Relaxed))
     }
 
-    pub(super) fn expect(&self, word: Word) {
+    fn expect(&self, word: Word) {
         self.expected.store(word.0, Ordering::Relaxed);
+    }
+
+    /// It is at this position, and nobody is there.
+    pub(super) fn expect_free(&self, position: u64) {
+        self.expect(Word(0).with_rest(position));
     }
 
     /// Moves the position on by so many, if the word is still this one.
