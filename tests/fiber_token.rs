@@ -97,7 +97,7 @@ fn without_a_budget_a_cancel_is_seen_all_the_same() {
         let token = CancelToken::new();
         token.cancel();
         let (tx, rx) = leno::bounded(1);
-        for n in 0..64 {
+        for n in 0..128 {
             tx.send(n).await.unwrap();
             rx.recv().await.unwrap();
         }

@@ -337,11 +337,11 @@ fn many_sinks_are_asked_together() {
 fn a_sink_behind_a_busy_channel() {
     Cord::new().block_on(async {
         let (tx, rx) = bounded(1);
-        let (busy, mut sink) = (bounded(200), tx.into_sink());
+        let (busy, mut sink) = (bounded(256), tx.into_sink());
         let mut polls = 0;
         poll_fn(|cx| {
             polls += 1;
-            (0..128).for_each(|_| assert!(Pin::new(&mut busy.0.send(())).poll(cx).is_ready()));
+            (0..256).for_each(|_| assert!(Pin::new(&mut busy.0.send(())).poll(cx).is_ready()));
             busy.1.drain().for_each(drop);
             sink.poll_ready_unpin(cx)
         })

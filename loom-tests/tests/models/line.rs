@@ -31,7 +31,7 @@ table! {
     leave_word_and_few: Ring(0), [S(1, 1), S(2, 2)], [[D(1)], [D(2)], [TR]], any;
     leave_word_and_few_of_three: Ring(0), [R(1), R(2), R(3)], [[D(2)], [D(1)], [S(4, 1)]], any;
     leave_few_and_come_again: Ring(0), [Recycle, S(1, 1), S(2, 2)], [[D(2), S(2, 3)], [TR, TR]], any;
-    leave_both_and_come_again - 2: Ring(0), [Recycle, S(1, 1), S(2, 2)], [[D(2), S(2, 3), D(2), S(2, 4)], [D(1), S(1, 5)], [TR]], any;
+    leave_both_and_come_again - 3: Ring(0), [Recycle, S(1, 1), S(2, 2)], [[D(2), S(2, 3), D(2), S(2, 4)], [D(1), S(1, 5)], [TR]], any;
     leave_both_for_the_other_side: Ring(0), [Recycle, S(1, 1), S(2, 2)], [[Inner(2), R(2)], [Inner(1), R(1)], [TS(3)]], any;
     leave_many: Ring(0), [R(1), R(2), R(3)], [[D(3)], [TS(1), TS(2)]], any;
     leave_many_against_two: Ring(0), [S(1, 1), S(2, 2), S(3, 3)], [[TR], [TR], [Inner(3)]], any;
