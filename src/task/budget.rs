@@ -10,8 +10,8 @@ use crate::task::finally;
 use crate::task::here::{self, UNLIMITED};
 
 /// Operations that one poll of a fiber may begin before it is sent to the back of the queue.
-/// (With half as many, four senders keep the large buffer of one receiver full, and each of its values costs a sixth more.)
-pub(crate) const PER_POLL: u32 = 256;
+/// (With half as many, four senders keep the large buffer of one receiver full, and each of its values costs an eighth more.)
+const PER_POLL: u32 = 256;
 /// So often operations are refused then, within one poll. After that they pass: who drives one to its end within the poll, by
 /// an executor of its own, could wait for ever for a poll that comes after it.
 const REFUSALS: u32 = 1024;

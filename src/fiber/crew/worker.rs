@@ -12,7 +12,7 @@ use crate::task::budget;
 const STREAK: u32 = 64;
 /// And they may complete so many operations: a streak of long polls is over before those who stand in the ring have stood there
 /// for long, so that it does not call the other workers to them.
-const STREAK_OPERATIONS: u32 = 6 * budget::PER_POLL;
+const STREAK_OPERATIONS: u32 = 1_536;
 /// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
 /// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
 pub(super) const LATE: Duration = Duration::from_micros(30);
