@@ -11,8 +11,7 @@ use super::store::Store;
 use super::words::{CLOSED, MOST, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::finally;
-use crate::task::thread;
-use crate::wait::Primitive;
+use crate::wait::{Primitive, for_all};
 
 /// A pointer to a channel, kept alive by a handle.
 pub(super) type SharedRef<T> = NonNull<Shared<T>>;
@@ -108,31 +107,24 @@ impl<T> Shared<T> {
     /// Drops what is in the channel, which is closed; the rest also when a value's drop panics.
     fn discard(&self) {
         let values = self.take_all();
-        self.sweep_stray();
-        drop(values);
+        for_all(self.take_stray_value().into_iter().chain(values), drop);
     }
 
-    /// Takes what is in the channel, which is closed, for the first one who asks; nothing is in it after this.
-    fn take_all(&self) -> Vec<T> {
-        let mut values = Vec::new();
+    /// What is in the channel, which is closed, but for a stray value; it is for the first one who asks. The blocks stay where they
+    /// are: a receiver may be looking into them.
+    fn take_all(&self) -> impl Iterator<Item = T> + '_ {
         let take = |side: &Side<T>| side.update(|word| (!word.has(TAKEN)).then(|| word.with(TAKEN)));
-        let Some(room) = take(&self.front) else { return values };
-        let word = take(&self.back).expect("whoever takes the front takes the back");
-        let head = room.rest();
-        let count = distance(head, word.rest());
-        if count == 0 {
-            return values;
-        }
-        let last = further(head, u64::MAX);
-        let mut pauses = 0;
-        let block = self.store.settle(&self.front, last, || thread::pause(&mut pauses));
-        values.reserve(count as usize);
-        // SAFETY: TAKEN: the receiver takes nothing from `head` on, and no value is published from `tail` on.
-        unsafe {
-            let positions = (0..count).map(|by| further(head, by));
-            self.store.take_each(block, last, positions, |value| values.push(value));
-        }
-        values
+        let bounds = take(&self.front).map(|room| {
+            let word = take(&self.back).expect("whoever takes the front takes the back");
+            (room.rest(), distance(room.rest(), word.rest()))
+        });
+        let bounds = bounds.filter(|(_, count)| *count > 0);
+        let each = bounds.map(|(head, count)| {
+            let positions = (0..count).map(move |by| further(head, by));
+            // SAFETY: TAKEN: the receiver takes nothing from `head` on, and no value is published from the tail on.
+            unsafe { self.store.take_each(&self.front, further(head, u64::MAX), positions) }
+        });
+        each.into_iter().flatten()
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -23,10 +23,10 @@
 //!
 //! # Forgotten futures
 //!
-//! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. It may keep the one value
-//! that it was handed or was to send; the operations after it neither wait behind it nor meet it. With capacity 0 or 1 they do, as
-//! in the general kind: it keeps its place in line, so that a receive is handed the next value, which is lost, and what a send
-//! was to send may still be received.
+//! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. Until then the other side may
+//! serve it: a receive takes one value, which is lost, and what a send was to send may be received. The next operation of its own
+//! side takes it out of the way, and neither waits behind it nor meets it. With capacity 0 or 1 it keeps its place in line, as in the
+//! general kind, also when operations have come after it.
 //!
 //! # What there is not
 //!

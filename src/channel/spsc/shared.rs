@@ -89,6 +89,10 @@
 //! each other, and have to meet; 1: each value needs both sides anyhow, and letting a sender in costs two locked
 //! instructions more).
 //!
+//! *Who waits for whom.* `close_now` waits for a receiver between the claim of a block's first value and its step to that block,
+//! and for a sender in the middle of handing a value to a receive that was dropped: a few instructions, unless the thread was
+//! preempted.
+//!
 //! Sources: the restricted channel is an idea of N. Koval's ("Algorithms in Kotlin coroutines", section "Restricted channels"). The
 //! positions: L. Lamport's ring; the copy of the other one's: P. Lee, T. Bu, G. Chandranmenon, "A lock-free, cache-efficient
 //! multi-core synchronization mechanism for line-rate network traffic monitoring", IPDPS 2010. That no such queue goes without a
@@ -144,13 +148,13 @@ impl<T> Shared<T> {
         distance(self.back.seen.load(Ordering::Relaxed), tail) >= self.capacity
     }
 
-    /// Sends if there is room, and nobody is in the way.
+    /// Sends if there is room, not at the first slot of a block, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.back.expected();
         let tail = word.rest();
         let has_room = !self.seems_full(tail) || self.sees_room(tail);
-        has_room && self.publish(word, value)
+        has_room && self.store.is_inside(tail) && self.publish(word, value)
     }
 
     /// Looks at the front. True: there is room at `tail`, which is still the tail.
@@ -281,13 +285,13 @@ impl<T> Shared<T> {
         count
     }
 
-    /// Takes the first value if there is one, and nobody is in the way.
+    /// Takes the first value if there is one, not at the first slot of a block, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         let room = self.front.expected();
         let head = room.rest();
         let has_value = head != self.front.seen.load(Ordering::Relaxed) || self.sees_value(head);
-        has_value && self.take(room, tray)
+        has_value && self.store.is_inside(head) && self.take(room, tray)
     }
 
     /// Looks at the back. True: there is a value at `head`.
@@ -435,7 +439,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Enters the word where its side waits, if it has to wait.
+    /// Enters the word where its side waits, if it has to wait. (A forgotten one that stands there is something to look at: who
+    /// looks takes it out.)
     pub(super) fn register(&self, end: End, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "one side is ready");
         let (own, other) = self.ends(end);
@@ -499,7 +504,7 @@ impl<T> Shared<T> {
         (!address.is_null()).then(|| unsafe { NodeRef::from_address(address) })
     }
 
-    /// Keeps a node for the next receive. (Also after `close_now`, which does not take what was handed over before.)
+    /// Keeps a node for the next receive. (Also after `close_now`, which takes a stray only that is there by then.)
     #[cold]
     fn put_stray(&self, node: NodeRef) {
         // So that the quick way comes by.
@@ -518,14 +523,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Drops what is to be received first; waits for a sender in the middle of handing it over.
-    pub(super) fn sweep_stray(&self) {
-        let Some(node) = self.take_stray() else { return };
+    /// The value of a stray receive; waits for a sender in the middle of handing it over.
+    pub(super) fn take_stray_value(&self) -> Option<T> {
+        let node = self.take_stray()?;
         thread::pause_until(|| node.state() != State::Open);
         // SAFETY: as in `recv_stray`.
-        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() });
+        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() }.open());
         Waiter::of(node).free();
-        drop(value);
+        value
     }
 
     /// A receive was dropped in the sender's hands.
@@ -560,7 +565,7 @@ impl<T> Shared<T> {
         self.bound.is_some_and(|capacity| self.held() >= capacity)
     }
 
-    /// Grows with each value that is received, and wraps.
+    /// Grows with each value that is received out of a slot, and wraps.
     pub(super) fn progress(&self) -> u32 {
         self.front.load().rest() as u32
     }

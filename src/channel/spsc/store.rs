@@ -25,6 +25,7 @@ use super::super::block as core;
 use super::super::ring::ring_slots;
 use super::words::{Side, tagged};
 use crate::prim::{self, AtomicPtr, Life, Ordering, UnsafeCell};
+use crate::task::thread;
 
 pub(super) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
@@ -91,6 +92,13 @@ impl<T> Store<T> {
     #[inline(always)]
     fn index(&self, position: u64) -> usize {
         (position & self.mask) as usize
+    }
+
+    /// Whether a position is not the first one of its block, where there may be more to do. (Models have the quick ways go there
+    /// too: their blocks are small.)
+    #[inline(always)]
+    pub(super) fn is_inside(&self, position: u64) -> bool {
+        prim::MODEL || self.index(position) != 0
     }
 
     fn slots(&self) -> usize {
@@ -275,30 +283,30 @@ impl<T> Store<T> {
     }
 
     /// Waits until the front is at the block of `last`, the last position that was claimed; gives that block.
-    pub(super) fn settle(&self, front: &Side<T>, last: u64, mut pause: impl FnMut()) -> *mut Block<T> {
+    fn settle(&self, front: &Side<T>, last: u64) -> *mut Block<T> {
+        let mut pauses = 0;
         loop {
             // ORDERING: Acquire pairs with `go_to`.
             let block = front.tagged_block();
             if block.addr() & 1 == self.parity(last) {
                 return block.map_addr(|address| address & !1);
             }
-            pause();
+            thread::pause(&mut pauses);
         }
     }
 
-    /// Takes what is in the slots of these positions, which are the caller's; `block` is what `settle` has given for `last`.
+    /// What is in the slots of these positions, one after the other; `last` is the one before, the last that was claimed.
     ///
     /// # Safety
-    /// They hold values, and nobody else takes or moves any.
+    /// They hold values, and are the caller's; nobody else takes or moves any.
     pub(super) unsafe fn take_each(
         &self,
-        mut block: *mut Block<T>,
+        front: &Side<T>,
         last: u64,
         positions: impl Iterator<Item = u64>,
-        mut take: impl FnMut(T),
-    ) {
-        let mut parity = self.parity(last);
-        for position in positions {
+    ) -> impl Iterator<Item = T> {
+        let (mut block, mut parity) = (self.settle(front, last), self.parity(last));
+        positions.map(move |position| {
             // SAFETY: the caller's promise; a block is linked before it has a value.
             unsafe {
                 if parity != self.parity(position) {
@@ -306,9 +314,9 @@ impl<T> Store<T> {
                     parity = self.parity(position);
                 }
                 let slot = (*block).first_slot().add(self.index(position));
-                take((*slot).with(|place| place.read().assume_init()));
+                (*slot).with(|place| place.read().assume_init())
             }
-        }
+        })
     }
 
     /// Where both sides begin.

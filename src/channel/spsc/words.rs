@@ -24,12 +24,14 @@ pub(super) fn further(position: u64, by: u64) -> u64 {
     position.wrapping_add(by) & POSITIONS
 }
 
-/// One end: its word, and what only its side uses (and of the back, a receiver that lets a sender in).
+/// One end: its word, and what only its side uses (and of the back, a receiver that lets a sender in). But who closes by
+/// `close_now` looks at the front's block, and `told` is of those who wait in the word.
 ///
 /// Only one operation of a side runs at a time, as each has the handle by `&mut`; the atomics are plain cells for it.
 pub(super) struct Side<T> {
     line: Line,
-    /// The word as it has to be for the quick way: at this position, with nobody there.
+    /// The word as it has to be for the quick way: at this position, with nobody there. (Under CLOSED whoever stood there may be in
+    /// it still; nobody else comes to stand there.)
     expected: AtomicU64,
     /// The position of the other end, as it was seen.
     pub(super) seen: AtomicU64,
@@ -124,7 +126,8 @@ impl<T> Side<T> {
     }
 }
 
-/// Its version is its position, which an exchange need not change: there is nobody behind the first one.
+/// Its version is its position, which an exchange need not change: there is nobody behind the first one. Nor need parking anew: a
+/// peer looks for the waker only after its own exchange, which acquires what was parked.
 impl<T> Primitive for Side<T> {
     #[inline(always)]
     fn line(&self) -> &Line {
