@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use leno::bounded;
+use leno::channel::{mpsc, spsc};
 use leno::sync::Mutex;
 
 use support::memory::Counting;
@@ -252,6 +253,22 @@ fn a_burst_of_several_threads_gives_its_memory_back() {
     // The values took 25 MB. The counter is the process's: what other tests hold at that moment is allowed for.
     let grown = Counting::live() - before;
     assert!(grown < 8 << 20, "a burst left {grown} bytes");
+}
+
+/// What is left in a channel takes no memory to be dropped, however much it is.
+#[test]
+fn closing_at_once_allocates_nothing() {
+    macro_rules! close {
+        ($($channel:expr),+) => {$({
+            #[allow(unused_mut, reason = "of one kind only")]
+            let (mut tx, rx) = $channel;
+            (0..10_000).for_each(|i| tx.try_send([i; 4]).expect("no limit"));
+            let (was_open, change) = Counting::measure(|| rx.close_now());
+            assert!(was_open && rx.is_empty());
+            assert_eq!(change.bytes, 0, "{}", stringify!($channel));
+        })+};
+    }
+    close!(leno::unbounded(), mpsc::unbounded(), spsc::unbounded());
 }
 
 /// C17: nothing is allocated for values before there are any.
