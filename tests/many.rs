@@ -92,6 +92,34 @@ macro_rules! kinds {
                 assert_eq!(out.len(), sent);
             }
 
+            /// C22, F10: a batch of nothing is through at once, also where the budget had run out: with any part of it spent before.
+            #[test]
+            fn nothing_is_asked_for() {
+                leno::block_on(async {
+                    let fiber = leno::spawn(async {
+                        let (mut tx, mut rx) = super::open(CAPACITY);
+                        let (feed, _fed) = unbounded();
+                        let mut out = Vec::new();
+                        for (spent, holds_one) in (0..600).map(|turn| (turn / 2, turn % 2 > 0)) {
+                            let held = holds_one && tx.try_send(7).is_ok();
+                            for is_send in [true, false] {
+                                leno::yield_now().await;
+                                for _ in 0..spent {
+                                    feed.send(()).await.expect("it is open");
+                                }
+                                match is_send {
+                                    true => assert_eq!(tx.send_many(&mut VecDeque::new()).await, Ok(0), "{spent}"),
+                                    false => assert_eq!(rx.recv_many(&mut out, 0).await, Ok(0), "{spent}"),
+                                }
+                            }
+                            assert!(out.is_empty());
+                            assert_eq!(rx.try_recv().is_ok(), held);
+                        }
+                    });
+                    fiber.await.expect("it does not panic");
+                });
+            }
+
             /// C22: two threads, batches of many sizes: all of it, in order.
             #[test]
             fn threads() {

@@ -16,6 +16,8 @@ const PER_POLL: u32 = 256;
 /// an executor of its own, could wait for ever for a poll that comes after it.
 const REFUSALS: u32 = 1024;
 const FULL: u32 = PER_POLL + REFUSALS;
+/// With so many left, or more, one is not refused.
+const FIRST: u32 = REFUSALS + 1;
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
@@ -50,10 +52,15 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn spend() -> bool {
     here::budget(|budget| match budget.left.get() {
+        // (One comparison: what else there is comes after it.)
+        n @ FIRST..=FULL => {
+            budget.left.set(n - 1);
+            true
+        }
         UNLIMITED | 0 => true,
         n => {
             budget.left.set(n - 1);
-            n > REFUSALS
+            false
         }
     })
     .unwrap_or(true)

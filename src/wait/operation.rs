@@ -108,7 +108,8 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Looks. `Ready`: it is through; the tray stays empty if that is because of a close.
+    /// Looks, where the [shortest way](Self::quick) was tried, and is not through with it by itself. `Ready`: it is through; the tray
+    /// stays empty if that is because of a close.
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
 
     /// Moves what is to be sent into the node.
@@ -396,23 +397,32 @@ impl<B: Branch> Operation<B> {
     /// Takes one operation from the budget at its beginning: one that has waited was counted then.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
-        if self.at == FRESH {
+        let mut tray = Tray::new();
+        let polled = if self.at == FRESH {
             if !self.may_begin(cx) {
                 return Poll::Pending;
             }
-            if let Some(output) = self.quick_output() {
+            if let Some(output) = self.fresh_output() {
                 return Poll::Ready(output);
             }
-        }
-        let mut tray = Tray::new();
-        self.poll_slowly(&mut tray, cx).map(|()| self.output(&mut tray))
+            self.poll_fresh(&mut tray, cx)
+        } else {
+            self.poll_begun(&mut tray, cx)
+        };
+        polled.map(|()| self.output(&mut tray))
     }
 
-    /// One try, on the shortest way, unless it has waited. (Its tray is a register or two: others have its address nowhere.)
+    /// One try, on the shortest way, for a fresh operation. (Its tray is a register or two: others have its address nowhere.)
+    #[inline(always)]
+    fn fresh_output(&mut self) -> Option<B::Output> {
+        let mut tray = Tray::new();
+        self.quick(&mut tray).then(|| self.output(&mut tray))
+    }
+
+    /// The same, unless it has waited.
     #[inline(always)]
     pub(crate) fn quick_output(&mut self) -> Option<B::Output> {
-        let mut tray = Tray::new();
-        (self.at == FRESH && self.quick(&mut tray)).then(|| self.output(&mut tray))
+        if self.at == FRESH { self.fresh_output() } else { None }
     }
 
     /// The outcome of one that is through.
@@ -443,7 +453,7 @@ impl<B: Branch> Operation<B> {
     fn poll_again(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         if self.at == REFUSED {
             self.at = FRESH;
-            return self.poll_fresh(tray, cx);
+            return if self.quick(tray) { Poll::Ready(()) } else { self.poll_fresh(tray, cx) };
         }
         match self.look(tray, cx) {
             Some(polled) => polled,
