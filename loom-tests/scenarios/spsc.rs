@@ -1,6 +1,7 @@
 //! Channels with one sender and one receiver: publishing against waiting, on both sides; the end against each; operations
 //! that are broken off; selects; blocks.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem::replace;
 use std::task::Poll;
@@ -166,6 +167,28 @@ pub(crate) fn dropped_send_against_two_receives() {
     seen.extend(rx.try_iter().map(|value| value.number));
     assert!(seen.is_sorted() && seen[0] == 1, "in order, and once each: {seen:?}");
     assert_eq!(seen.contains(&3), third);
+    assert_eq!(values.alive(), 0);
+}
+
+/// The same with one receive, and a batch: it has no room where the second was put, if it has looked at the tail before.
+pub(crate) fn dropped_send_and_a_batch_against_room() {
+    let values = Values::default();
+    let (mut tx, mut rx) = bounded(1);
+    tx.try_send(values.make(1)).unwrap();
+    let mut sending = tx.send(values.make(2));
+    assert!(poll(&mut sending).is_pending());
+    let receiver = thread::spawn(move || {
+        assert_eq!(rx.try_recv().unwrap().number, 1);
+        rx
+    });
+    drop(sending);
+    let mut batch = VecDeque::from([values.make(3)]);
+    let third = tx.try_send_many(&mut batch).is_ok();
+    assert_eq!(batch.len(), usize::from(!third));
+    let mut rx = receiver.join().unwrap();
+    let left = rx.try_iter().map(|value| value.number).collect::<Vec<_>>();
+    assert!(left.len() <= 1 && left.contains(&3) == third, "it holds one: {left:?}");
+    drop(batch);
     assert_eq!(values.alive(), 0);
 }
 

@@ -14,6 +14,7 @@ models! { spsc:
     dropped_receive_is_not_counted
     dropped_send_against_room
     dropped_send_against_two_receives
+    dropped_send_and_a_batch_against_room
     dropped_send_and_another_against_two_receives
     kept_send_against_room
     forgotten_send_against_room

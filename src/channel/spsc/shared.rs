@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!            63         28 27       6 5             0
-//!   back:    [   tail     ][receiver][ TAKEN CLOSED ]      the sender's: `expected`, `seen` (a head), its block
-//!   front:   [   head     ][ sender ][ TAKEN CLOSED ]      the receiver's: `expected`, `seen` (a tail), its block
+//!   back:    [   tail     ][receiver][ TAKEN CLOSED ]      the sender's: `expected`, `until` (it is full), its block
+//!   front:   [   head     ][ sender ][ TAKEN CLOSED ]      the receiver's: `expected`, `until` (it is empty), its block
 //!
 //!   values:  … [ read ][ value ][ value ][ value ][ empty ] …          by position, see `store`
 //!                          ▲ head                    ▲ tail
@@ -142,32 +142,25 @@ impl<T> Shared<T> {
         Thing::new("channel", self)
     }
 
-    /// Whether the sender finds no room at `tail`, as far as the front was seen.
-    #[inline(always)]
-    fn seems_full(&self, tail: u64) -> bool {
-        distance(self.back.seen.load(Ordering::Relaxed), tail) >= self.capacity
-    }
-
     /// Sends if there is room, not at the first slot of a block, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.back.expected();
-        let tail = word.rest();
-        let has_room = !self.seems_full(tail) || self.sees_room(tail);
-        has_room && self.store.is_inside(tail) && self.publish(word, value)
+        let has_room = self.back.left(word) > 0 || self.sees_room(word);
+        has_room && self.store.is_inside(word.rest()) && self.publish(word, value)
     }
 
-    /// Looks at the front. True: there is room at `tail`, which is still the tail.
-    fn sees_room(&self, tail: u64) -> bool {
+    /// Looks at the front. True: there is room at the tail, which is still that of this word.
+    fn sees_room(&self, word: Word) -> bool {
         // ORDERING: Acquire: the slots before it are read.
         let room = self.front.load();
         // A sender that stands there was forgotten: it has to be taken out first.
         if !room.is_free() {
             return false;
         }
-        self.back.seen.store(room.rest(), Ordering::Relaxed);
+        self.back.see(room.rest() + self.capacity);
         // The front first, then the back: who moves a sender's value moves the back first (4).
-        self.back.load().rest() == tail && !self.seems_full(tail)
+        self.back.load().rest() == word.rest() && self.back.left(word) > 0
     }
 
     /// Puts a value behind the last one; the caller gives it up then. False: the back has changed.
@@ -204,7 +197,7 @@ impl<T> Shared<T> {
             tray.put(());
             return Step::Ready(());
         }
-        if self.seems_full(word.rest()) && !self.sees_room(word.rest()) {
+        if self.back.left(word) == 0 && !self.sees_room(word) {
             let room = self.front.load();
             return if self.back.load() != word {
                 Step::Lost
@@ -231,11 +224,11 @@ impl<T> Shared<T> {
             return 0;
         }
         let tail = word.rest();
-        let room = || self.capacity.saturating_sub(distance(self.back.seen.load(Ordering::Relaxed), tail));
-        let mut count = room().min(values.len() as u64);
-        // (What was seen before counts still if there is nothing new to be seen.)
-        if count < values.len() as u64 && self.sees_room(word.rest()) {
-            count = room().min(values.len() as u64);
+        let most = values.len() as u64;
+        let mut count = self.back.left(word).min(most);
+        // (Otherwise what was seen before counts: by what is seen now a tail that has moved would have room.)
+        if count < most && (self.sees_room(word) || bug!("spsc_batch_by_older_tail")) {
+            count = self.back.left(word).min(most);
         }
         let count = (count as usize).min(self.store.slots_left(tail));
         if count == 0 {
@@ -259,11 +252,9 @@ impl<T> Shared<T> {
         if !room.is_free() || room.has(TAKEN) {
             return 0;
         }
-        let ahead = || distance(head, self.front.seen.load(Ordering::Relaxed));
-        let mut count = ahead().min(max as u64);
-        // (As above.)
-        if count < max as u64 && self.sees_value(head) {
-            count = ahead().min(max as u64);
+        let mut count = self.front.left(room).min(max as u64);
+        if count < max as u64 && self.sees_value(room) {
+            count = self.front.left(room).min(max as u64);
         }
         let count = (count as usize).min(self.store.slots_left(head));
         if count == 0 {
@@ -289,13 +280,12 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         let room = self.front.expected();
-        let head = room.rest();
-        let has_value = head != self.front.seen.load(Ordering::Relaxed) || self.sees_value(head);
-        has_value && self.store.is_inside(head) && self.take(room, tray)
+        let has_value = self.front.left(room) > 0 || self.sees_value(room);
+        has_value && self.store.is_inside(room.rest()) && self.take(room, tray)
     }
 
-    /// Looks at the back. True: there is a value at `head`.
-    fn sees_value(&self, head: u64) -> bool {
+    /// Looks at the back. True: there is a value at the head, which is that of this word.
+    fn sees_value(&self, room: Word) -> bool {
         if !self.stray.load(Ordering::Relaxed).is_null() {
             return false;
         }
@@ -304,14 +294,14 @@ impl<T> Shared<T> {
         if !word.is_free() {
             return false;
         }
-        self.front.seen.store(word.rest(), Ordering::Relaxed);
-        word.rest() != head
+        self.front.see(word.rest());
+        self.front.left(room) > 0
     }
 
     /// Takes the first value. False: the front has changed.
     #[inline(always)]
     fn take(&self, room: Word, tray: &mut Tray<T>) -> bool {
-        // SAFETY: the front is this operation's; `seen` is beyond `head`. At once.
+        // SAFETY: the front is this operation's; `until` is beyond the head. At once.
         let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
         if is_next && bug!("spsc_front_early") {
             self.store.leave(&self.front);
@@ -351,7 +341,7 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         let head = room.rest();
-        self.front.seen.store(word.rest(), Ordering::Relaxed);
+        self.front.see(word.rest());
         if word.rest() == head {
             return if word.has(CLOSED) { Step::Ready(()) } else { Step::Wait };
         }
@@ -508,8 +498,7 @@ impl<T> Shared<T> {
     #[cold]
     fn put_stray(&self, node: NodeRef) {
         // So that the quick way comes by.
-        let head = self.front.load().rest();
-        self.front.seen.store(head, Ordering::Relaxed);
+        self.front.see(self.front.load().rest());
         let before = self.stray.swap(node.address().cast_mut(), Ordering::AcqRel);
         debug_assert!(before.is_null(), "a receive takes what there is before it waits");
     }

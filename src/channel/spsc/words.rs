@@ -33,8 +33,9 @@ pub(super) struct Side<T> {
     /// The word as it has to be for the quick way: at this position, with nobody there. (Under CLOSED whoever stood there may be in
     /// it still; nobody else comes to stand there.)
     expected: AtomicU64,
-    /// The position of the other end, as it was seen.
-    pub(super) seen: AtomicU64,
+    /// The word at which it has to look at the other end again: the back where it is full, the front where it is empty, as far as
+    /// was seen.
+    until: AtomicU64,
     block: AtomicPtr<Block<T>>,
     pub(super) slots: AtomicPtr<Slot<T>>,
     /// The node that was told last to look, unless it was used again since.
@@ -50,7 +51,7 @@ impl<T> Side<T> {
         Side {
             line: Line::new(0),
             expected: AtomicU64::new(0),
-            seen: AtomicU64::new(0),
+            until: AtomicU64::new(0),
             block: AtomicPtr::new(begin),
             slots: AtomicPtr::new(Store::begin(begin)),
             told: AtomicPtr::new(std::ptr::null_mut()),
@@ -82,6 +83,19 @@ impl<T> Side<T> {
 
     fn expect(&self, word: Word) {
         self.expected.store(word.0, Ordering::Relaxed);
+    }
+
+    /// How many positions are left from this word's on, as far as was seen. (Behind a sender that was let in it is one less than
+    /// none.)
+    #[inline(always)]
+    pub(super) fn left(&self, word: Word) -> u64 {
+        let left = self.until.load(Ordering::Relaxed).wrapping_sub(word.0) as i64 >> REST_SHIFT;
+        left.max(0) as u64
+    }
+
+    /// There are as many as are before this one.
+    pub(super) fn see(&self, position: u64) {
+        self.until.store(position << REST_SHIFT, Ordering::Relaxed);
     }
 
     /// It is at this position, and nobody is there.
