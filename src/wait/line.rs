@@ -499,7 +499,8 @@ pub(crate) trait Primitive {
             if bug!("leaves_without_a_step") {
                 return true;
             }
-            // Nobody can bring it into the word after this.
+            // Nobody can bring it into the word after this. (Also where nobody stands there, as far as is seen: a look may be
+            // old, and then whoever has come since may be about to bring it up. The exchange is by what is there.)
             loop {
                 let word = self.line().load();
                 let to = if word.first() == number {
@@ -507,7 +508,7 @@ pub(crate) trait Primitive {
                 } else {
                     Some(word)
                 };
-                if word.is_free() || to.is_some_and(|to| self.cas(word, self.bump(to))) {
+                if to.is_some_and(|to| self.cas(word, self.bump(to))) {
                     return true;
                 }
             }
