@@ -627,3 +627,21 @@ fn a_select_that_waited_stays_with_its_winner_after_a_panic() {
     }
     tracker.assert_done();
 }
+
+/// C27: where a receiver waits a send is ready, also while all places are reserved.
+#[test]
+fn a_send_to_a_receiver_needs_no_place() {
+    for capacity in [1, 64, 1000] {
+        let (tx, rx) = bounded(capacity);
+        let permits = (0..capacity).map(|_| tx.try_reserve().expect("a place")).collect::<Vec<_>>();
+        let mut receiving = rx.recv();
+        receiving.must_wait("it is empty");
+        let mut set = Select::new();
+        let token = set.send(&tx, 7);
+        assert_eq!(set.try_ready(), Some(0), "capacity {capacity}");
+        set.try_select().expect("somebody receives").send(token).expect("it is open");
+        assert_eq!(receiving.must_be_ready("it was handed over"), Ok(7));
+        assert_eq!(tx.try_send(8).map_err(|error| error.is_full()), Err(true));
+        drop(permits);
+    }
+}

@@ -183,6 +183,11 @@ impl<T> Shared<T> {
             self.count_places(linked);
         }
         loop {
+            // (A receiver that waits needs no place: see `send_linked`.)
+            let line = self.line.load();
+            if said == SEND && line.serves(0) && room.is_calm() {
+                return false;
+            }
             let word = room.queue.load();
             let left = room.left(word, || self.tail(linked));
             if word.has(CLOSED) || left >= wanted {
