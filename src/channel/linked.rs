@@ -59,7 +59,6 @@ use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
 use super::many::Lent;
-use super::queue::STEP_BITS;
 use super::ring::HELD;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
@@ -79,6 +78,8 @@ const GIVEN: u64 = 1;
 /// In the head: somebody waits for a place, or is about to, see [`room`](super::room).
 const WANTED: u64 = 2;
 
+/// Bits of a version that count within a stay.
+const STEP_BITS: u32 = 12;
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
 const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
@@ -105,7 +106,7 @@ impl<T> Linked<T> {
 
     /// The same, with what the head says beside it.
     #[inline(always)]
-    fn load_head(&self) -> u64 {
+    pub(super) fn load_head(&self) -> u64 {
         self.blocks.front.head.load(Ordering::Acquire)
     }
 
@@ -450,7 +451,19 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         taken: impl FnOnce(bool),
     ) -> Step<()> {
-        let head = linked.load_head();
+        self.take_from(linked, linked.load_head(), word, tray, taken)
+    }
+
+    /// The same, if this is the head.
+    #[inline(always)]
+    pub(super) fn take_from(
+        &self,
+        linked: &Linked<T>,
+        head: u64,
+        word: Word,
+        tray: &mut Tray<T>,
+        taken: impl FnOnce(bool),
+    ) -> Step<()> {
         if let Some(block) = linked.blocks.value(head) {
             // (Who has seen RETURNED and comes nevertheless wants a value from here.)
             let has_seen = word.has(RETURNED) && !bug!("forced_waits_for_given");

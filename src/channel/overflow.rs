@@ -16,13 +16,17 @@
 //! |---|---|---|
 //! | a [ring](super::ring) that is full | head + 1 | takes the first value out, puts the own one behind the last |
 //! | capacity 0, or all places are [reserved](super::limit), nobody waits to receive | – | the own value is the one that goes |
-//! | [linked](super::linked), no place is left | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
-//! | the same, and no value is there | – | looks again while somebody is in the middle of something; otherwise the own value goes |
+//! | [linked](super::linked), no place is left, nor with somebody in the middle of something | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
+//! | the same, and no value is there | – | the own value goes |
 //!
 //! In a ring this is one exchange, in which `len` stays the same: nobody finds the channel less than full, or more. It
 //! needs that the head's slot is full and that the one behind the last is empty, as when a plain sender is let in; there is
 //! such a slot because the ring is larger than the capacity. Of two forced sends the second finds the slot of the first one's
 //! value at its head or behind, and waits until that is written.
+//!
+//! Of a linked channel the head and the places are two words. So the head is loaded first, then it is made sure that all places are
+//! taken, by values, permits and what waits for its sender: if the exchange finds that head no value has been received since. While
+//! somebody is in the middle of something, who may be about to leave a place, a forced send waits for that.
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
 //! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before. (Where it is not, a
@@ -182,16 +186,21 @@ impl<T> Shared<T> {
         gone: &mut Tray<T>,
         by: &mut By,
     ) -> Step<Sent> {
-        let word = self.line.load();
+        // (The head first: if it is still this one in the end, nobody has received since.)
+        let (head, word) = (linked.load_head(), self.line.load());
         if word.serves(0) {
             return self.hand_over(word, value, by);
+        }
+        if self.is_unsure(End::Sender) && !bug!("forced_where_it_is_not_full") {
+            return Step::Busy;
         }
         if overflow == Overflow::DropOldest && linked.len(word) > 0 {
             let room = linked.room();
             self.count_places(linked);
             let Some(forced) = room.force() else { return Step::Ready(Sent::Closed) };
             room.keep_one();
-            let step = self.take_linked(linked, self.line.load(), gone, |_| {});
+            let head = if bug!("forced_by_a_later_head") { linked.load_head() } else { head };
+            let step = self.take_from(linked, head, self.line.load(), gone, |_| {});
             // Into the place of the one that was taken; nobody closes the channel meanwhile.
             let sent = gone.is_full().then(|| insist(|| self.put_any(linked, self.line.load(), value, by)));
             drop(forced);
@@ -209,14 +218,15 @@ impl<T> Shared<T> {
             if linked.is_wanted_now() && !bug!("forced_goes_silently") && self.collect(linked, by) {
                 return Step::Moved;
             }
-            match step {
-                Step::Lost => return Step::Lost,
-                Step::Moved => return Step::Moved,
-                Step::Busy => return Step::Busy,
-                // It is empty, and perhaps closed.
-                Step::Ready(()) | Step::Wait => {}
-            }
+            return match step {
+                Step::Moved => Step::Moved,
+                Step::Busy => Step::Busy,
+                Step::Lost | Step::Ready(()) | Step::Wait => Step::Lost,
+            };
         }
-        if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) }
+        // The oldest stays only where there was none all the while.
+        let is_over =
+            overflow == Overflow::DropOldest && (linked.load_head(), self.line.load()) != (head, word);
+        if is_over { Step::Lost } else { self.refuse(value, gone) }
     }
 }

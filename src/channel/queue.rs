@@ -8,19 +8,16 @@
 //!
 //! Of a ring it is where sends go [by turns](super::limit), of a bounded channel that is no ring in its [room](super::room).
 //!
-//! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
-//! count within.
+//! A version is that of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a count from
+//! there. A stay may be of any length; so the first versions of two that follow each other are far [apart](crate::wait::apart).
 
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
-use crate::wait::{Line, Popped, Primitive, REST_BITS, SENDERS, Waiter, Word};
+use crate::wait::{Line, Popped, Primitive, SENDERS, Waiter, Word, apart};
 
 /// What a send says that waits. Any other number is how many places a reservation wants. (The stamps of those that wait in a
 /// ring's word are even.)
 pub(super) const SEND: u32 = u32::MAX;
-
-/// Bits of a version that count within a stay.
-pub(super) const STEP_BITS: u32 = 12;
 
 /// How many places one wants that says so.
 pub(super) fn wanted(said: u32) -> u64 {
@@ -78,8 +75,7 @@ impl Primitive for Queue {
     }
 
     fn arrive(&self, word: Word) -> Word {
-        let stay = self.stays.fetch_add(1, Ordering::Relaxed) << STEP_BITS;
-        word.with_rest(stay & ((1 << REST_BITS) - 1))
+        word.with_rest(apart(self.stays.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// (Of a ring, and of a channel that closes: nobody asks what is left there.)

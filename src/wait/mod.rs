@@ -91,4 +91,4 @@ pub(crate) use parcel::{Parcel, Tray};
 pub(crate) use steps::step;
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 pub(crate) use steps::steps_of;
-pub(crate) use word::{OWN, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, TWO, Word};
+pub(crate) use word::{OWN, REST_BITS, REST_SHIFT, SENDERS, STAMP_MASK, TWO, Word, apart};

@@ -50,6 +50,12 @@ pub(super) const fn is_before(stamp: u32, other: u32) -> bool {
     ((stamp.wrapping_sub(other) << (u32::BITS - STAMP_BITS)) as i32) < 0
 }
 
+/// The first version of a stay, where stays are numbered: far from those of the stays before and after it, by the golden section of
+/// all versions.
+pub(crate) const fn apart(stay: u64) -> u64 {
+    stay.wrapping_mul(0x9_e377_9b97) & ((1 << REST_BITS) - 1)
+}
+
 /// What says who waits.
 const WAITING: u64 = NUMBER | SENDERS | MORE | MANY | TWO;
 

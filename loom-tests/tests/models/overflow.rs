@@ -23,6 +23,9 @@ table! {
     force_where_nothing_is_kept: Ring(0), [], [[R(1), D(1)], [F(1)]], any;
 
     force_a_room_against_recv: Linked(1), [S(1, 1)], [[TR, TR], [F(2)]], in_order;
+    force_a_room_of_two_against_recv: Linked(2), [S(1, 1), S(2, 2)], [[TR], [F(3)]], one_goes_or_none;
+    force_a_room_of_two_against_two_receives - 1: Linked(2), [S(1, 1), S(2, 2)], [[TR, TR], [F(3)]], one_goes_or_none;
+    force_a_room_against_who_collects: Linked(3), [S(1, 1), S(2, 2), S(3, 3), TR, TR], [[TS(4)], [F(5)]], none_goes;
     force_a_room_against_register: Linked(1), [Count, S(1, 1)], [[TR, R(1)], [F(2)]], any;
     force_a_room_against_close: Linked(1), [Count, S(1, 1)], [[Close, TR, TR], [F(2)]], any;
     force_a_room_against_a_waiting_sender: Linked(1), [Count, S(1, 1), S(2, 2)], [[TR], [F(3)]], any;
@@ -33,7 +36,7 @@ table! {
     oldest_goes_against_another: Oldest(1), [S(1, 1)], [[TSok(2), TR], [S(2, 3)]], any;
     oldest_goes_against_close: Oldest(1), [S(1, 1)], [[Close, TR], [S(2, 2)]], any;
     oldest_of_a_room_goes_against_recv: LinkedOldest(1), [S(1, 1)], [[TR], [TSok(2)]], any;
-    oldest_of_a_room_goes_against_another: LinkedOldest(1), [Count, S(1, 1)], [[TSok(2)], [TSok(3)]], any;
+    oldest_of_a_room_goes_against_another - 1: LinkedOldest(1), [Count, S(1, 1)], [[TSok(2)], [TSok(3)]], any;
     oldest_of_a_room_goes_first - 1: LinkedOldest(1), [S(1, 1)], [[TSok(2)], [TSok(3)]], any;
     oldest_of_a_room_goes_against_close: LinkedOldest(1), [S(1, 1)], [[Close, TR], [S(2, 2)]], any;
     newest_goes_against_recv: Newest(1), [S(1, 1)], [[TR, TR], [S(2, 2), TSok(3)]], in_order;
@@ -53,6 +56,11 @@ table! {
     a_second_send_is_dropped_against_close: Ring(0), [S(1, 1), S(2, 2)], [[Close], [D(2)]], any;
     a_send_is_dropped_against_a_place: Linked(1), [S(1, 1), S(2, 2)], [[D(2)], [TR, Close]], any;
     a_send_is_dropped_against_a_place_and_close - 1: Linked(1), [S(1, 1), S(2, 2)], [[TR], [D(2)], [Close]], any;
+}
+
+/// It is full before the first receive, and never after it: what goes is the first value, or none.
+fn one_goes_or_none(log: &Log) {
+    assert!(log.back.iter().all(|gone| *gone == 1), "there was room, and a value went: {:?}", log.back);
 }
 
 /// There is room, or a receiver, all the time.
