@@ -645,3 +645,20 @@ fn a_send_to_a_receiver_needs_no_place() {
         drop(permits);
     }
 }
+
+/// A select on both sides of a channel of which all places are reserved waits, and neither takes itself for a peer.
+#[test]
+fn a_select_on_both_sides_waits_for_a_place() {
+    for capacity in [1, 64, 1000] {
+        let (tx, rx) = bounded(capacity);
+        let mut permits = (0..capacity).map(|_| tx.try_reserve().expect("a place")).collect::<Vec<_>>();
+        let mut both = select_biased((rx.recv(), tx.send(7)));
+        both.must_wait("nothing is there, and no place");
+        let woken = both.must_wait("still");
+        assert!(!woken.was_woken(), "it sleeps: capacity {capacity}");
+        drop(permits.pop());
+        assert!(woken.was_woken(), "capacity {capacity}");
+        assert!(matches!(both.must_be_ready("there is a place"), Selected2::Second(Ok(()))));
+        assert_eq!(rx.try_recv(), Ok(7));
+    }
+}
