@@ -62,7 +62,9 @@
 //! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
 //! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between
 //! its look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is
-//! free.
+//! free. With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may
+//! have left: so a thread would have to be suspended there while exactly 2^19 values are handed over at capacity 255, or more at
+//! others, with others waiting behind all the while, and the first one of its time first again.
 //!
 //! # Cost
 //!

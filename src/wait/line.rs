@@ -167,8 +167,8 @@ impl Line {
 
 /// What has a line.
 pub(crate) trait Primitive {
-    /// Whether its version grows from one wait to the next as well, so that the small array can tell by it who came
-    /// first. Otherwise all but the first wait in the list.
+    /// Whether the small array is used: it tells by the version who came first of those that join at one time. (So where versions
+    /// jump between stays only these may change places.) Otherwise all but the first wait in the list.
     fn has_few(&self) -> bool {
         false
     }
