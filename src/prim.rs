@@ -9,9 +9,9 @@
 //! | `AtomicUsize`, `AtomicU16`, `AtomicU32`, `AtomicU64`, `AtomicBool`, `AtomicPtr`, `Ordering`, `fence` | atomics |
 //! | `UnsafeCell` | a cell with closure access (`with`, `with_mut`), so that loom can see each access |
 //! | `Arc` | shared ownership |
-//! | `Mutex`, `Condvar` | locks that ignore poisoning; `wait_until` takes the lock and a deadline, which in models comes at once |
-//! | `is_late` | whether a deadline has come |
-//! | `thread` | `Builder`, `JoinHandle`, `current`, `park_until`, `sleep`, `yield_now`, `parallelism`, `Thread` |
+//! | `Mutex`, `MutexGuard`, `Condvar` | locks that ignore poisoning; `wait_until` takes the lock and a deadline, which in models comes at once |
+//! | `now`, `is_late` | what time it is; whether a deadline has come |
+//! | `thread` | `Builder`, `JoinHandle`, `current`, `panicking`, `park_until`, `sleep`, `yield_now`, `parallelism`, `Thread` |
 //! | `Handle` | whom to unpark; changed and read under a lock of std's |
 //! | `OnceLock`, `Counter` | process-wide things that models do not reach: std's everywhere |
 //! | `spin_loop` | a pause in a bounded spin |

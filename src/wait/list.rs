@@ -27,7 +27,7 @@
 //!    the mark: what it led to stays reachable. So a node that was appended, was not taken out as the only one and is
 //!    not marked is reachable from the top, by exactly one path; its neighbour above changes only to something newer,
 //!    its neighbour below only to something older.
-//! 2. *A link says who.* While `X.older` of one stay of X names number n, n is the same stay of the same node: it
+//! 2. *A link says who.* While X is linked, and its `older` names number n, n is the same stay of the same node: it
 //!    leaves the list only by being unlinked, which changes `X.older`; when it comes back it is newer than X. So a
 //!    walker that reads a neighbour and then finds the link to it unchanged has read that neighbour's stay.
 //! 3. *Marked is gone.* The mark is set once in a stay, and nobody but who has set it has the node. It is handed on,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A receiver has a cursor: the position of what it sees next. Each value is kept behind a count of its own, so that it is
-//! cloned, and dropped, where no lock is held; the one who sees it last gets the value itself.
+//! cloned, and dropped, where no lock is held; the one who sees it last gets the value itself, unless somebody is cloning it still.
 //!
 //! # Steps
 //!
@@ -50,7 +50,6 @@ use super::{Lag, Receiver, RecvError};
 use crate::channel::bell::{Bell, Look, gone};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
-use crate::task::finally;
 use crate::task::watch::Thing;
 use crate::wait::By;
 
@@ -309,15 +308,8 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Opti
         return Some(Ok(back));
     }
     let seen = receiver.shared.try_see(&mut receiver.cursor, by)?;
-    Some(seen.map(|value| Arc::try_unwrap(value).unwrap_or_else(|value| clone(&value, by))))
-}
-
-/// The clone is foreign code: no lock is held, and whoever is to be woken is woken if it panics.
-fn clone<T: Clone>(value: &T, by: &mut By) -> T {
-    let wake = finally(|| by.wake());
-    let value = value.clone();
-    std::mem::forget(wake);
-    value
+    // (Foreign code: no lock is held, and `by` wakes whom it has to also if that panics.)
+    Some(seen.map(Arc::unwrap_or_clone))
 }
 
 impl<T: Clone> Look for Receive<T> {

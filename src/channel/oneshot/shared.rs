@@ -32,7 +32,7 @@
 //! | RX_CLOSED | send | as the sender's drop | the value comes back |
 //! | not RX_GONE | drop of the sender | TX_GONE, not PARKED, nobody | whoever waited is done |
 //! | RX_GONE | drop of the sender | – | frees it |
-//! | any | close | RX_CLOSED, not PARKED, nobody | whoever waited is done |
+//! | neither TX_GONE nor RX_CLOSED | close | RX_CLOSED, not PARKED, nobody | whoever waited is done |
 //! | not TX_GONE | drop of the receiver | RX_CLOSED, RX_GONE, not PARKED, nobody | whoever waited is done; its own waker is dropped |
 //! | TX_GONE | drop of the receiver | – | frees it, and drops the value |
 //! | SENT | recv | – (a plain store: not SENT) | has the value |
