@@ -3,18 +3,18 @@
 
 mod fiber_support;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fiber_support::{SECOND, cord};
+use fiber_support::{Defer, SECOND, cord, in_time};
 use futures_lite::StreamExt;
 use leno::channel::ticker::{Missed, Receiver, after, at, never, tick, tick_with};
 use leno::channel::{RecvTimeoutError, TryRecvError};
-use leno::fiber::{Runtime, now};
+use leno::fiber::{Cord, Runtime, now};
 use leno::{bounded, sleep, spawn};
 
 /// The next `n` ticks: when each was due, and when it was taken, in milliseconds since `start`.
@@ -303,6 +303,34 @@ fn wakers() {
         assert_eq!(waiting.await, Ok(start + 2 * SECOND), "C29: it has its tick");
         assert_eq!(beat.recv().await, Ok(start + 3 * SECOND), "and the ticker goes on");
     });
+}
+
+/// C13, C29: of a burst within one run of the ticker, all those whose wakers panic have their ticks, how many they be.
+fn a_burst_to_wakers_that_panic(n: u32, panic: impl Fn() + Clone + Send + Sync + 'static) {
+    in_time(move || {
+        Cord::new().block_on(async {
+            let period = Duration::from_millis(1);
+            let ticks = tick(period);
+            let mut receives = (0..n).map(|_| Box::pin(ticks.recv())).collect::<Vec<_>>();
+            let waker = waker(panic);
+            receives
+                .retain_mut(|receive| receive.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            // All are due before this thread looks at the time.
+            thread::sleep((n + 1) * period);
+            sleep(Duration::ZERO).await;
+            for receive in receives {
+                receive.await.unwrap();
+            }
+            ticks.recv().await.unwrap();
+        });
+    });
+}
+
+/// The drops of what they panic with panic as well.
+#[test]
+fn wakers_whose_panics_panic() {
+    let payload = || Defer(|| panic!("planted: a payload's drop panics"));
+    a_burst_to_wakers_that_panic(3, move || resume_unwind(Box::new(payload())));
 }
 
 fn waker(hook: impl Fn() + Send + Sync + 'static) -> Waker {

@@ -55,7 +55,7 @@
 // released and acquired in the same way: a run that was asked for sees what it was asked for.
 //
 // A wake within the actor's own run (a receiver's waker that takes the next tick at once) sets AGAIN, so that it does not
-// run within itself. Foreign wakers that panic: the actor is run to its rest, then the panic goes on.
+// run within itself. Foreign wakers that panic: the actor is run to its rest, then the last panic goes on.
 //
 // Why a send and not a value in a buffer: a policy needs to know when a tick is *taken*, which is when its send completes.
 
@@ -68,6 +68,7 @@ use std::time::{Duration, Instant};
 use super::branch::{Send, Watch};
 use super::{Sender, rendezvous};
 use crate::prim::{AtomicU32, Ordering, UnsafeCell};
+use crate::task::error::discard;
 use crate::task::{budget, context, thread};
 use crate::time::Alarm;
 use crate::wait::Operation;
@@ -241,7 +242,7 @@ impl Ticker {
                 // Its drop is foreign code as well: it may wake this.
                 Ok(over) => drop(over),
                 Err(payload) => {
-                    panic = Some(payload);
+                    discard(panic.replace(payload));
                     panics += 1;
                     if panics < PANICS {
                         // Whoever panicked was told; the actor is not at its rest.
