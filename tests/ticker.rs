@@ -333,6 +333,11 @@ fn wakers_whose_panics_panic() {
     a_burst_to_wakers_that_panic(3, move || resume_unwind(Box::new(payload())));
 }
 
+#[test]
+fn many_wakers_that_panic() {
+    a_burst_to_wakers_that_panic(120, || resume_unwind(Box::new(())));
+}
+
 fn waker(hook: impl Fn() + Send + Sync + 'static) -> Waker {
     struct Hook<F>(F);
     impl<F: Fn() + Send + Sync + 'static> Wake for Hook<F> {

@@ -165,7 +165,7 @@ const IDLE: u32 = 0;
 const RUNNING: u32 = 1;
 const AGAIN: u32 = 2;
 
-/// So many in a row are no waker's.
+/// So many in a row, with no tick taken meanwhile, are no waker's.
 const PANICS: u32 = 100;
 
 struct Ticker {
@@ -230,20 +230,26 @@ impl Ticker {
         let (mut panic, mut panics) = (None, 0);
         let mut pauses = 0;
         loop {
-            let ran = self.actor.with_mut(|actor| {
+            let (ran, goes_on) = self.actor.with_mut(|actor| {
                 // SAFETY: invariant 1.
                 let actor = unsafe { &mut *actor };
-                catch_unwind(AssertUnwindSafe(|| {
+                let due = |actor: &Option<Actor>| actor.as_ref().and_then(|actor| actor.due);
+                let before = due(actor);
+                let ran = catch_unwind(AssertUnwindSafe(|| {
                     let over = actor.as_mut().is_some_and(|actor| actor.run(&waker).is_ready());
                     if over { actor.take() } else { None }
-                }))
+                }));
+                (ran, due(actor) != before)
             });
             match ran {
                 // Its drop is foreign code as well: it may wake this.
-                Ok(over) => drop(over),
+                Ok(over) => {
+                    panics = 0;
+                    drop(over);
+                }
                 Err(payload) => {
                     discard(panic.replace(payload));
-                    panics += 1;
+                    panics = if goes_on { 1 } else { panics + 1 };
                     if panics < PANICS {
                         // Whoever panicked was told; the actor is not at its rest.
                         continue;
