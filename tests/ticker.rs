@@ -254,6 +254,36 @@ fn the_executor_ends() {
     one.recv_blocking().expect("it does not close");
 }
 
+/// It goes on by another clock, by which it is too far away.
+#[test]
+fn the_executor_ends_before_the_end_of_time() {
+    let last = |mut at: Instant| {
+        for unit in [Duration::from_secs, Duration::from_nanos] {
+            for bit in (0..u64::BITS).rev() {
+                while let Some(later) = at.checked_add(unit(1 << bit)) {
+                    at = later;
+                }
+            }
+        }
+        at
+    };
+    let cord = cord();
+    let start = cord.block_on(async { now() });
+    while start == Instant::now() {}
+    let (tx, made) = std::sync::mpsc::channel();
+    cord.block_on(async move {
+        // Made as the cord ends.
+        let late = Defer(move || tx.send(catch_unwind(|| at(last(start)).try_recv())).unwrap());
+        drop(leno::fiber::spawn_local(async move {
+            let _late = late;
+            std::future::pending::<()>().await;
+        }));
+        leno::yield_now().await;
+    });
+    drop(cord);
+    assert_eq!(made.recv().unwrap().expect("no panic"), Err(TryRecvError::Empty));
+}
+
 /// C25: a fiber that blocks a worker gets its tick as long as there is another one.
 #[test]
 fn a_worker_waits() {

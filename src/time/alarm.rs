@@ -72,7 +72,9 @@ impl Alarm {
             self.timer = None;
             let new = default_home();
             if home.seam.clock_id() != new.seam.clock_id() {
-                *due = new.seam.now() + due.saturating_duration_since(now);
+                // (What no `Instant` can tell: by either clock it is too far away to come.)
+                let left = due.saturating_duration_since(now);
+                *due = new.seam.now().checked_add(left).unwrap_or(*due);
             }
             self.home = Some(new);
         }
