@@ -737,6 +737,90 @@ fn a_blocking_call_of_lenos_hands_the_queue_on() {
     });
 }
 
+/// Whether a fiber runs, and sends, that was made ready on a worker which waits for it then: the other one has enough to do by
+/// itself until then. Both happens in the `last` poll of a fiber, or in the `hook` which is called after that.
+fn the_rest_is_handed_on(
+    last: impl FnOnce(Waker, &Receiver<()>) + Send + 'static,
+    hook: impl Fn(&Receiver<()>) + Send + Sync + 'static,
+) {
+    in_time(move || {
+        let (tx, rx) = leno::bounded(0);
+        let (over, hooked) = (Arc::new(AtomicBool::new(false)), rx.clone());
+        let stop = over.clone();
+        let hook = move |fiber: &FiberRef| {
+            if fiber.name() == Some("last") {
+                hook(&hooked);
+                stop.store(true, SeqCst);
+            }
+        };
+        let runtime = Runtime::builder().workers(2).on_stop(hook).build().unwrap();
+        let (stash, busy, woken) = (Stash::default(), Arc::new(AtomicUsize::new(0)), AtomicBool::new(false));
+        let mut waits = Box::pin(stash.pending());
+        let first = move |cx: &mut Context<'_>| {
+            if woken.swap(true, SeqCst) { Poll::Ready(()) } else { waits.as_mut().poll(cx) }
+        };
+        let sender = runtime.spawn(async move {
+            std::future::poll_fn(first).await;
+            tx.send(()).await.unwrap();
+        });
+        until(|| stash.polls() > 0);
+        let counts = busy.clone();
+        let last = fiber::Builder::new().name("last").spawn_on(runtime.handle(), async move {
+            counts.fetch_add(1, SeqCst);
+            until(|| counts.load(SeqCst) == 3);
+            last(stash.take().unwrap(), &rx);
+        });
+        until(|| busy.load(SeqCst) == 1);
+        let yields = move || {
+            let (over, busy) = (over.clone(), busy.clone());
+            async move {
+                busy.fetch_add(1, SeqCst);
+                while !over.load(SeqCst) {
+                    yield_now().await;
+                }
+            }
+        };
+        let others = runtime.spawn(async move {
+            let other = leno::spawn(yields());
+            yields().await;
+            other.await.unwrap();
+        });
+        for fiber in [sender, last, others] {
+            fiber.wait().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_blocks_hands_the_queue_on() {
+    // F10
+    the_rest_is_handed_on(|sender, _| sender.wake(), |rx| rx.recv_blocking().unwrap());
+}
+
+#[test]
+fn a_runtime_that_ends_in_a_fiber_hands_the_queue_on() {
+    // F10: what it drops makes fibers of the one that drops it ready, and its own worker waits for one of those.
+    let last = |sender: Waker, rx: &Receiver<()>| {
+        let ending = runtime(2);
+        let (mut sender, rx, waits) = (Some(sender), rx.clone(), Arc::new(AtomicUsize::new(0)));
+        let counts = waits.clone();
+        drop(ending.spawn(async move {
+            let _wakes = Defer(move || sender.take().unwrap().wake());
+            counts.fetch_add(1, SeqCst);
+            std::future::pending::<()>().await;
+        }));
+        until(|| waits.load(SeqCst) == 1);
+        let counts = waits.clone();
+        drop(ending.spawn(async move {
+            counts.fetch_add(1, SeqCst);
+            rx.recv_blocking().unwrap();
+        }));
+        until(|| waits.load(SeqCst) == 2);
+        drop(ending);
+    };
+    the_rest_is_handed_on(last, |_| {});
+}
+
 #[test]
 fn many_ready_fibers_overflow_and_each_runs_once() {
     // F9: one worker of several, whose ring has no room for all.

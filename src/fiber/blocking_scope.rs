@@ -183,8 +183,6 @@ fn run<'env, R>(
     let given = scope.scope.caught(|| body(&scope));
     // From here to its end nothing may unwind: fibers may still borrow what would go away.
     let rest = finally(|| std::process::abort());
-    // What the body made ready here goes to others.
-    context::hand_over();
     let mut wait = std::pin::pin!(std::future::poll_fn(|cx| scope.scope.group().poll_over(cx)));
     let failure = loop {
         if let Some(failure) = thread::block_on(wait.as_mut(), None) {

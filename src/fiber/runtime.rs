@@ -106,7 +106,6 @@ impl Runtime {
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
         let roster = &self.home().roster;
         roster.close();
-        context::hand_over();
         let empty = pin!(poll_fn(|cx| roster.poll_empty(cx)));
         let _in_time = thread::block_on(empty, thread::deadline_after(grace));
         let left = roster.snapshot();

@@ -120,9 +120,10 @@ pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), 
         let mut place = Frame::nobody();
         // SAFETY: by contract.
         let _base = unsafe { enter_home(&mut place, home) };
-        let _away = Away::to(Seat { home: home.address(), worker, number });
+        let away = Away::to(Seat { home: home.address(), worker, number });
         let stock = here::replace_stock(0);
         let _stock = finally(|| home.release(here::replace_stock(stock)));
+        away.hand_over();
         f()
     })
 }
@@ -205,6 +206,11 @@ impl Away {
         let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
         Away { seat: here::sit(seat), told }
     }
+
+    /// Others get what is ready on the worker that this thread was. (By now nothing more comes there.)
+    fn hand_over(&self) {
+        hand_over_in(self.seat);
+    }
 }
 
 impl Drop for Away {
@@ -214,10 +220,12 @@ impl Drop for Away {
     }
 }
 
-/// For a call that blocks: until it returns, this thread wakes fibers as if from elsewhere, since nobody runs what is in
-/// its own queue.
+/// For a call that blocks: others get what is in this thread's own queue, and until the call returns, it wakes fibers as if from
+/// elsewhere.
 pub(crate) fn stand_aside() -> Away {
-    Away::to(here::aside())
+    let away = Away::to(here::aside());
+    away.hand_over();
+    away
 }
 
 pub(crate) use here::stands_aside;
@@ -229,9 +237,13 @@ fn in_seat<R>(seat: Seat, f: impl FnOnce(&Home, NonNull<()>) -> R) -> Option<R> 
     Some(f(home, NonNull::new(seat.worker.cast_mut())?))
 }
 
-/// To be called before a call that blocks this thread: if it drives an executor, others get what is ready on it.
+/// To be called before what may take long, and wait in the end: others get what is ready by now on the worker that this thread is.
 pub(crate) fn hand_over() {
-    let _ = in_seat(here::seat(), |home, worker| home.seam.blocks(worker));
+    hand_over_in(here::seat());
+}
+
+fn hand_over_in(seat: Seat) {
+    let _ = in_seat(seat, |home, worker| home.seam.blocks(worker));
 }
 
 /// Whether this thread is a worker of `home`.

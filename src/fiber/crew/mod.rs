@@ -38,8 +38,9 @@
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
 //!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
-//! 6. A leno call that blocks its worker hands the worker's queue to the others first ([`Crew::blocks`]), and what it wakes while
-//!    it blocks is injected, as if from elsewhere ([`context::stand_aside`]). Meanwhile it looks after the timers.
+//! 6. A leno call that blocks its worker, in a fiber, a hook or a waker, hands the worker's queue to the others
+//!    ([`Crew::blocks`]) once all that it wakes is injected, as if from elsewhere ([`context::stand_aside`]). Meanwhile it looks
+//!    after the timers.
 //!
 //! ORDERING of 1 to 3: a pusher pushes, fences, reads `idle`; who parks or ends a search changes `idle`, fences, reads
 //! `injected`. Both fences are SeqCst: one of the two sees the other.
