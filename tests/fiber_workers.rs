@@ -138,6 +138,26 @@ impl Wake for Sends {
 }
 
 #[test]
+fn timers_of_a_stuck_worker_are_fired_by_one_that_blocks() {
+    // F10, C25: nobody sleeps elsewhere.
+    in_time(|| {
+        let runtime = runtime(2);
+        let (tx, rx) = leno::bounded::<()>(1);
+        let blocks = runtime.spawn(async move { rx.recv_blocking() });
+        let stuck = runtime.spawn(async move {
+            // (Most of the time the other one sleeps by then.)
+            std::thread::sleep(Duration::from_millis(20));
+            let (done, slept) = mpsc::channel();
+            let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
+            slept.recv().unwrap();
+            drop(tx);
+        });
+        stuck.wait().unwrap();
+        blocks.wait().unwrap().unwrap_err();
+    });
+}
+
+#[test]
 fn two_that_wake_each_other_starve_nobody() {
     // F10
     in_time(|| {

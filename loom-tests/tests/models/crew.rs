@@ -60,7 +60,7 @@ fn work(crew: &Crew, i: usize, ran: &Ran, poll: impl Fn(usize)) {
 /// A crew of so many, with a thread for each that lives `life`, while `outside` goes on.
 fn with_workers(
     workers: usize,
-    life: impl Fn(&Arc<Crew>, usize, &Ran) + Copy + Send + Sync + 'static,
+    life: impl Fn(&Arc<Crew>, usize, &Arc<Ran>) + Copy + Send + Sync + 'static,
     outside: impl FnOnce(&Arc<Crew>, &Arc<Ran>),
 ) -> Vec<usize> {
     let (crew, ran) = (Arc::new(Crew::new(workers)), Arc::new(Ran::default()));
@@ -252,6 +252,27 @@ fn timer_while_two_workers_block() {
     timer_while_all_block(2);
 }
 
+/// A worker sets a timer of its own, and its poll waits for what that does; the other one is in a call that blocks.
+/// `crew_own_timer_rings_no_bell`, `crew_own_timer_unfenced`.
+#[test]
+fn timer_of_a_stuck_worker_while_the_other_one_blocks() {
+    model(|| {
+        let ran = with_workers(
+            2,
+            |crew, i, ran| {
+                if crew.next(i) == Some(1) {
+                    crew.set_timer(Some(i), Waker::from(std::sync::Arc::new(Runs(ran.clone(), 0))));
+                    ran.wait_for(0);
+                } else {
+                    crew.wait_aside(&ran.2, || ran.has(0));
+                }
+            },
+            |crew, _| (1..=2).for_each(|number| assert!(crew.inject(number))),
+        );
+        assert_eq!(ran, [0]);
+    });
+}
+
 /// Somebody comes from outside while the last worker goes to sleep, and a virtual clock goes on: before all that one does, or
 /// once it is done. F12. `crew_is_busy_during_a_jump`, `crew_jumps_late`.
 #[test]
@@ -309,7 +330,7 @@ fn watch_is_handed_on() {
 #[test]
 fn watch_ends_with_what_was_watched() {
     long_model(2, || {
-        let life = |crew: &Arc<Crew>, i, ran: &Ran| {
+        let life = |crew: &Arc<Crew>, i, ran: &Arc<Ran>| {
             work(crew, i, ran, |number| {
                 if number % 2 == 1 {
                     crew.push_next(i, number + 1);

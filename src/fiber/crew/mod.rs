@@ -139,6 +139,8 @@ pub(crate) struct Crew<T> {
     busy: AtomicUsize,
     /// So many have stepped aside.
     aside: AtomicUsize,
+    /// So many sleep in calls that block. Written under the sleepers' lock.
+    blocked: AtomicUsize,
     /// Nobody outside makes fibers ready.
     closed: Option<Closed<T>>,
     presence: Mutex<Presence>,
@@ -159,6 +161,7 @@ impl<T: Entry> Crew<T> {
             sleepers: Mutex::new(Sleepers::new()),
             busy: AtomicUsize::new(0),
             aside: AtomicUsize::new(0),
+            blocked: AtomicUsize::new(0),
             closed: None,
             presence: Mutex::new(Presence { only: Only::Here, gone: 0, waiter: None }),
             timers,

@@ -14,9 +14,10 @@
 //! no time goes by for whoever is busy.
 //!
 //! Where nobody sleeps, all may be in calls that block. Who is, hangs up a bell with the lock, and sleeps until the next deadline
-//! as of then. Whoever changes that (sets an earlier timer from outside, takes the last sleeper out, takes a bell down)
-//! rings one of these bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next
-//! deadline anyway: so it is looked after. A cord that is driven by somebody's worker hangs up a bell there, too.
+//! as of then. Whoever changes that (sets an earlier timer, takes the last sleeper out, takes a bell down) rings one of these
+//! bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next deadline anyway: so
+//! it is looked after. (A worker that sets one takes the lock only if it sees in `blocked` that there are such bells.) A cord that
+//! is driven by somebody's worker hangs up a bell there, too.
 //! (That one rings with both locks; its own crew's is the second one.)
 
 use std::ptr;
@@ -300,6 +301,9 @@ impl<T: Entry> Crew<T> {
             return self.next_timer();
         }
         let mut sleepers = self.sleepers.lock();
+        self.blocked.store(sleepers.aside.len() + 1, Ordering::Relaxed);
+        // ORDERING: pairs with `timer_set`, for a worker's own: one of the two sees the other.
+        fence(Ordering::SeqCst);
         let until = self.next_timer();
         sleepers.aside.push(Aside { bell, until });
         until
@@ -313,6 +317,7 @@ impl<T: Entry> Crew<T> {
         let mut sleepers = self.sleepers.lock();
         let at = sleepers.aside.iter().rposition(|aside| ptr::addr_eq(aside.bell, bell));
         sleepers.aside.swap_remove(at.expect("it was hung up"));
+        self.blocked.store(sleepers.aside.len(), Ordering::Relaxed);
         self.cover(&sleepers);
     }
 
@@ -342,9 +347,16 @@ impl<T: Entry> Crew<T> {
     }
 
     /// A timer was set that is the first one now, due at `at`. `own`: by a worker of this crew, which looks at it itself,
-    /// unless its poll goes on and on; then the watcher does.
+    /// unless its poll goes on and on; then the watcher does, or one of those who block.
     pub(crate) fn timer_set(&self, at: Instant, own: bool) {
         if own {
+            // ORDERING: pairs with `hang_up`: it sees the timer, or is seen.
+            if !bug!("crew_own_timer_unfenced") {
+                fence(Ordering::SeqCst);
+            }
+            if self.blocked.load(Ordering::Relaxed) != 0 && !bug!("crew_own_timer_rings_no_bell") {
+                self.cover(&self.sleepers.lock());
+            }
             return self.leave_watched();
         }
         if bug!("crew_timer_set_unseen") {

@@ -27,7 +27,7 @@
 //! 5. A worker sees what it has set itself, every few turns (every one, if these are long) and before it parks. If its poll doesn't
 //!    end, or blocks, others do: a worker that searches fires all that are due; a busy one looks in turn at one other wheel each
 //!    time, and fires what is overdue by [`GRACE`]; the watcher of the crew sleeps until the first `next` of all, and looks every
-//!    few milliseconds as long as somebody works.
+//!    few milliseconds as long as somebody works; where nobody sleeps but in calls that block, one of those is told.
 //! 6. Who sets one from outside, if it is the first of its wheel, looks at the sleepers' watch afterwards, under the sleepers'
 //!    lock; who goes to sleep reads all `next` under the same lock, and publishes until when it sleeps. Whichever comes second
 //!    sees the other.
