@@ -3,7 +3,7 @@
 //! They are ordinary [`Receiver`]s, so that they go wherever one goes: into `select!`, into a dynamic
 //! [`Select`](crate::select::Select), onto plain threads, into streams; clones share the ticks, each of which goes to one of
 //! them. A tick that is due waits until it is taken, at most one at a time; dropping a receive, or losing in a `select!`, takes
-//! none. What is received is the instant at which the tick was due. They never close by themselves: after the last tick
+//! none (one that was handed over just then comes back, and waits beside the next one). What is received is the instant at which the tick was due. They never close by themselves: after the last tick
 //! nothing more comes. The last receiver that goes takes the timer along.
 //!
 //! ```
@@ -37,7 +37,8 @@
 //     └──────────── the last receiver goes (a `closed`) ───────────────┴──▶ over: all of it is dropped
 //
 // It has one waker, which the timer, the send and the `closed` have, and it runs within the call of that waker, on whichever
-// thread that is: a few steps, which wake at most the receiver that gets the tick.
+// thread that is: a few steps for each tick that is due and wanted, which wake the receiver that gets it. (In a burst these are
+// several.)
 //
 //   state     set by                                     means
 //   IDLE      whoever ran it, when nothing is left       nobody runs it
