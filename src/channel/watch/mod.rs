@@ -28,7 +28,8 @@
 //! The value stays in the channel and is looked at there: [`borrow`](Receiver::borrow) gives a [`Ref`], which keeps
 //! senders from changing it, and blocks their threads meanwhile. So be brief: copy or clone what you need, and keep no `Ref`
 //! over an `.await` (it is not `Send`, so that a fiber of a runtime cannot). A thread that has a `Ref` and sends to the same
-//! channel waits for itself, for ever; one that has a `Ref` may take another one.
+//! channel waits for itself, for ever; one that has a `Ref` may take another one. (A [`wait_for`](Receiver::wait_for) that is
+//! through has its `Ref` before it is done with wakers, in a select with those of others: none of them may send to this channel.)
 //!
 //! What was *seen* is each receiver's own affair: the value of its making is, and what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
