@@ -151,8 +151,9 @@ impl Core {
         registry::remove(home);
     }
 
-    /// Ends what the workers of a stopped runtime keep waiting. After `end_all`: from then on nobody is idle, so that no more
-    /// entries are made.
+    /// Ends what the workers of a stopped runtime keep waiting, which may be long in their polls. After `end_all`: from then on
+    /// nobody is idle, so that few entries are made (of newborns that were admitted before, of fibers that were polled just then).
+    /// Those their workers end as they leave, and what an `overflow` could not move as well.
     pub(crate) fn end_waiting(home: &Home) {
         while let Some(task) = Core::of(home).crew.steal_left() {
             // SAFETY: not a cord, which is a crew of one and has nothing to steal.
