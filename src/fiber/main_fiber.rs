@@ -206,7 +206,7 @@ impl Drop for Main {
         Core::dismiss_main(self.task.home(), &self.task);
         // It runs, but for a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize(By::Other);
-        run::finish(self.task.clone(), true);
+        run::finish(self.task.clone());
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), 
 
 /// Nowhere either, in a call that blocks; with the fiber that calls.
 pub(super) fn aside() -> Seat {
-    Seat { worker: fiber(), number: 1, ..NOWHERE }
+    Seat { worker: fiber(), ..NOWHERE }
 }
 
 prim::thread_local! {

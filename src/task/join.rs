@@ -53,7 +53,8 @@ pub(crate) unsafe fn poll_outcome<T>(task: &Task, cx: &mut Context<'_>) -> Poll<
 
 /// Leaves `waker` in the slot; false: complete.
 fn register(task: &Task, waker: &Waker) -> bool {
-    if task.state.has_waker() {
+    let had_waker = task.state.has_waker();
+    if had_waker {
         // SAFETY: WAKER is set, so nobody writes: we would have to clear it first, and the completing thread
         // moves the waker out, which reads (the bits stay).
         let same = task.join.with(|slot| unsafe { &**slot }.as_ref().is_some_and(|old| old.will_wake(waker)));
@@ -63,7 +64,7 @@ fn register(task: &Task, waker: &Waker) -> bool {
         }
     }
     let new = waker.clone();
-    if task.state.has_waker() && !task.state.withdraw_waker() {
+    if had_waker && !task.state.withdraw_waker() {
         return false;
     }
     // SAFETY: WAKER is clear and was so or was cleared before COMPLETE: the slot is ours.

@@ -111,7 +111,7 @@ pub(crate) unsafe fn run(task: Task) {
     match polled {
         Poll::Ready(()) => {
             task.state.settle(left.owed);
-            finish(task, true);
+            finish(task);
         }
         Poll::Pending => match task.state.finish_poll(&left, task.tie()) {
             // The count went with the transition.
@@ -152,7 +152,7 @@ unsafe fn end_owned(task: Task) {
     // SAFETY: by contract.
     unsafe { cancel(task.as_raw()) };
     drop(frame);
-    finish(task, true);
+    finish(task);
 }
 
 /// Ends a fiber whose executor has stopped. One that has an owner (who polls it, on another thread or further down this
@@ -179,13 +179,13 @@ pub(crate) unsafe fn end_unlisted(task: Task) {
     let cancel = task.vtable.cancel;
     // SAFETY: owned; the thread is right by contract.
     unsafe { cancel(task.as_raw()) };
-    finish(task, false);
+    finish(task);
 }
 
 /// The outcome is stored: retires the fiber, completes it, and sees to the outcome or to who waits for it.
-pub(crate) fn finish(task: Task, listed: bool) {
+pub(crate) fn finish(task: Task) {
     trace::end(&task);
-    let listed = listed && task.home().roster.retire(&task, task.is_awaited());
+    let listed = task.home().roster.retire(&task, task.is_awaited());
     if listed && task.home().hooked {
         shielded(|| task.home().seam.ends(&task));
     }

@@ -10,7 +10,7 @@
 //! | SCHEDULED | a wake or cancel from elsewhere of an idle fiber: a count of it is in a queue or on its way there; any wake or cancel of a running one | `start`, `finish_poll` |
 //! | RUNNING | creation; a wake on the worker that then queues it; `start`; `seize`: the fiber is *owned* | `finish_poll`, `complete` |
 //! | COMPLETE | `complete`: the future is gone, the outcome stored | never |
-//! | CANCELLED | `cancel`, `seize` | never |
+//! | CANCELLED | `cancel`, `seize`, `mark_ended` | never |
 //! | INTEREST | creation: a join handle lives and owns the outcome | `drop_handle`, before COMPLETE only |
 //! | WAKER | `publish_waker`: the join slot holds a waker | `withdraw_waker`, `drop_handle`, before COMPLETE only |
 //! | TOKEN | `unpark` | `take_token` |
