@@ -108,10 +108,8 @@ pub trait Arm {
     /// `to` is the address of one, and the arm is of a send.
     unsafe fn take_unsent(&mut self, _to: *mut ()) {}
 
-    /// Makes an operation that has completed as one that was not begun. False: it has nothing left to do.
-    fn renew(&mut self) -> bool {
-        false
-    }
+    /// Makes a receive that has completed as one that was not begun.
+    fn renew(&mut self) {}
 }
 
 /// An arm whose outcome can be taken, once it was completed.
@@ -454,8 +452,8 @@ impl<O: Operated> Arm for Claimed<O> {
         }
     }
 
-    fn renew(&mut self) -> bool {
-        self.future.operation().renew()
+    fn renew(&mut self) {
+        self.future.operation().renew();
     }
 }
 

@@ -779,12 +779,17 @@ impl Operation<'_, '_> {
     unsafe fn take(self, outcome: *mut ()) {
         let index = self.position();
         self.set.happened = None;
-        let branch = &mut self.set.branches.all[index];
-        // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.
-        unsafe { branch.operation.take_into(outcome) };
-        if branch.is_once || !branch.operation.renew() {
-            self.set.branches.all.remove(index);
+        let all = &mut self.set.branches.all;
+        if all[index].is_once {
+            // Out of the set first: the rest of a batch goes now, and may wake somebody whose waker panics.
+            let mut branch = all.remove(index);
+            // SAFETY: the caller's promise; this branch has happened, and nobody has taken its outcome.
+            unsafe { branch.operation.take_into(outcome) };
+            return;
         }
+        // SAFETY: as above.
+        unsafe { all[index].operation.take_into(outcome) };
+        all[index].operation.renew();
     }
 }
 

@@ -420,6 +420,38 @@ fn a_panicking_waker_loses_no_outcome() {
     a.assert_valid();
 }
 
+/// C29, S13: the rest of a batch goes as its outcome is taken, and that wakes somebody whose waker panics: the batch has left the
+/// set, and the set goes on.
+#[test]
+fn a_panicking_waker_as_a_batch_is_taken() {
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let (tx, rx) = rendezvous();
+    let (other, others) = bounded(1);
+    let mut received = Vec::new();
+    let mut set = Select::new();
+    let one = set.recv(&others);
+    let batch = set.add(rx.recv_many(&mut received, 4));
+    let (mut first, mut second) = (tx.send(1), tx.send(2));
+    first.must_wait("nobody receives");
+    assert!(second.poll_with(&panics).is_pending());
+    let operation = set.try_select().expect("two senders wait");
+    let panic = catch_unwind(AssertUnwindSafe(|| operation.output(batch).is_ok()));
+    assert!(panic.is_err(), "the waker's panic goes through");
+    assert_eq!(set.len(), 1, "it completes once");
+    let mut third = tx.send(3);
+    third.must_wait("S1: nobody receives");
+    assert!(set.try_select().is_none());
+    let operation = served(&mut set, || other.try_send(4).expect("the select waits"));
+    assert_eq!(operation.recv(one), Ok(4), "C13: usable");
+    drop(set);
+    assert_eq!(received, [1]);
+    assert_eq!(
+        [rx.try_recv(), rx.try_recv()],
+        [Ok(2), Ok(3)],
+        "C29: what it did not get is the next to be received"
+    );
+}
+
 /// C29: a select that was served is dropped, and gives what it was handed to the next one in line, whose waker panics: what has
 /// given back can be selected again.
 #[test]
