@@ -83,11 +83,12 @@ pub trait Arm {
         false
     }
 
-    /// The select is dropped while a peer completes this operation: what it receives goes to the next in line.
+    /// The select is dropped, and a peer has completed this operation, or does so just now: what it receives goes to the next
+    /// in line. A send waits on as a future of its own.
     fn let_go(&mut self) {}
 
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
-    /// be polled again. What was sent stays sent, and its outcome here.
+    /// be polled again. What was sent stays sent, and its outcome here, if it came here.
     fn discard(&mut self) {}
 
     /// It was told to look, and does so.
@@ -396,12 +397,11 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 
     fn let_go(&mut self) {
-        let operation = self.future.operation();
         if O::Branch::ONCE {
-            // If it is done its outcome stays here.
-            self.is_through |= operation.adopted(&mut self.tray);
+            // Its outcome, there already or not, is for whoever asks next: the future, if that was lent.
             return;
         }
+        let operation = self.future.operation();
         // The next one in line may be woken by it; should that panic, the operation is still as one that was not begun.
         for_all([true, false].into_iter(), |leaves| {
             if leaves {

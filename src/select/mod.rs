@@ -79,7 +79,8 @@
 //! # Cancelling
 //!
 //! Dropping a select, or the future that it stands in, cancels all its branches, as dropping each would: no value is lost,
-//! and what was handed over at that very moment goes to the next in line.
+//! and what was handed over at that very moment goes to the next in line. A send that was lent, and whose value was taken at
+//! that moment, has sent: so it says when it is awaited, or selected again.
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").

@@ -77,21 +77,35 @@ fn a_lent_send_that_completed_has_nothing_left() {
     }
 }
 
-/// S9, S10: a select is dropped after a peer has taken the lent send's value, before it has run: the send is over.
+/// S9, S10: a select is dropped after a peer has taken the lent send's value, before it has run: the send has its outcome still,
+/// for whoever asks next.
 #[test]
-fn a_lent_send_whose_value_was_taken_is_over() {
-    let tracker = Tracker::new();
-    let (tx, rx) = rendezvous();
-    let (_silent, silents) = rendezvous::<u8>();
-    let mut sending = tx.send(tracker.value());
-    let mut selecting = select((silents.recv(), &mut sending));
-    selecting.must_wait("nobody is there");
-    let taken = rx.try_recv().expect("the select sends");
-    drop(selecting);
-    assert!(sending.is_terminated(), "S9: it has sent");
-    assert!(sending.into_inner().is_none(), "C1: there is one value, and it was taken");
-    drop(taken);
-    tracker.assert_done();
+fn a_lent_send_whose_value_was_taken_has_sent() {
+    for (asks, how) in
+        ["it is awaited", "it is selected", "it gives back", "it is dropped"].into_iter().enumerate()
+    {
+        let tracker = Tracker::new();
+        let (tx, rx) = rendezvous();
+        let (_silent, silents) = rendezvous::<u8>();
+        let mut sending = tx.send(tracker.value());
+        let mut selecting = select((silents.recv(), &mut sending));
+        selecting.must_wait("nobody is there");
+        let taken = rx.try_recv().expect("the select sends");
+        drop(selecting);
+        assert!(!sending.is_terminated(), "S9: nobody has its outcome; {how}");
+        match asks {
+            0 => sending.must_be_ready(how).expect("S9: it has sent"),
+            1 => {
+                let outcome = select((silents.recv(), &mut sending)).must_be_ready(how);
+                assert!(matches!(outcome, Selected2::Second(Ok(()))), "S9: it has sent");
+            }
+            2 => assert!(sending.into_inner().is_none(), "C1: there is one value, and it was taken"),
+            _ => drop(sending),
+        }
+        drop(taken);
+        tracker.assert_done();
+        tx.assert_valid();
+    }
 }
 
 /// S9: operations that were lent and lost can be awaited afterwards, each of every sort.
