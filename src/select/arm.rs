@@ -73,6 +73,12 @@ pub trait Arm {
         unreachable!("a foreign future enters no line")
     }
 
+    /// Leaves the line, if it had better look, although nobody has told it to. See [`Branch::is_worth_a_look`]. False: it stands,
+    /// or a peer has the node.
+    fn step_out(&mut self, _node: &Waiter) -> bool {
+        false
+    }
+
     /// A peer has claimed the select by this branch: the operation goes on with the node.
     fn adopt(&mut self, _node: Waiter) {
         unreachable!("nobody claims a foreign future")
@@ -373,6 +379,15 @@ impl<O: Operated> Arm for Claimed<O> {
         let is_out = !stands || operation.branch().leave(node);
         operation.end_loan(node);
         operation.branch_mut().lost();
+        is_out
+    }
+
+    fn step_out(&mut self, node: &Waiter) -> bool {
+        let operation = self.future.operation();
+        let is_out = operation.branch().is_worth_a_look() && operation.branch().leave(node);
+        if is_out {
+            operation.end_loan(node);
+        }
         is_out
     }
 

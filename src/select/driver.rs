@@ -7,7 +7,8 @@
 //!                the anchor is OPEN; each enters its line ──all do──▶ Pending
 //!                          │ there is something in one: that and the next ones are to do
 //!                          ▼
-//!   every poll:  take one that is to do, and stay with it until it is settled:
+//!   every poll:  what is worth a look though nobody has told it so leaves its line (a lock that is free), and is to do;
+//!                take one that is to do, and stay with it until it is settled:
 //!                    OPEN:  enter its line ──────────────────────────────▶ settled
 //!                             │ there is something
 //!                             ▼
@@ -430,6 +431,7 @@ impl Driver {
         if let Some(index) = anchor.claimed() {
             return Looked::Claimed(index);
         }
+        self.step_out(arms);
         let is_quiet = !self.foreign && !anchor.is_poked() && !self.is_anything_to_do();
         let parked = anchor.parked_by(cx.waker()) || bug!("select_keeps_its_waker");
         if is_quiet && parked {
@@ -448,6 +450,19 @@ impl Driver {
         let looked = self.go_on(arms, order, cx, true, self.foreign);
         drop(before);
         looked
+    }
+
+    /// Those that had better look are to do: one that is polled takes a lock that is free, also from behind somebody who was told
+    /// of that and is dead.
+    fn step_out(&mut self, arms: &mut impl Arms) {
+        for (index, branch) in self.branches.iter_mut().enumerate() {
+            step();
+            if let (Stage::Waits, Some(node)) = (branch.stage, &branch.node)
+                && arms.arm(index).step_out(node)
+            {
+                branch.stage = Stage::ToDo;
+            }
+        }
     }
 
     /// Of one that waits, or watches.

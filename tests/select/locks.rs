@@ -1,10 +1,11 @@
 //! M8, M2: locks take part in selects.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::task::Poll;
 
 use leno::rendezvous;
-use leno::select::{Selected2, Selected3, select, select_biased};
+use leno::select::{Select, Selected2, Selected3, foreign, select, select_biased};
 use leno::sync::{Mutex, MutexGuard};
 
 use crate::support::{CountingWaker, Crew, Place, PollExt};
@@ -80,6 +81,48 @@ fn both_mutexes_are_freed_before_it_runs() {
             assert!(a.try_lock().is_some() && b.try_lock().is_some(), "M1");
         }
     }
+}
+
+/// M3: an unlock trusts one that has answered before, and is dead now. Whoever is polled behind it has the lock at once: so has a
+/// select, also one that only asks.
+#[test]
+fn a_select_behind_one_that_is_dead() {
+    let mutex = Mutex::new(1);
+    let behind = |select: &mut dyn FnMut(&str, bool)| {
+        let guard = mutex.try_lock().expect("M1: free");
+        let mut dead = mutex.lock();
+        dead.must_wait("held");
+        drop(guard);
+        let guard = mutex.try_lock().expect("who was told has not come");
+        dead.must_wait("told in vain");
+        select("held", false);
+        drop(guard);
+        select("M3: it is free, and this one is polled", true);
+        drop(dead);
+        assert!(mutex.try_lock().is_some(), "M1: free");
+        mutex.assert_valid();
+    };
+    let (_tx, rx) = rendezvous::<u8>();
+    let mut selecting = select((mutex.lock(), foreign(pending::<()>())));
+    behind(&mut |what, is_ready| match is_ready {
+        false => drop(selecting.must_wait(what)),
+        true => assert!(matches!(selecting.must_be_ready(what), Selected2::First(guard) if *guard == 1)),
+    });
+    // Polled with the same waker, without reason.
+    let waker = CountingWaker::new();
+    let mut selecting = select((rx.recv(), mutex.lock()));
+    behind(&mut |what, is_ready| {
+        let polled = selecting.poll_once(&waker);
+        assert_eq!(matches!(polled, Poll::Ready(Selected2::Second(_))), is_ready, "{what}");
+    });
+    let mut set = Select::new();
+    set.recv(&rx);
+    let locking = set.add(mutex.lock());
+    let mut asking = set.ready();
+    behind(&mut |what, is_ready| match is_ready {
+        false => drop(asking.must_wait(what)),
+        true => assert_eq!(asking.must_be_ready(what), locking.index()),
+    });
 }
 
 /// M8, S4: the same mutex twice in one select: it is locked once.

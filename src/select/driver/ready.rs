@@ -14,7 +14,7 @@
 //!    through ([`Anchor`]). So it holds back nothing that others wait for, and has nothing to give back. (But one that asks
 //!    for several permits, or places, stands in front of others as long as there are too few for it: it is not popped then.)
 //! 2. Poked, it enters the line again, at the back; or need not wait. It is poked after the peer's change, which it sees
-//!    then.
+//!    then. Polled, it does the same with a lock that is free, as any waiter does.
 //! 3. It takes nothing, also not what it was told of (a lock that is free): each branch *passes on* in the end.
 //! 4. *Both sides of one rendezvous channel.* Its own node on the other side is no peer: the two go back as one that matches
 //!    either side, as in a select; further branches on that channel are covered. Should several of its own stand there they leave
@@ -90,8 +90,11 @@ impl Driver {
             for (index, branch) in self.branches.iter_mut().enumerate() {
                 branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
             }
-        } else if !self.take_what_is_told(arms, cx) {
-            return None;
+        } else {
+            self.step_out(arms);
+            if !self.take_what_is_told(arms, cx) {
+                return None;
+            }
         }
         let mut indices = order.indices(arms.count());
         let is_done = |index: &usize| {
