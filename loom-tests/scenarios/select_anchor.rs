@@ -427,6 +427,25 @@ pub(crate) fn both_sides_dropped_against_recv() {
     both_sides_dropped(false);
 }
 
+/// A value is handed to a receive, and the next one to the receiving side of a select on both sides. Both are dropped, the select
+/// while it is handed over: what was sent first is received first.
+pub(crate) fn both_sides_given_back_in_order() {
+    let (tx, rx) = rendezvous();
+    let mut first = rx.recv();
+    assert!(poll(&mut first).is_pending());
+    tx.try_send(1).unwrap();
+    let mut selecting = select((tx.send(3), rx.recv()));
+    assert!(poll(&mut selecting).is_pending());
+    let peer = tx.clone();
+    let sender = thread::spawn(move || peer.try_send(2).is_ok());
+    drop(selecting);
+    drop(first);
+    let sent = sender.join().unwrap();
+    assert_eq!(rx.try_recv(), Ok(1));
+    assert_eq!(rx.try_recv().ok(), sent.then_some(2));
+    tx.assert_valid();
+}
+
 /// Three selects on two channels: two of them meet, or the third one leaves too early.
 fn three_on_two() {
     let (a, a_rx) = rendezvous::<usize>();

@@ -852,6 +852,9 @@ impl Driver {
         let others = usize::from(node.as_ref().state() == State::Open && !bug!("adopted_is_not_counted"));
         if others == 0 {
             node.detach();
+        } else if let Some(pair) = self.branches.iter().find(|branch| branch.partner == Some(index as u32)) {
+            // What it is handed may be given back before that peer has said in whose place.
+            node.takes_place_of(pair.node.as_ref().expect("it stood for both"));
         }
         arms.arm(index).adopt(node);
         self.adopted = Some(index);

@@ -496,6 +496,14 @@ impl Waiter {
         unsafe { self.0.set_next(other.number() as u32) };
     }
 
+    /// A peer has claimed the select by this node, as the other branch's of `pair`: it is handed over in the place of that. So the
+    /// peer says, too, now or soon: the same stamp, and in no line is it looked for.
+    pub(crate) fn takes_place_of(&self, pair: &Waiter) {
+        if !bug!("partner_is_not_stamped") {
+            self.0.place().begin(At::Word, pair.0.stamp());
+        }
+    }
+
     /// Frees a node that is the owner's alone; the payload is empty.
     #[inline]
     pub(crate) fn free(self) {

@@ -28,6 +28,7 @@ models! { select_anchor:
     both_sides_against_close
     both_sides_dropped_against_send
     both_sides_dropped_against_recv
+    both_sides_given_back_in_order
     three_selects_on_two_channels - 2
     three_selects_on_two_channels_the_younger - 1
     places_against_receivers
