@@ -617,7 +617,12 @@ impl Driver {
         loop {
             match arms.arm(index).attempt(Some(by), cx) {
                 Attempt::Ready(()) => return Looked::Won(index),
-                Attempt::Again => return Looked::Again,
+                Attempt::Again => {
+                    // What it has popped of its own is to do: the next branch would take it for its own other side.
+                    let (own, stood_for_both) = by.take_own();
+                    self.take_back_own(arms, own, stood_for_both);
+                    return Looked::Again;
+                }
                 Attempt::Wait => {}
             }
             let (own, stood_for_both) = by.take_own();
