@@ -73,8 +73,6 @@ pub(super) struct Driver {
     polled: bool,
     /// Whether there are foreign futures among them.
     foreign: bool,
-    /// It only asks what is ready.
-    watches: bool,
     /// A peer has completed this branch, all but the value that it was redirected to.
     adopted: Option<usize>,
 }
@@ -355,7 +353,6 @@ impl Driver {
     fn reset(&mut self) {
         debug_assert!(self.anchor.is_none());
         (self.started, self.borrowed, self.polled) = (false, false, false);
-        self.watches = false;
         self.adopted = None;
     }
 
@@ -499,15 +496,10 @@ impl Driver {
         let (own, _) = by.take_own();
         self.take_back(arms, own);
         by.poke();
-        match looked {
-            Looked::Won(winner) => {
-                self.win(arms, winner);
-                looked
-            }
-            // Something was given back at the very end.
-            Looked::Nothing if self.is_anything_to_do() => Looked::Again,
-            looked => looked,
+        if let Looked::Won(winner) = looked {
+            self.win(arms, winner);
         }
+        looked
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one loop's state")]
@@ -523,7 +515,6 @@ impl Driver {
     ) -> Looked {
         for _ in 0..ROUNDS {
             let mut again = false;
-            let mut settled = true;
             let mut were_polled = false;
             for index in order.indices(arms.count()) {
                 step();
@@ -566,13 +557,12 @@ impl Driver {
             }
             if std::mem::take(busy) {
                 let stage = if were_polled { Stage::Missed } else { Stage::Told };
-                settled = !self.take_back_as(stage, arms, anchor.open());
+                self.take_back_as(stage, arms, anchor.open());
             }
-            settled &= !self.is_anything_to_do();
             if again {
                 return Looked::Again;
             }
-            if settled {
+            if !self.is_anything_to_do() {
                 return Looked::Nothing;
             }
         }
@@ -644,7 +634,7 @@ impl Driver {
         *busy = false;
         self.take_back(arms, anchor.open());
         // At once: otherwise another one of those that have left would stand there again.
-        if opposite.is_some_and(|(other, _)| self.is_to_do(other) && self.register(arms, other, anchor)) {
+        if opposite.is_some_and(|(other, _)| self.register(arms, other, anchor)) {
             by.poke();
         }
         Looked::Nothing
@@ -762,6 +752,7 @@ impl Driver {
         // Who frees the anchor may be a peer in the middle of its work: the waker, foreign code, is not left to it. (Unless
         // it has that in its hands anyway.)
         let parker = if others == 0 { anchor.as_ref().take_parker() } else { None };
+        let watches = anchor.as_ref().watches();
         let mut popped = 0;
         let mut is_told = false;
         for (index, branch) in self.branches.iter_mut().enumerate() {
@@ -783,7 +774,7 @@ impl Driver {
             self.branches.iter_mut().filter_map(|branch| branch.node.take()).for_each(Waiter::part);
         }
         // Foreign code that panics runs from here on only.
-        if self.watches {
+        if watches {
             // Whatever it was told, it takes nothing.
             if !bug!("who_watches_passes_nothing_on") {
                 for_all(0..self.branches.len(), |index| arms.arm(index).pass_on());

@@ -194,6 +194,11 @@ impl AnchorRef {
         unsafe { self.0.as_ref() }
     }
 
+    /// Whether nobody claims it.
+    pub(crate) fn watches(self) -> bool {
+        self.body().watches
+    }
+
     /// The lower, the more senior.
     fn rank(self) -> usize {
         self.body().rank.of(self.body())
@@ -315,20 +320,18 @@ impl AnchorRef {
         let seen = order!(Acquire, "claim_unseen");
         let mut word = body.word.load(seen);
         loop {
-            match word & STATE {
-                CLAIMED => return Err(claimed_branch(word)),
-                GONE => return Ok((GivenBack(0), 0)),
-                _ => {}
+            debug_assert!(word & STATE != GONE, "it ends once");
+            if word & STATE == CLAIMED {
+                return Err(claimed_branch(word));
             }
             let poking = word & POKING;
             match body.word.compare_exchange(word, GONE | poking, Ordering::AcqRel, seen) {
-                Ok(_) if word & STATE == BUSY => {
+                Ok(_) => {
                     return Ok((
                         GivenBack((word >> NUMBER_SHIFT) as u32),
                         usize::from(poking != 0 && !bug!("poker_is_not_counted")),
                     ));
                 }
-                Ok(_) => return Ok((GivenBack(0), 0)),
                 Err(now) => word = now,
             }
         }
@@ -388,10 +391,13 @@ impl Anchor {
         }
     }
 
-    /// The caller is the last who has it.
+    /// The caller is the last who has it: the owner, or whoever had to take the waker, has done so.
     #[inline]
     fn free(self) {
-        let waker = self.0.body().parker.take();
+        debug_assert!(
+            self.0.body().parker.is_empty() || bug!("anchor_freed_early"),
+            "a waker is not left here"
+        );
         let mut anchor = Some(self);
         if prim::reuse() {
             let _ = SPARE.try_with(|spare| anchor = spare.0.replace(anchor.take()));
@@ -399,7 +405,6 @@ impl Anchor {
         if let Some(anchor) = anchor {
             anchor.0.destroy();
         }
-        drop(waker);
     }
 }
 
@@ -461,7 +466,7 @@ impl By {
 
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
     pub(super) fn may_claim(&mut self, other: AnchorRef, node: NodeRef, two: bool) -> bool {
-        if other.body().watches && !bug!("who_watches_is_claimed") {
+        if other.watches() && !bug!("who_watches_is_claimed") {
             chain(node, &mut self.kept);
             return false;
         }

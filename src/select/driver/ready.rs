@@ -84,7 +84,6 @@ impl Driver {
             if let Some(over) = self.start(arms, order) {
                 return Some(over);
             }
-            self.watches = true;
             self.branches.make_room(arms.count());
             self.anchor = Some(Anchor::watching(cx.waker().clone()));
             for (index, branch) in self.branches.iter_mut().enumerate() {
@@ -178,7 +177,6 @@ impl Driver {
         let node = self.branches[own].node.as_ref().expect("it stands by it");
         if !arms.arm(own).leave(node, true) {
             // It is told of that.
-            self.branches[own].stage = Stage::Waits;
             return Entered::Later;
         }
         self.branches[own].stage = Stage::ToDo;
