@@ -38,8 +38,9 @@
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
 //!
-//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring). One
-//! poll goes round a bounded number of times for what is given back to it meanwhile.
+//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring); and but
+//! for the first poll over an operation that was lent while it waited: a peer that is completing that is waited for. One poll
+//! goes round a bounded number of times for what is given back to it meanwhile.
 
 mod ready;
 

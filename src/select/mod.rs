@@ -72,8 +72,11 @@
 //! branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
 //! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
 //!
-//! A select that waits has a place in the line of each of its operations, like every other waiter, and completes the first
-//! of them that a peer comes for. One that selects again begins again at the back. (Where a select waits to send into a
+//! A select that waits has a place in the line of each of its operations, and completes the first of them that a peer comes
+//! for. But while it is polled it cannot be claimed, if it has anything to look at: so it is at each poll with a future of
+//! another kind among its branches, or with another waker than before. A peer that comes just then goes on to whoever waits
+//! behind it, or as if nobody waited; the select looks at that branch once more, and begins again at the back of that line. One
+//! that selects again begins again at the back, too. (Where a select waits to send into a
 //! full channel with a buffer, a sender that comes at the moment at which a receiver makes room can get in between.)
 //!
 //! # Cancelling
