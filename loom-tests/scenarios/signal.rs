@@ -68,6 +68,28 @@ pub(crate) fn notify_all_against_the_next_round() {
     notify.assert_valid();
 }
 
+/// All are told, and one of them comes again and tells one: that is the one of the next round, and not one that was told.
+pub(crate) fn notify_one_during_notify_all() {
+    // (Futures borrow it, and one goes to a thread.)
+    let notify: &'static Notify = Box::leak(Box::new(Notify::new()));
+    let (mut first, mut early) = (notify.notified(), notify.notified());
+    assert!(poll(&mut first).is_pending());
+    let telling = thread::spawn(move || notify.notify_waiters());
+    if poll(&mut early).is_ready() {
+        let mut next = notify.notified();
+        assert!(poll(&mut next).is_pending(), "nobody was told alone");
+        notify.notify_one();
+        telling.join().unwrap();
+        assert!(settle(&mut next).is_ready(), "told alone");
+    } else {
+        telling.join().unwrap();
+        assert!(settle(&mut early).is_ready());
+    }
+    assert!(settle(&mut first).is_ready());
+    assert!(poll(&mut notify.notified()).is_pending(), "nothing is kept");
+    notify.assert_valid();
+}
+
 /// One that is told is dropped meanwhile: the next one is told.
 pub(crate) fn notified_dropped() {
     let notify = Arc::new(Notify::new());

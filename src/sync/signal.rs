@@ -27,8 +27,8 @@
 //! | STORED | wait | not STORED | was told |
 //! | nobody waits, not STORED | wait | me | |
 //! | somebody waits | wait | joins the line behind the word | |
-//! | somebody waits | tell one | next, V | grants; one that has left: goes on |
-//! | nobody waits | tell one | STORED | where these are kept |
+//! | somebody waits | tell one | next, V | grants; one that has left, or whose round is over: goes on |
+//! | nobody waits | tell one | STORED, V | where these are kept |
 //! | any | tell all | round + 1, and V | goes on with those in line |
 //! | any | the last worker is done | count 0 and round + 1, and V | the same |
 //! | the first one's round is over | tell those in line | next, V | grants |
@@ -187,33 +187,46 @@ impl Signal {
         rounds.is_some()
     }
 
-    /// Tells the first one in line. False: nobody waits; with `store`, the next one need not wait.
-    pub(super) fn tell_one(&self, store: bool) -> bool {
+    /// Tells the first one in line that was not told with all others. If nobody waits, and with `store`, the next one need not
+    /// wait.
+    pub(super) fn tell_one(&self, store: bool) {
         let mut gone = Left::default();
         let mut by = By::plain();
-        let waker = loop {
+        loop {
             let word = self.line.load();
             if word.is_free() {
                 // (Also where it is stored already: who takes it sees what was done before this.)
                 if !store || self.cas(word, word.with(STORED).plus(1)) {
-                    return false;
+                    break;
                 }
                 continue;
             }
-            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
-            let Some(claim) = popped.claim(0, &mut by) else { continue };
-            if bug!("told_unchecked") {
-                break claim.done();
+            // (A `tell_all` may be at work, and not have come to it: it was told all the same.)
+            let is_over = self.said(word) != self.round() && !bug!("tells_one_of_those_told");
+            let told = if is_over { Told::WithAll } else { Told::Alone };
+            if self.tell_first(word, told, &mut by, &mut gone) && !is_over {
+                break;
             }
-            // SAFETY: a `Hearing` hears how it was told.
-            unsafe { claim.put(Parcel::new(Told::Alone)) };
-            match claim.grant() {
-                Ok(waker) => break waker,
-                Err(left) => gone.add(left),
+        }
+        by.wake();
+    }
+
+    /// Tells the one that stands in this word; `by` is to wake it. False: look again.
+    fn tell_first(&self, word: Word, told: Told, by: &mut By, gone: &mut Left) -> bool {
+        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return false };
+        let Some(claim) = popped.claim(0, by) else { return false };
+        if bug!("told_unchecked") {
+            by.wakes(claim.done());
+            return true;
+        }
+        // SAFETY: a `Hearing` hears how it was told.
+        unsafe { claim.put(Parcel::new(told)) };
+        match claim.grant() {
+            Ok(waker) => by.wakes(waker),
+            Err(left) => {
+                gone.add(left);
+                return false;
             }
-        };
-        if let Some(waker) = waker {
-            waker.wake();
         }
         true
     }
@@ -259,14 +272,7 @@ impl Signal {
                 }
                 continue;
             }
-            let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
-            let Some(claim) = popped.claim(0, by) else { continue };
-            // SAFETY: as in `tell_one`.
-            unsafe { claim.put(Parcel::new(Told::WithAll)) };
-            match claim.grant() {
-                Ok(waker) => by.wakes(waker),
-                Err(left) => gone.add(left),
-            }
+            self.tell_first(word, Told::WithAll, by, &mut gone);
         }
     }
 

@@ -7,6 +7,7 @@ models! { signal:
     notify_all_against_wait
     notify_all_against_joining
     notify_all_against_the_next_round
+    notify_one_during_notify_all
     notified_dropped
     notified_dropped_alone
     condvar_against_notify
