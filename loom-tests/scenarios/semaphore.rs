@@ -214,6 +214,27 @@ pub(crate) fn close_against_release() {
     semaphore.assert_valid();
 }
 
+/// A permit comes back after the close was seen, which has not told the one that waits: that one gets nothing.
+pub(crate) fn release_against_a_close_that_is_seen() {
+    let semaphore = semaphore(1);
+    let permit = semaphore.try_acquire_arc().unwrap();
+    let mut waiting = semaphore.acquire();
+    assert!(poll(&mut waiting).is_pending());
+    let looking = thread::spawn(move || {
+        let is_closed = permit.semaphore().is_closed();
+        drop(permit);
+        is_closed
+    });
+    semaphore.close();
+    let is_closed = looking.join().unwrap();
+    match settle(&mut waiting) {
+        std::task::Poll::Ready(outcome) => assert!(outcome.is_err() || !is_closed, "nobody gets any more"),
+        std::task::Poll::Pending => panic!("granted, or closed"),
+    }
+    assert_eq!(semaphore.available_permits(), 1);
+    semaphore.assert_valid();
+}
+
 /// A select over two semaphores, both of which get a permit: it has one, and the other is free.
 pub(crate) fn select_against_two_releases() {
     use leno::select::{Selected2, select};

@@ -12,7 +12,7 @@
 //! | part | set by | means |
 //! |---|---|---|
 //! | permits | whoever takes some, or gives some back | as many are free |
-//! | `CLOSED` | `close`, for good | nobody takes any more; permits still come back |
+//! | `CLOSED` | `close`, for good | nobody takes, or is granted, any more; permits still come back |
 //! | `UPGRADING` | a reader that becomes the writer ([`rwlock`](super::rwlock)) | what comes back is that reader's |
 //! | `version` | whoever changes who waits | see [`line`](crate::wait); it begins anew with each first waiter, at another number |
 //! | the pot | whoever has some in hand that are too few for the first waiter | they belong to whoever is first |
@@ -31,9 +31,9 @@
 //! | nobody waits | give back | permits + hand | |
 //! | somebody waits | give back | – | *serve* |
 //! | somebody waits, hand ≥ want | serve | next, version + 1; nobody comes next: permits := hand − want | grants; hand − want; goes on |
-//! | somebody waits, hand < want | serve | – | the hand goes into the pot; *looks* at who is first now |
+//! | somebody waits, hand < want, or CLOSED | serve | – | the hand goes into the pot; *looks* at who is first now |
 //! | nobody waits | serve | permits + hand | |
-//! | any | look | – | the pot has enough, or nobody waits: hand := all of it; goes on with serve |
+//! | any | look | – | the pot has enough and not CLOSED, or nobody waits: hand := all of it; goes on with serve |
 //! | any | close | CLOSED | pops all, tells them to look, *serves*, then wakes them |
 //! | UPGRADING | serve | – | all that is in hand and in the pot is the reader's that becomes the writer |
 //!
@@ -55,7 +55,7 @@
 //! more. (While only wishes for one are in line nobody has a hand that is too small, and nobody touches the pot.) Who adds
 //! looks at the word after that; who takes such a waiter out looks into the pot after that, by emptying it. Both touch
 //! the pot by read-modify-writes. If the emptying comes first, who adds acquires it, and sees a word at least as new as that
-//! one's; if the addition comes first, it is emptied out.
+//! one's; if the addition comes first, it is emptied out. (The same with who closes: it empties the pot when all are taken out.)
 //!
 //! # Progress, cost
 //!
@@ -212,7 +212,7 @@ impl Permits {
                 }
                 continue;
             }
-            let want = u64::from(self.said(word));
+            let want = self.wanted(word);
             if hand < want {
                 if self.line.load() != word {
                     // It may be what somebody else wants.
@@ -252,6 +252,13 @@ impl Permits {
         }
     }
 
+    /// How much has to be in hand for the first waiter to be served. Where they are closed that is more than there can be: whoever
+    /// closes tells it, and looks into the pot after that.
+    #[inline]
+    fn wanted(&self, word: Word) -> u64 {
+        if word.has(CLOSED) && !bug!("grants_after_close") { u64::MAX } else { u64::from(self.said(word)) }
+    }
+
     /// Whether the pot has enough for who is first now, or something where nobody waits.
     fn is_worth_a_look(&self) -> bool {
         if bug!("pot_is_not_looked_at") {
@@ -259,7 +266,7 @@ impl Permits {
         }
         loop {
             let word = self.line.load();
-            let want = if word.is_free() || word.has(UPGRADING) { 1 } else { u64::from(self.said(word)) };
+            let want = if word.is_free() || word.has(UPGRADING) { 1 } else { self.wanted(word) };
             let there = self.in_pot();
             if self.line.load() == word {
                 return there >= want;

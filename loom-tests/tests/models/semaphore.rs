@@ -14,6 +14,7 @@ models! { semaphore:
     small_joins_against_large_leaving
     close_against_acquire
     close_against_release
+    release_against_a_close_that_is_seen
     select_against_two_releases
     large_branch_loses_against_release
 }
