@@ -235,6 +235,21 @@ pub(crate) fn release_against_a_close_that_is_seen() {
     semaphore.assert_valid();
 }
 
+/// Two add as many as there is room for, at one time: one of them is refused.
+pub(crate) fn add_twice_too_many() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let semaphore = semaphore(1);
+    let add = |semaphore: &Semaphore| {
+        catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(Semaphore::MAX_PERMITS - 1))).is_ok()
+    };
+    let other = Shared::clone(&semaphore);
+    let adding = thread::spawn(move || add(&other));
+    let added = add(&semaphore);
+    assert!(added != adding.join().unwrap(), "one of the two");
+    assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
+    semaphore.assert_valid();
+}
+
 /// A select over two semaphores, both of which get a permit: it has one, and the other is free.
 pub(crate) fn select_against_two_releases() {
     use leno::select::{Selected2, select};

@@ -189,6 +189,25 @@ impl Permits {
             && self.cas(word, word.plus(permits))
     }
 
+    /// Adds new ones. False, and nothing done: more than `most` would be free.
+    #[must_use]
+    pub(super) fn add(&self, permits: u64, most: u64) -> bool {
+        loop {
+            let word = self.line.load();
+            let free = if word.is_free() { word.rest() } else { self.in_pot() };
+            if permits > most.saturating_sub(free) {
+                return false;
+            }
+            if !word.is_free() || bug!("adds_by_two_steps") {
+                self.release_slowly(permits);
+                return true;
+            }
+            if self.cas(word, word.plus(permits)) {
+                return true;
+            }
+        }
+    }
+
     /// The step *serve* of the header; `look`: also what is in the pot. What is left in hand, and no more in the pot, is the
     /// reader's that becomes the writer.
     #[must_use]
@@ -206,7 +225,7 @@ impl Permits {
                 return hand + if look { self.empty_pot() } else { 0 };
             }
             if word.is_free() {
-                // (More than can be free: `add_permits` refuses before it comes to that.)
+                // (More than can be free: `add` refuses before it comes to that, if nobody waits.)
                 if self.cas(word, word.plus(hand.min(MOST - word.rest()))) {
                     hand = 0;
                 }

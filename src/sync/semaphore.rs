@@ -249,11 +249,10 @@ impl Semaphore {
     ///
     /// # Panics
     /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free. (Permits that are given back later, when so many are, are
-    /// gone.)
+    /// gone; as are those that two calls add at one time while somebody waits, if they are too many together only.)
     pub fn add_permits(&self, n: usize) {
-        let most = Self::MAX_PERMITS - self.available_permits().min(Self::MAX_PERMITS);
-        assert!(n <= most, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
-        self.permits.release(n as u64);
+        let added = self.permits.add(n as u64, Self::MAX_PERMITS as u64);
+        assert!(added, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
     }
 
     /// Takes away permits that are free, `n` at most, for good; gives how many these were.

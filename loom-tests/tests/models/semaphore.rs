@@ -15,6 +15,7 @@ models! { semaphore:
     close_against_acquire
     close_against_release
     release_against_a_close_that_is_seen
+    add_twice_too_many
     select_against_two_releases
     large_branch_loses_against_release
 }
