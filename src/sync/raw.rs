@@ -62,9 +62,9 @@
 //! what they did before. So it tells everybody, or there is one that it trusts; and it trusts only those that have earned it.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
-//! others run once before it takes it. So a starving waiter that is polled has its chance before whoever came later, and
-//! one that is not polled costs each newcomer one turn. Who has waited itself does not step back: it may be the one who was
-//! told.
+//! others run once before it takes it, and one that finds it held does not linger for it. So a starving waiter that is polled
+//! has its chance before whoever came later, and one that is not polled costs each newcomer one turn. Who has waited itself
+//! does not step back: it may be the one who was told.
 //!
 //! # Fair
 //!
@@ -428,11 +428,12 @@ impl Branch for Acquire {
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
         let word = self.raw().glance();
-        if starving(word) > 0 && is_open(word) && !self.is_old {
+        let steps_back = starving(word) > 0 && !self.is_old;
+        if steps_back && is_open(word) {
             self.is_old = true;
             return Attempt::Again;
         }
-        if self.raw().try_lock() || (!word.has(FAIR) && self.raw().lock_soon()) {
+        if self.raw().try_lock() || (!word.has(FAIR) && !steps_back && self.raw().lock_soon()) {
             tray.put(self.locked());
             Attempt::Ready(())
         } else {
