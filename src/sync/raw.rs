@@ -97,6 +97,7 @@
 //! without their clock.
 
 use std::task::Waker;
+use std::thread::panicking;
 
 use crate::prim::{self, Ordering};
 use crate::task::place::Place;
@@ -291,7 +292,7 @@ impl RawMutex {
     /// Tells those who wait that the lock is free: see the header.
     #[cold]
     fn tell(&self) {
-        wake_all(Told { raw: self, answers: false });
+        wake_all(Told { raw: self, answers: false, panics: panicking() });
     }
 
     /// Counts one more that starves, or one less. False: there are too many to be counted.
@@ -322,12 +323,18 @@ struct Told<'a> {
     raw: &'a RawMutex,
     /// The last one is known to answer.
     answers: bool,
+    /// The thread panics.
+    panics: bool,
 }
 
 impl Iterator for Told<'_> {
     type Item = Waker;
 
     fn next(&mut self) -> Option<Waker> {
+        if panicking() && !self.panics {
+            // The last one's waker does, and may not have woken it.
+            (self.answers, self.panics) = (false, true);
+        }
         while !self.answers {
             let word = self.raw.line.load();
             if word.has(LOCKED) || word.is_free() {

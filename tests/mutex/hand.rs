@@ -565,6 +565,21 @@ fn wake_may_reenter_and_panic() {
             drop(waiting.must_be_ready("C13: unlocked all the same"));
             assert!(mutex.try_lock().is_some(), "C13: usable");
         }
+        // One that has answered, and was trusted for it, panics instead: the next one is told.
+        let mutex = Mutex::new(());
+        let guard = mutex.try_lock().expect("free");
+        let (mut first, mut second) = (mutex.lock(), mutex.lock());
+        first.must_wait("held");
+        second.must_wait("held");
+        drop(guard);
+        let guard = mutex.try_lock().expect("free");
+        let panicking = hooked_waker(|event| assert_ne!(event, Event::Wake, "planted: wake panics"));
+        assert!(first.poll_with(&panicking).is_pending(), "held");
+        let woken = second.must_wait("held");
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(guard))).is_err());
+        assert!(woken.was_woken(), "C13: nobody else's wake-up is lost");
+        drop(second.must_be_ready("C13: unlocked"));
+        drop(first.must_be_ready("C13: unlocked"));
     });
 }
 
