@@ -264,22 +264,15 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
         if self.told.is_some() {
             return Poll::Ready(());
         }
-        let hearing = &mut self.hearing;
         // (Whether or not its fiber has had its turn: it has the lock until it stands in line.)
-        let polled = match self.guard {
-            Some(_) => budget::without(|| hearing.poll(cx)),
-            None => hearing.poll(cx),
-        };
-        match polled {
+        match budget::without(|| self.hearing.poll(cx)) {
             Poll::Ready(told) => {
                 self.told = Some(told);
                 Poll::Ready(())
             }
             Poll::Pending => {
-                // (If it stands in no line it is polled again.)
-                if self.hearing.waits() {
-                    drop(self.guard.take());
-                }
+                debug_assert!(self.hearing.waits(), "without a budget it is not refused");
+                drop(self.guard.take());
                 Poll::Pending
             }
         }
