@@ -92,7 +92,7 @@
 //! | `RwLock<()>` | 48 | 48 | 40 |
 //! | `Notify` | 24 | 32 | |
 //! | `Condvar` | 24 | | |
-//! | `Barrier` | 48 | 56 | 48 |
+//! | `Barrier` | 32 | 56 | 48 |
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
 //! None has memory of its own elsewhere before somebody waits behind the first waiter, but a `WaitGroup`, which is one allocation.

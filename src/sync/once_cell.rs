@@ -8,7 +8,7 @@
 //! The turn to make the value is the one [permit](super::permits). Who waits for it finds the permits closed once there is
 //! a value. So `CLOSED` in the word says that the value is there: set after the value was written, acquired by who looks.
 //!
-//! Locked instructions: none to look at a value that is there; 2 to make it.
+//! Locked instructions: none to look at a value that is there; 3 to make it.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -20,6 +20,7 @@
 //! | UPGRADING | who | does | then |
 //! |---|---|---|---|
 //! | no | upgrade, nobody waits, B − 1 are free | takes them | is the writer |
+//! | no | `try_upgrade`, or the first look of an upgrade, somebody waits | as it waits; too few: as it leaves, at once | is the writer, or has done nothing |
 //! | no | upgrade waits | one exchange: UPGRADING; what is free, or in the pot, goes to `upgrade` | takes B − 1 there, or waits |
 //! | yes | who gives back, or has some in hand | they go to `upgrade` | if UPGRADING is set no more: takes all that is there, and begins again |
 //! | yes | it has got B − 1 there | not UPGRADING | is the writer |

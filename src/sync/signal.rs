@@ -12,7 +12,7 @@
 //! | part | set by | means |
 //! |---|---|---|
 //! | `STORED` | `tell_one`, if nobody waits | the next one who would wait need not |
-//! | `version` | whoever changes who waits, and `tell_all` in any case | see [`line`](crate::wait) |
+//! | `version` | whoever changes who waits, `tell_one` with STORED, and `tell_all` in any case | see [`line`](crate::wait) |
 //! | round | `tell_all`, before the version | one that began in an earlier round was told |
 //! | count | a group's workers | the last one to be done tells all: the round ends in the exchange that makes it zero, and who comes after that is of the next |
 //! | | who comes to a barrier | the last one to come tells all, in the same way: see [`barrier`](super::barrier) |

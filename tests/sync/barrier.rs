@@ -143,6 +143,7 @@ fn auto_traits() {
         assert!(impls!(Barrier: Send + Sync) && impls!(BarrierWaitResult: Send + Sync));
         assert!(impls!(WaitForAll<'static>: Send + Unpin));
     }
+    assert!(size_of::<Barrier>() <= 32, "tokio's has 56 bytes, async-lock's 48");
     static STATIC: Barrier = Barrier::new(1);
     assert!(STATIC.wait_for_all().wait().is_leader());
 }
