@@ -47,16 +47,18 @@
 //! *Why 2 holds.* Who enters has loaded the word first, then the round. If it has loaded the word after the exchange of
 //! `tell_all` it acquires that, and sees the round; otherwise its own exchange fails. Who joins confirms by an exchange, and
 //! looks at the round once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round
-//! may stand in front of it; otherwise `tell_all` finds it.
+//! may stand in front of it; otherwise `tell_all` finds it. That look is a read-modify-write, as a load might be carried out
+//! before the exchange of the word: so it comes before that of `tell_all`, which acquires it, or after it, and sees the round.
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, and the cloned waker; each told 2, and
-//! the waking. Nothing recurs.
+//! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, behind somebody 3, and the cloned waker;
+//! each told 2, and the waking. Nothing recurs.
 //!
 //! # Orderings
 //!
-//! Telling releases and being told acquires, on the word, the round, or the node's state.
+//! Telling releases and being told acquires, on the word, the round, or the node's state. Who has joined behind somebody releases
+//! that on the round, and acquires.
 
 use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
@@ -358,6 +360,12 @@ impl Hearing {
         self.signal().round() != self.round
     }
 
+    /// The same, asked by one that has joined the line: either it sees the next round, or who begins that finds it.
+    fn is_over_by_now(&self) -> bool {
+        // ORDERING: AcqRel: see the header.
+        round_of(self.signal().rounds.fetch_add(0, Ordering::AcqRel)) != self.round
+    }
+
     /// Whether what is told alone while nobody waits is stored for who comes.
     fn keeps(&self) -> bool {
         matches!(self.what, What::Notify)
@@ -416,7 +424,7 @@ impl Branch for Hearing {
             }
             if signal.line_up_saying(word, node, 0, self.round) {
                 // It may have come behind one of the next round: see invariant 2.
-                let waits = word.is_free() || !self.is_over() || bug!("joins_late");
+                let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
                 return waits || !signal.leave(node, 0);
             }
             thread::back_off(&mut lost);
