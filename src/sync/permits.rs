@@ -76,7 +76,7 @@ use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
-    State, Tray, Waiter, Word, abandon,
+    State, Tray, Waiter, Word, abandon, apart,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -88,8 +88,6 @@ pub(super) const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 /// Of the pot.
 const PERMITS: u64 = (1 << REST_BITS) - 1;
 const ONE_STAY: u64 = 1 << REST_BITS;
-/// How far the first versions of two stays are apart: the golden section of all versions, so that they are spread evenly.
-const APART: u64 = 0x9_e377_9b97;
 
 pub struct Permits {
     line: Line,
@@ -126,7 +124,7 @@ impl Primitive for Permits {
     /// It comes with a version that nobody has seen lately.
     fn arrive(&self, word: Word) -> Word {
         let stay = self.pot.fetch_add(ONE_STAY, Ordering::Relaxed) >> REST_BITS;
-        word.with_rest(stay.wrapping_mul(APART) & PERMITS)
+        word.with_rest(apart(stay))
     }
 
     fn empty(&self, word: Word) -> Word {

@@ -4,6 +4,7 @@
 //! there is no budget: those have means of their own, or need none. Nor is there one for a call that blocks its
 //! thread inside a fiber: it would wait for a refill that comes after it.
 
+use std::cell::Cell;
 use std::task::Context;
 
 use crate::task::finally;
@@ -52,18 +53,22 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn spend() -> bool {
     here::budget(|budget| match budget.left.get() {
-        // (One comparison: what else there is comes after it.)
-        n @ FIRST..=FULL => {
+        // (One comparison, after which nothing is left to be asked.)
+        n if n.wrapping_sub(FIRST) < PER_POLL => {
             budget.left.set(n - 1);
             true
         }
         UNLIMITED | 0 => true,
-        n => {
-            budget.left.set(n - 1);
-            false
-        }
+        n => refuse(&budget.left, n),
     })
     .unwrap_or(true)
+}
+
+#[cold]
+#[inline(never)]
+fn refuse(left: &Cell<u32>, n: u32) -> bool {
+    left.set(n - 1);
+    false
 }
 
 /// The same for one that is refused once at most, and woken then: who always uses up the budget before it is not to keep it from

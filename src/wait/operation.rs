@@ -397,18 +397,18 @@ impl<B: Branch> Operation<B> {
     /// Takes one operation from the budget at its beginning: one that has waited was counted then.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
-        let mut tray = Tray::new();
-        let polled = if self.at == FRESH {
+        // (Asked once: what is called meanwhile could have changed it, as far as the compiler knows.)
+        let is_fresh = self.at == FRESH;
+        if is_fresh {
             if !self.may_begin(cx) {
                 return Poll::Pending;
             }
             if let Some(output) = self.fresh_output() {
                 return Poll::Ready(output);
             }
-            self.poll_fresh(&mut tray, cx)
-        } else {
-            self.poll_begun(&mut tray, cx)
-        };
+        }
+        let mut tray = Tray::new();
+        let polled = if is_fresh { self.poll_fresh(&mut tray, cx) } else { self.poll_begun(&mut tray, cx) };
         polled.map(|()| self.output(&mut tray))
     }
 
