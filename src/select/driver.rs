@@ -455,9 +455,8 @@ impl Driver {
     fn step_out(&mut self, arms: &mut impl Arms) {
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
-            if let (Stage::Waits, Some(node)) = (branch.stage, &branch.node)
-                && arms.arm(index).step_out(node)
-            {
+            let waiting = branch.node.as_ref().filter(|_| branch.stage == Stage::Waits);
+            if waiting.is_some_and(|node| arms.arm(index).step_out(node)) {
                 branch.stage = Stage::ToDo;
             }
         }

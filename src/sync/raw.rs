@@ -97,8 +97,8 @@
 //! without their clock.
 
 use std::task::Waker;
-use std::thread::panicking;
 
+use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
 use crate::task::place::Place;
 use crate::task::thread;
