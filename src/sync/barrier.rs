@@ -18,7 +18,6 @@
 //!    count at once.
 //! 2. One whose round is over was counted by the last one: only that one's exchange changes the round, and makes the count zero.
 //! 3. Who counts stands in the line, or is on the way there or away from it, or forgotten. One that leaves has left the line first.
-//! 4. The last one leads: a waker that it calls, and that panics, does so for itself, as nobody else could lead in its place.
 //!
 //! A round that comes again after 2^32 others could be taken for the same one by who was suspended for so long, as by all who
 //! wait for a signal. There are fewer nodes than a count has room for.
@@ -36,7 +35,6 @@ use std::fmt;
 
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
-use crate::task::error::shielded;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
 
@@ -178,8 +176,6 @@ impl Branch for Coming {
         if !barrier.signal.come_last(barrier.size, by) {
             return Attempt::Wait;
         }
-        // Invariant 4.
-        shielded(|| by.wake());
         tray.put(true);
         Attempt::Ready(())
     }
