@@ -175,21 +175,30 @@ pub(crate) fn dropped_send_and_a_batch_against_room() {
     let values = Values::default();
     let (mut tx, mut rx) = bounded(1);
     tx.try_send(values.make(1)).unwrap();
-    let mut sending = tx.send(values.make(2));
-    assert!(poll(&mut sending).is_pending());
-    let receiver = thread::spawn(move || {
-        assert_eq!(rx.try_recv().unwrap().number, 1);
-        rx
+    let [second, third] = [2, 3].map(|number| values.make(number));
+    let mut sender = Box::pin(async move {
+        given_up(&mut tx, second).await;
+        let mut batch = VecDeque::from([third]);
+        let is_sent = tx.try_send_many(&mut batch).is_ok();
+        assert_eq!(batch.len(), usize::from(!is_sent));
+        (tx, is_sent)
     });
-    drop(sending);
-    let mut batch = VecDeque::from([values.make(3)]);
-    let third = tx.try_send_many(&mut batch).is_ok();
-    assert_eq!(batch.len(), usize::from(!third));
-    let mut rx = receiver.join().unwrap();
+    assert!(poll(&mut sender).is_pending());
+    // (In this order, as the bound on preemptions is for what follows.)
+    let sender = thread::spawn(move || poll(&mut sender));
+    assert_eq!(rx.try_recv().unwrap().number, 1);
+    let Poll::Ready((_tx, is_sent)) = sender.join().unwrap() else { panic!("a batch that is tried waits") };
     let left = rx.try_iter().map(|value| value.number).collect::<Vec<_>>();
-    assert!(left.len() <= 1 && left.contains(&3) == third, "it holds one: {left:?}");
-    drop(batch);
+    assert!(left.len() <= 1 && left.contains(&3) == is_sent, "it holds one: {left:?}");
     assert_eq!(values.alive(), 0);
+}
+
+/// A send that waits; when this is polled again it is dropped.
+async fn given_up<T>(tx: &mut Sender<T>, value: T) {
+    let mut sending = tx.send(value);
+    assert!(poll(&mut sending).is_pending());
+    let mut goes_on = false;
+    poll_fn(|_| if replace(&mut goes_on, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 /// The same with a send that comes to wait at once: it does not sleep where the receiver has left nothing.
@@ -197,15 +206,11 @@ pub(crate) fn dropped_send_and_another_against_two_receives() {
     let (mut tx, mut rx) = bounded(1);
     tx.try_send(1).unwrap();
     let mut sender = Box::pin(async move {
-        let mut sending = tx.send(2);
-        assert!(poll(&mut sending).is_pending());
-        let mut goes_on = false;
-        poll_fn(|_| if replace(&mut goes_on, true) { Poll::Ready(()) } else { Poll::Pending }).await;
-        drop(sending);
+        given_up(&mut tx, 2).await;
         tx.send(3).await
     });
     assert!(poll(&mut sender).is_pending());
-    // (In this order, as the bound on preemptions is for what follows.)
+    // (In this order, as above.)
     let sender = thread::spawn(move || {
         let _early = poll(&mut sender);
         sender

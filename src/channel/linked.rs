@@ -170,6 +170,20 @@ impl<T> Linked<T> {
         self.room().collect(|| self.load_head())
     }
 
+    /// The invariants of the room, beside this word of the channel.
+    pub(super) fn assert_valid(&self, line: Word) {
+        let room = self.room();
+        room.assert_valid(line);
+        let left = distance(room.collected(), self.load_head());
+        assert!(left >= 0, "more was collected than received");
+        let word = room.queue.load();
+        let is_settled = left == 0 && self.is_wanted();
+        assert!(
+            is_settled || word.is_free() || word.has(CLOSED),
+            "somebody waits beside places that were left"
+        );
+    }
+
     /// The version with which a stay begins.
     pub(super) fn version(&self) -> u64 {
         (self.stays.load(Ordering::Relaxed) & STAYS) << STEP_BITS

@@ -215,7 +215,8 @@ impl<T> Shared<T> {
                 return Step::Ready(sent);
             }
             room.keep_none();
-            if linked.is_wanted_now() && !bug!("forced_goes_silently") && self.collect(linked, by) {
+            // (So would its next step, unless by a word from before it hands over.)
+            if linked.is_wanted_now() && self.collect(linked, by) {
                 return Step::Moved;
             }
             return match step {

@@ -844,8 +844,8 @@ impl<T> Shared<T> {
         let word = self.line.load();
         Primitive::assert_valid(self);
         Primitive::assert_valid(&self.watchers);
-        if let Some(room) = self.room() {
-            room.assert_valid(word);
+        if let Some(linked) = self.linked().filter(|linked| linked.room.is_some()) {
+            linked.assert_valid(word);
         } else if let Some(turns) = self.turns() {
             turns.queue.assert_valid();
             assert!(turns.queue.load().is_free() || word.has(HELD) || word.has(CLOSED));

@@ -55,6 +55,7 @@ table! {
     never_empty_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TRok]], any;
     never_more_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TS(9)]], refused;
     forced_beside_a_receive - 1: Linked(2), [Count, TS(1), TS(2)], [[TR], [S(4, 4)], [F(3)]], any;
+    forced_beside_a_large_one_that_waits_for_more: Linked(2), [TS(1), TS(2), Reserve(3, 2)], [[TR], [F(9)]], any;
     forced_beside_a_large_one: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), Free(1)], [TR]], any;
     forced_beside_a_large_one_that_goes: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), D(3), S(4, 4)], [TR]], any;
     forced_beside_a_large_one_and_a_look: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[TR, TR], [F(9)]], any;
