@@ -53,6 +53,10 @@
 //! RUSTFLAGS="--cfg leno_loom" cargo test --test model
 //! ```
 //!
+//! (loom 0.7 leaves out some interleavings: those in which one thread loads an atomic after another one has loaded and then changed
+//! it, see its issues [166](https://github.com/tokio-rs/loom/issues/166) and
+//! [392](https://github.com/tokio-rs/loom/issues/392). leno's own models are checked with a loom that has them.)
+//!
 //! In the model, threads are loom's; operations wait by their blocking forms (`send_blocking`, `.wait()`,
 //! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`] but
 //! its tickers, [`sync`] and [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of

@@ -351,12 +351,14 @@ fn wakers_are_dropped_before_they_are_counted() {
                 }
                 Poll::Pending
             }));
-            drop(handle);
             assert!(executor.run_one());
             let waker = other_stash.take();
             let other = thread::spawn(move || waker.wake());
             while executor.run_one() {}
             other.join().unwrap();
+            executor.run_all();
+            // (A wake before its second poll is for that one: then nobody is left who could wake it a third time.)
+            handle.cancel();
             executor.run_all();
             assert_eq!((drops.load(Ordering::Relaxed), executor.living()), (1, 0));
         });
