@@ -32,7 +32,9 @@
 //! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
 //! with one version: it comes again only after its stay was counted. But one that looked before a stay began, and whose exchange
 //! finds the word as it was, comes with the version of a stay that is over: it is given a new one before it is taken out
-//! (`is_stale`), so that stamps are in the order of the hand-overs.
+//! (`is_stale`), so that stamps are in the order of the hand-overs. As is one whose stay somebody has counted who then did not
+//! get it, or will now: nobody can tell. But that version is RENEWED: all stays that are over have lower ones, and it stays so until
+//! this one is. So each stay is given a new one once at most, and who takes waiters out fails only to others who do.
 //!
 //! # Large, and bounded
 //!
@@ -78,8 +80,10 @@ const GIVEN: u64 = 1;
 /// In the head: somebody waits for a place, or is about to, see [`room`](super::room).
 const WANTED: u64 = 2;
 
-/// Bits of a version that count within a stay.
+/// Bits of a version that count within a stay, by this; and whether it is a new one that the stay was given.
 const STEP_BITS: u32 = 12;
+pub(super) const STEP: u64 = 2;
+const RENEWED: u64 = 1;
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
 const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
@@ -199,10 +203,15 @@ impl<T> Linked<T> {
         (self.head() + word.0 / ONE) as u32
     }
 
-    /// Whether a stay has ended since it began with this version.
+    /// Whether a stay has ended since it began with this version, or is about to; or its version is renewed.
     #[inline(always)]
     pub(super) fn is_over(&self, version: u64) -> bool {
-        (1..FAR).contains(&self.age(version))
+        version & RENEWED != 0 || (1..FAR).contains(&self.age(version))
+    }
+
+    /// A version in the stead of one that is over, or itself.
+    pub(super) fn renewed(&self, version: u64) -> u64 {
+        if version & RENEWED == 0 { self.version() | RENEWED } else { version }
     }
 
     /// A stay is about to end, with this version.
@@ -374,7 +383,7 @@ impl<T> Shared<T> {
         by: &mut By,
     ) -> Step<Sent> {
         let Some(room) = &linked.room else { return self.put(linked, word, value, by) };
-        // (Senders that wait while a receiver does wait for a place that is being given to them.)
+        // (Senders that wait while a receiver does, too, wait for a place that is being given to them, or is reserved.)
         if word.serves(0) && !word.has(CLOSED) && room.is_calm() {
             return self.hand_over(word, value, by);
         }

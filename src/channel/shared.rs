@@ -24,7 +24,7 @@ use std::ptr::{self, NonNull};
 
 use super::close::Watchers;
 use super::limit::Turns;
-use super::linked::Linked;
+use super::linked::{Linked, STEP};
 use super::queue::SEND;
 use super::ring::{HELD, Ring, Slot};
 use super::room::Room;
@@ -226,7 +226,7 @@ impl<T> Primitive for Shared<T> {
         match self.linked() {
             None => self.bump_ring(word),
             Some(_) if word.is_free() => word,
-            Some(_) => word.plus(1),
+            Some(_) => word.plus(STEP),
         }
     }
 
@@ -260,6 +260,10 @@ impl<T> Primitive for Shared<T> {
     #[inline(always)]
     fn is_stale(&self, word: Word) -> bool {
         self.linked().is_some_and(|linked| linked.is_over(word.rest()))
+    }
+
+    fn renewed(&self, word: Word) -> Word {
+        self.linked().map_or(word, |linked| word.with_rest(linked.renewed(word.rest())))
     }
 
     fn is_to_wait(&self, word: Word) -> bool {

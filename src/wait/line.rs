@@ -41,7 +41,8 @@
 //! 2. Who has confirmed and stands in the line still implies `MORE`, and is of the word's side.
 //! 3. Who was brought into the word is popped only under `MORE`, and after it was settled.
 //! 4. A node is freed, or enters again, only when no exchange that brings it into the word can succeed any more.
-//! 5. Confirming, leaving the line and parking anew change the version.
+//! 5. Confirming, leaving the line and parking anew change the version. (Not of a free word, of most primitives: there the exchange
+//!    is all that counts. Who comes later has seen it, and no word from before comes again.)
 //!
 //! # Progress, cost
 //!
@@ -216,11 +217,16 @@ pub(crate) trait Primitive {
         word
     }
 
-    /// Whether the first waiter has come with a version that is over: it had looked before others came and went, who left the
-    /// word as it was.
+    /// Whether the first waiter may have come with a version that is over: it had looked before others came and went, who left
+    /// the word as it was. Or whether it has a new one for that.
     #[inline(always)]
     fn is_stale(&self, _word: Word) -> bool {
         false
+    }
+
+    /// A stale word with a new version; or itself, if it has that.
+    fn renewed(&self, word: Word) -> Word {
+        word
     }
 
     /// Whether one that joins behind those of the word has reason to wait.
@@ -322,8 +328,7 @@ pub(crate) trait Primitive {
     /// Takes the first waiter out and the next one in, and changes the rest: one exchange. `None`: look again.
     #[inline(always)]
     fn pop(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
-        if self.is_stale(word) && !bug!("stale_is_popped") {
-            self.renew(word);
+        if self.is_stale(word) && !bug!("stale_is_popped") && !self.renew(word) {
             return None;
         }
         if word.has(MORE) {
@@ -333,21 +338,29 @@ pub(crate) trait Primitive {
         self.cas(word, change(self.empty(word.freed()))).then(|| unsafe { Popped::new(word) })
     }
 
-    /// Gives a stale word the version that it would have now, and its first waiter that stamp: so stamps are in the order of the
-    /// hand-overs.
+    /// Gives a stale word a new version; then its first waiter, unless it came up from the line, that stamp: so stamps are in the
+    /// order of the hand-overs. (In this order, and before it is popped: who comes late with a stamp finds that it has one.) True:
+    /// that is done.
     #[cold]
     #[inline(never)]
-    fn renew(&self, word: Word) {
-        let (now, place) = (self.arrive(word), cache::place(word.first()));
+    fn renew(&self, word: Word) -> bool {
+        let now = self.renewed(word);
+        if now != word {
+            self.cas(word, now);
+            return false;
+        }
+        let place = cache::place(word.first());
         let stay = place.stay();
         // The place has to be that of the stay that the word speaks of.
         if self.line().load() != word {
-            return;
+            return false;
         }
         interrupt();
-        if stay.at() != At::Word || place.change(stay, stay.stamped(At::Word, self.stamp(now))) {
-            self.cas(word, now);
-        }
+        let stamped = stay.stamped(At::Word, self.stamp(word));
+        stay.at() != At::Word
+            || stay == stamped
+            || bug!("renewed_keeps_its_stamp")
+            || place.change(stay, stamped)
     }
 
     #[inline(never)]

@@ -2,7 +2,7 @@
 
 use crate::scenarios::table::Do::*;
 use crate::scenarios::table::Kind::{Linked, LinkedOldest, Ring, Unbounded};
-use crate::scenarios::table::{any, in_order};
+use crate::scenarios::table::{Log, any, in_order};
 
 table! {
     redirected_once: Ring(0), [R(1), R(2)], [[D(1)], [TS(1)]], any;
@@ -23,10 +23,17 @@ table! {
     given_back_before_a_later_send: Unbounded, [TS(1), TR, R(1), TS(2)], [[D(1), TS(3)], [TR, TR]], in_order;
     given_back_to_a_room_before_a_later_send: Linked(2), [TS(1), TR, R(1), TS(2)], [[D(1), TS(3)], [TR, TR]], in_order;
     given_back_by_one_that_came_late: Unbounded, [], [[R(1)], [R(2), TS(1), TS(2), D(1), D(2)]], in_order;
+    given_back_while_one_is_renewed: Unbounded, [R(1)], [[TS(1), R(2), TS(2)], [TS(3), D(2), D(1)]], one_before_two;
     given_back_to_many - 1: Unbounded, [R(1), R(2), R(3)], [[D(1)], [D(2)], [TS(1)]], any;
     given_back_to_a_room: Linked(1), [R(1)], [[D(1)], [TS(1), TS(2)], [TR]], any;
     given_back_to_a_room_against_force - 1: Linked(1), [R(1), TS(1), TS(2)], [[F(3)], [D(1), TR, TR]], in_order;
     given_back_to_a_room_against_force_and_recv - 1: Linked(1), [Count, R(1), TS(1), TS(2)], [[F(3)], [D(1)], [TR]], any;
     given_back_to_a_room_where_the_oldest_goes - 1: LinkedOldest(1), [R(1), TS(1), TS(2)], [[TSok(3)], [D(1), TR, TR]], in_order;
     given_back_while_one_is_open - 1: Ring(0), [R(1), R(2)], [[TS(1)], [TS(2)], [D(1), D(2)]], any;
+}
+
+/// The third comes at any time.
+fn one_before_two(log: &Log) {
+    let numbers = log.got.iter().filter(|(by, number)| *by == 0 && *number != 3).map(|(_, number)| *number);
+    assert!(numbers.is_sorted(), "order: {:?}", log.got);
 }
