@@ -56,7 +56,7 @@ use std::mem::MaybeUninit;
 use super::builder::Overflow;
 use super::linked::{Linked, insist};
 use super::ring::{HELD, ONE_HEAD};
-use super::shared::{End, Sent, Shared, Step};
+use super::shared::{CLOSED, End, Sent, Shared, Step};
 use super::undelivered::Extras;
 use crate::task::thread;
 use crate::wait::{Attempt, By, Parcel, Primitive, SENDERS, Tray, Word};
@@ -189,7 +189,9 @@ impl<T> Shared<T> {
         // (The head first: if it is still this one in the end, nobody has received since.)
         let (head, word) = (linked.load_head(), self.line.load());
         if word.serves(0) {
-            return self.hand_over(word, value, by);
+            // (Closed: who waits is being told.)
+            let is_told = word.has(CLOSED) && !bug!("forced_beside_who_closes");
+            return if is_told { Step::Lost } else { self.hand_over(word, value, by) };
         }
         if self.is_unsure(End::Sender) && !bug!("forced_where_it_is_not_full") {
             return Step::Busy;

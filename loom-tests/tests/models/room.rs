@@ -59,6 +59,7 @@ table! {
     forced_beside_a_large_one: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), Free(1)], [TR]], any;
     forced_beside_a_large_one_that_goes: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[F(9), D(3), S(4, 4)], [TR]], any;
     forced_beside_a_large_one_and_a_look: Linked(2), [TReserve(1), TS(2), Reserve(3, 2)], [[TR, TR], [F(9)]], any;
+    forced_against_close: Linked(1), [TReserve(5), R(1), R(2), Reserve(3, 1)], [[F(9)], [Close]], to_the_first;
     forced_where_nothing_is_there - 1: Linked(1), [Count, TS(1)], [[TR], [S(3, 3)], [F(2)]], any;
 
     // Neither is a limit a count, nor are two looks one.
@@ -104,4 +105,9 @@ fn refused(log: &Log) {
 /// What was tried last is received last.
 fn first_come(log: &Log) {
     assert!(log.of(5) != Some(9) && log.of(6) != Some(9), "overtaken: {:?}", log.got);
+}
+
+/// Who waits for a value in second place gets none before the first.
+fn to_the_first(log: &Log) {
+    assert!(log.of(2).is_none(), "overtaken: {:?}", log.got);
 }
