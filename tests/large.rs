@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
-use leno::channel::{RecvFuture, SendFuture};
+use leno::channel::{RecvFuture, SendFuture, spsc};
 use leno::select::{Select, Selected2, select};
 use leno::{Receiver, Sender, select_blocking, timeout};
 
@@ -367,5 +367,75 @@ fn drops_and_closes() {
                 refused(&tx, 9);
             });
         }
+    }
+}
+
+/// C30: through the restricted kinds, by futures, on threads and by batches; and what is left there is dropped.
+#[test]
+fn restricted_kinds() {
+    macro_rules! pass {
+        ($kind:ident, $capacity:expr) => {{
+            use leno::channel::$kind::{Receiver, Sender, bounded, unbounded};
+            #[inline(never)]
+            #[allow(unused_mut, clippy::needless_pass_by_ref_mut, reason = "of one kind only")]
+            fn put(tx: &mut Sender<Large>, number: u8) -> bool {
+                tx.try_send(Large::new(number)).is_ok()
+            }
+            #[inline(never)]
+            fn get(rx: &mut Receiver<Large>, number: u8) {
+                let polled = Pin::new(&mut rx.recv()).poll(&mut Context::from_waker(Waker::noop()));
+                let Poll::Ready(received) = polled else { panic!("there is one") };
+                received.expect("open").check(number);
+            }
+            #[inline(never)]
+            #[allow(unused_mut, reason = "of one kind only")]
+            fn send_blocking(mut tx: Sender<Large>) {
+                (0..5).for_each(|i| tx.send_blocking(Large::new(i)).expect("open"));
+                // It may be closed by then.
+                let _ = tx.send_blocking(Large::new(5));
+            }
+            #[inline(never)]
+            fn receive_blocking(rx: &mut Receiver<Large>) {
+                (0..5).for_each(|i| rx.recv_blocking().expect("open").check(i));
+            }
+            let open = || $capacity.map_or_else(unbounded, bounded);
+            small(|| {
+                let (mut tx, mut rx) = open();
+                if put(&mut tx, 1) {
+                    get(&mut rx, 1);
+                }
+                // What is left goes with the receiver.
+                let _ = (put(&mut tx, 2), put(&mut tx, 3));
+                drop(rx);
+                assert!(!put(&mut tx, 4), "closed");
+            });
+            small(|| {
+                let (tx, mut rx) = open();
+                thread::scope(|scope| {
+                    let sender = thread::Builder::new().stack_size(stack());
+                    sender.spawn_scoped(scope, || send_blocking(tx)).expect("a thread starts");
+                    receive_blocking(&mut rx);
+                    rx.close_now();
+                });
+            });
+        }};
+    }
+    for capacity in CAPACITIES {
+        pass!(spsc, capacity);
+        pass!(mpsc, capacity);
+    }
+}
+
+/// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
+#[test]
+fn an_empty_one_goes_on_a_small_stack() {
+    for capacity in [Some(3), Some(1000), None] {
+        small(|| {
+            let channel = Box::new(capacity.map_or_else(spsc::unbounded::<Large>, spsc::bounded));
+            thread::scope(|scope| {
+                let thread = thread::Builder::new().stack_size(256 << 10);
+                thread.spawn_scoped(scope, move || drop(*channel)).expect("a thread starts");
+            });
+        });
     }
 }

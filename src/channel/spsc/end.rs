@@ -7,11 +7,11 @@ use crossbeam_utils::CachePadded;
 use super::super::close::{Told, Watchers, is_done, shut};
 use super::super::shared::End;
 use super::shared::Shared;
-use super::store::Store;
+use super::store::{Slot, Store};
 use super::words::{CLOSED, MOST, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::finally;
-use crate::wait::{Primitive, for_all};
+use crate::wait::{Primitive, Tray, for_all};
 
 /// A pointer to a channel, kept alive by a handle.
 pub(super) type SharedRef<T> = NonNull<Shared<T>>;
@@ -106,13 +106,14 @@ impl<T> Shared<T> {
 
     /// Drops what is in the channel, which is closed; the rest also when a value's drop panics.
     fn discard(&self) {
-        let values = self.take_all();
-        for_all(self.take_stray_value().into_iter().chain(values), drop);
+        // SAFETY: the caller's, and each once.
+        let _values = finally(|| for_all(self.take_all(), |slot| unsafe { drop_copy(slot) }));
+        drop(self.take_stray_value());
     }
 
-    /// What is in the channel, which is closed, but for a stray value; it is for the first one who asks. The blocks stay where they
-    /// are: a receiver may be looking into them.
-    fn take_all(&self) -> impl Iterator<Item = T> + '_ {
+    /// The slots with what is in the channel, which is closed, but for a stray value; it is for the first one who asks. The blocks
+    /// stay where they are: a receiver may be looking into them.
+    fn take_all(&self) -> impl Iterator<Item = &Slot<T>> {
         let take = |side: &Side<T>| side.update(|word| (!word.has(TAKEN)).then(|| word.with(TAKEN)));
         let bounds = take(&self.front).map(|room| {
             let word = take(&self.back).expect("whoever takes the front takes the back");
@@ -122,7 +123,7 @@ impl<T> Shared<T> {
         let each = bounds.map(|(head, count)| {
             let positions = (0..count).map(move |by| further(head, by));
             // SAFETY: TAKEN: the receiver takes nothing from `head` on, and no value is published from the tail on.
-            unsafe { self.store.take_each(&self.front, further(head, u64::MAX), positions) }
+            unsafe { self.store.slots_at(&self.front, further(head, u64::MAX), positions) }
         });
         each.into_iter().flatten()
     }
@@ -149,4 +150,15 @@ impl<T> Shared<T> {
         assert!(word.is_free() || len == 0, "a receiver waits beside a value");
         assert!(room.is_free() || len == self.capacity, "a sender waits beside room");
     }
+}
+
+/// Drops the value of a slot, but not where it lies: a receiver that will not get it may be copying it.
+///
+/// # Safety
+/// There is a value, which is the caller's, and gone from there then.
+#[inline(never)]
+unsafe fn drop_copy<T>(slot: &Slot<T>) {
+    let mut tray = Tray::new();
+    // SAFETY: the caller's promise; at once.
+    slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
 }

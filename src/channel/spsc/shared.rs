@@ -513,11 +513,11 @@ impl<T> Shared<T> {
     }
 
     /// The value of a stray receive; waits for a sender in the middle of handing it over.
-    pub(super) fn take_stray_value(&self) -> Option<T> {
+    pub(super) fn take_stray_value(&self) -> Option<Parcel<T>> {
         let node = self.take_stray()?;
         thread::pause_until(|| node.state() != State::Open);
         // SAFETY: as in `recv_stray`.
-        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() }.open());
+        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() });
         Waiter::of(node).free();
         value
     }

@@ -295,16 +295,16 @@ impl<T> Store<T> {
         }
     }
 
-    /// What is in the slots of these positions, one after the other; `last` is the one before, the last that was claimed.
+    /// The slots of these positions, one after the other; `last` is the one before, the last that was claimed.
     ///
     /// # Safety
-    /// They hold values, and are the caller's; nobody else takes or moves any.
-    pub(super) unsafe fn take_each(
-        &self,
-        front: &Side<T>,
+    /// They hold values, and are the caller's; nobody else takes or moves any, nor a block of them.
+    pub(super) unsafe fn slots_at<'a>(
+        &'a self,
+        front: &'a Side<T>,
         last: u64,
-        positions: impl Iterator<Item = u64>,
-    ) -> impl Iterator<Item = T> {
+        positions: impl Iterator<Item = u64> + 'a,
+    ) -> impl Iterator<Item = &'a Slot<T>> {
         let (mut block, mut parity) = (self.settle(front, last), self.parity(last));
         positions.map(move |position| {
             // SAFETY: the caller's promise; a block is linked before it has a value.
@@ -313,8 +313,7 @@ impl<T> Store<T> {
                     block = self.next_of(block).load(Ordering::Acquire);
                     parity = self.parity(position);
                 }
-                let slot = (*block).first_slot().add(self.index(position));
-                (*slot).with(|place| place.read().assume_init())
+                &*(*block).first_slot().add(self.index(position))
             }
         })
     }
