@@ -32,15 +32,14 @@
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
 //! 6. The first look is one pass, in one order. Where the types are known it begins as a *glance*, which calls each operation's
-//!    quick way directly, and ends at the first operation that this is not enough for; the longer look goes on there, so that each
-//!    is looked at once.
+//!    quick way directly, and ends at the first operation that this is not enough for; the longer look begins there.
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
 //!
 //! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring); and but
-//! for the first poll over an operation that was lent while it waited: a peer that is completing that is waited for. One poll
-//! goes round a bounded number of times for what is given back to it meanwhile.
+//! for the first poll over an operation that waited when it was lent, or when a select of its set was dropped: a peer that is
+//! completing that is waited for. One poll goes round a bounded number of times for what is given back to it meanwhile.
 
 mod ready;
 

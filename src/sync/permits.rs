@@ -60,8 +60,8 @@
 //! # Progress, cost
 //!
 //! Lock-free. Locked instructions, counted: take 1 and give back 1, uncontended (52 instructions for the future, 27 for `try_`);
-//! wait 2 (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), and the waking. Wishes for more than
-//! one: 1 more for the pot. Nothing recurs: one loop serves all who can be.
+//! wait 2 (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), or 4 to 5 to one that stood behind
+//! somebody, and the waking. Wishes for more than one: 1 more for the pot. Nothing recurs: one loop serves all who can be.
 //!
 //! # Orderings
 //!
@@ -223,8 +223,8 @@ impl Permits {
                 return hand + if look { self.empty_pot() } else { 0 };
             }
             if word.is_free() {
-                // (More than can be free: `add` refuses before it comes to that, if nobody waits.)
-                if self.cas(word, word.plus(hand.min(MOST - word.rest()))) {
+                // (More than can be free are lost: `add` refuses before it comes to that, if nobody waits.)
+                if self.cas(word, word.plus(hand.min(MOST.saturating_sub(word.rest())))) {
                     hand = 0;
                 }
                 continue;
@@ -245,7 +245,7 @@ impl Permits {
             let mut is_last = false;
             let popped = self.pop(word, |word| {
                 is_last = word.is_free();
-                if is_last { word.with_rest(rest) } else { self.bump(word) }
+                if is_last { word.with_rest(rest.min(MOST)) } else { self.bump(word) }
             });
             let Some(popped) = popped else { continue };
             look |= want > 1 && !bug!("large_leaves_the_pot");

@@ -62,7 +62,8 @@
 //! what they did before. So it tells everybody, or there is one that it trusts; and it trusts only those that have earned it.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
-//! others run once before it takes it, and one that finds it held does not linger for it. So a starving waiter that is polled
+//! others run once before it takes it (unless it only tries, or finds it held at first), and one that finds it held does not linger
+//! for it. So a starving waiter that is polled
 //! has its chance before whoever came later, and one that is not polled costs each newcomer one turn. Who has waited itself
 //! does not step back: it may be the one who was told.
 //!
@@ -86,7 +87,7 @@
 //! # Progress, cost
 //!
 //! The steps are lock-free. Locked instructions: lock 1 and unlock 1, uncontended; wait 1, and the cloned waker; tell 2,
-//! hand over 2, and the waking.
+//! hand over 2, or 4 to 5 to one that stood behind somebody, and the waking.
 //!
 //! # Orderings
 //!

@@ -309,6 +309,8 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
         );
     }
     may_block("block_on");
+    // (Also where no fiber runs. Before it has begun: what is ended thereby may block in its turn.)
+    hand_over();
     let before = BLOCK_ON.try_with(|place| place.replace(Some(here))).unwrap_or(None);
     finally(move || _ = BLOCK_ON.try_with(|place| place.set(before)))
 }

@@ -148,12 +148,13 @@ pub(crate) fn discard<T>(value: T) {
 
 /// Calls foreign code (a waker, a drop); a panic of it ends here.
 pub(crate) fn shielded(f: impl FnOnce()) {
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
-        // A payload can panic in its drop as well; there is nobody left to tell.
-        if let Err(second) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            mem::forget(second);
-        }
+    let mut caught = panic::catch_unwind(AssertUnwindSafe(f));
+    // A payload can panic in its drop as well, and so can that one's; but not for ever.
+    for _ in 0..3 {
+        let Err(payload) = caught else { return };
+        caught = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
     }
+    mem::forget(caught);
 }
 
 impl fmt::Debug for JoinError {

@@ -1,5 +1,6 @@
 //! Foreign code that was collected while something was held, and is called when nothing is.
 
+use std::iter::Fuse;
 use std::task::Waker;
 
 use super::node::Claim;
@@ -8,14 +9,14 @@ use crate::task::error::discard;
 /// Calls `f` with each in turn, with the rest also when it panics; a second panic ends the process, as a panic during a panic
 /// does.
 pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
-    struct Rest<I: Iterator, F: FnMut(I::Item)>(I, F);
+    struct Rest<I: Iterator, F: FnMut(I::Item)>(Fuse<I>, F);
     impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
         fn drop(&mut self) {
             // Empty unless one has panicked.
             self.0.by_ref().for_each(&mut self.1);
         }
     }
-    let mut rest = Rest(items, f);
+    let mut rest = Rest(items.fuse(), f);
     for item in rest.0.by_ref() {
         (rest.1)(item);
     }

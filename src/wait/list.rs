@@ -192,7 +192,7 @@ impl List {
             let read = next.older();
             let now = hooks.older();
             // Claim 2: what was read is the stay that is linked there. (Where this one has been unlinked meanwhile it may be another's;
-            // whoever has taken it out has changed the word, and nothing counts that is found here.)
+            // that one's owner has changed the word before it came again, and nothing counts that is found here.)
             if now.number() != older.number() || !now.same_generation(older) {
                 return Err(());
             }

@@ -108,8 +108,8 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Looks, where the [shortest way](Self::quick) was tried, and is not through with it by itself. `Ready`: it is through; the tray
-    /// stays empty if that is because of a close.
+    /// Looks; mostly where the [shortest way](Self::quick) was tried. `Ready`: it is through; the tray stays empty if that is because
+    /// of a close.
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
 
     /// Moves what is to be sent into the node.
@@ -609,15 +609,19 @@ impl<B: Branch> Operation<B> {
 
     /// One try, for a fresh operation that is waited for later, if at all.
     pub(crate) fn try_once(&mut self, tray: &mut Tray<B::Goods>) -> bool {
+        matches!(self.attempt_once(tray), Attempt::Ready(()))
+    }
+
+    fn attempt_once(&mut self, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         if self.quick(tray) {
-            return true;
+            return Attempt::Ready(());
         }
         let mut kept = Kept::default();
-        let is_through = matches!(self.meet_or_attempt(tray, &mut kept), Attempt::Ready(()));
+        let attempt = self.meet_or_attempt(tray, &mut kept);
         if kept.is_any() {
             self.let_go_holding(None, kept, tray);
         }
-        is_through
+        attempt
     }
 
     /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
@@ -861,8 +865,10 @@ impl<B: Branch> Operation<B> {
         if self.is_fresh() {
             self.at = FRESH;
             // (It need not be sure that there is nothing: it waits.)
-            if self.try_once(tray) {
-                return true;
+            match self.attempt_once(tray) {
+                Attempt::Ready(()) => return true,
+                Attempt::Again => thread::let_others_run(),
+                Attempt::Wait => {}
             }
             if thread::glance(deadline, &mut Polled(self, tray)).is_some() {
                 return true;
