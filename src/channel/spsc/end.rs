@@ -106,8 +106,10 @@ impl<T> Shared<T> {
 
     /// Drops what is in the channel, which is closed; the rest also when a value's drop panics.
     fn discard(&self) {
-        // SAFETY: the caller's, and each once.
-        let _values = finally(|| for_all(self.take_all(), |slot| unsafe { drop_copy(slot) }));
+        // (First: the receiver, which may be at work, is to get nothing behind what goes.)
+        let slots = self.take_all();
+        // SAFETY: this one's, and each once.
+        let _values = finally(move || for_all(slots, |slot| unsafe { drop_copy(slot) }));
         drop(self.take_stray_value());
     }
 
