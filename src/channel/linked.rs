@@ -80,9 +80,11 @@ const GIVEN: u64 = 1;
 /// In the head: somebody waits for a place, or is about to, see [`room`](super::room).
 const WANTED: u64 = 2;
 
-/// Bits of a version that count within a stay, by this; and whether it is a new one that the stay was given.
+/// Bits of a version below the number of its stay.
 const STEP_BITS: u32 = 12;
+/// With these it counts within the stay, but for the lowest one.
 pub(super) const STEP: u64 = 2;
+/// It is a new one, which the stay was given.
 const RENEWED: u64 = 1;
 /// As many stays have numbers; and those that are farther away lie ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;

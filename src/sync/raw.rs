@@ -63,9 +63,8 @@
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
 //! others run once before it takes it (unless it only tries, or finds it held at first), and one that finds it held does not linger
-//! for it. So a starving waiter that is polled
-//! has its chance before whoever came later, and one that is not polled costs each newcomer one turn. Who has waited itself
-//! does not step back: it may be the one who was told.
+//! for it. So a starving waiter that is polled has its chance before whoever came later, and one that is not polled costs each
+//! newcomer one turn. Who has waited itself does not step back: it may be the one who was told.
 //!
 //! # Fair
 //!

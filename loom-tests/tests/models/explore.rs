@@ -32,8 +32,8 @@ fn explore(mut builder: Builder, fewer: usize, scenario: impl Fn() + Send + Sync
     println!("Completed in {} iterations", runs.load(Ordering::Relaxed));
 }
 
-/// A load after another thread's load and store is an execution of its own: loom leaves it out, unless it is patched, as CI has it. (If
-/// this fails otherwise loom has been mended, and the patch can go.)
+/// A load after another thread's load and store is an execution of its own: loom leaves it out, unless it is patched, as CI has it.
+/// (If this fails without the patch loom has been mended, and the patch can go.)
 #[test]
 fn a_load_against_a_load_and_a_store() {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));

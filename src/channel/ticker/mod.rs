@@ -3,8 +3,9 @@
 //! They are ordinary [`Receiver`]s, so that they go wherever one goes: into `select!`, into a dynamic
 //! [`Select`](crate::select::Select), onto plain threads, into streams; clones share the ticks, each of which goes to one of
 //! them. A tick that is due waits until it is taken, at most one at a time; dropping a receive, or losing in a `select!`, takes
-//! none (one that was handed over just then comes back, and waits beside the next one). What is received is the instant at which the tick was due. They never close by themselves: after the last tick
-//! nothing more comes. The last receiver that goes takes the timer along.
+//! none (one that was handed over just then comes back, and waits beside the next one). What is received is the instant at which
+//! the tick was due. They never close by themselves: after the last tick nothing more comes. The last receiver that goes takes the
+//! timer along.
 //!
 //! ```
 //! use leno::channel::ticker;
