@@ -34,7 +34,8 @@
 //! finds the word as it was, comes with the version of a stay that is over: it is given a new one before it is taken out
 //! (`is_stale`), so that stamps are in the order of the hand-overs. As is one whose stay somebody has counted who then did not
 //! get it, or will now: nobody can tell. But that version is RENEWED: all stays that are over have lower ones, and it stays so until
-//! this one is. So each stay is given a new one once at most, and who takes waiters out fails only to others who do.
+//! this one is. So each stay is given a new one once at most, and who takes waiters out fails only to others who do. (So is one that
+//! is counted up past the number of its stay, by those who join and leave, as it may have been over.)
 //!
 //! # Large, and bounded
 //!
@@ -83,7 +84,7 @@ const WANTED: u64 = 2;
 /// Bits of a version below the number of its stay.
 const STEP_BITS: u32 = 12;
 /// With these it counts within the stay, but for the lowest one.
-pub(super) const STEP: u64 = 2;
+const STEP: u64 = 2;
 /// It is a new one, which the stay was given.
 const RENEWED: u64 = 1;
 /// As many stays have numbers; and those that are farther away lie ahead.
@@ -209,6 +210,14 @@ impl<T> Linked<T> {
     #[inline(always)]
     pub(super) fn is_over(&self, version: u64) -> bool {
         version & RENEWED != 0 || (1..FAR).contains(&self.age(version))
+    }
+
+    /// The next version of a stay. One that is counted up past the number of its stay may have been over, and not look so any more:
+    /// it is a new one, unless it is over still.
+    pub(super) fn next_version(&self, version: u64) -> u64 {
+        let next = version + STEP;
+        let is_past = next >> STEP_BITS != version >> STEP_BITS;
+        if is_past && !self.is_over(next) { next | RENEWED } else { next }
     }
 
     /// A version in the stead of one that is over, or itself.
@@ -537,6 +546,27 @@ pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
             Step::Ready(outcome) => return outcome,
             Step::Moved => {}
             Step::Lost | Step::Busy | Step::Wait => thread::back_off(&mut lost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However many join and leave behind one that came late, it is given a new version before it is taken out.
+    #[test]
+    fn a_version_that_is_over_stays_so_however_often_it_changes() {
+        let linked = Linked::<()>::new(None);
+        let mut late = linked.version();
+        linked.end_stay(late);
+        let mut fresh = linked.version();
+        let steps = (1 << STEP_BITS) / STEP;
+        for step in 1..=3 * steps {
+            (late, fresh) = (linked.next_version(late), linked.next_version(fresh));
+            assert!(linked.is_over(late), "after {step} changes");
+            assert!(linked.renewed(late) > linked.version(), "those that are over have lower ones");
+            assert_eq!(linked.is_over(fresh), step >= steps, "after {step} changes");
         }
     }
 }

@@ -24,7 +24,7 @@ use std::ptr::{self, NonNull};
 
 use super::close::Watchers;
 use super::limit::Turns;
-use super::linked::{Linked, STEP};
+use super::linked::Linked;
 use super::queue::SEND;
 use super::ring::{HELD, Ring, Slot};
 use super::room::Room;
@@ -226,7 +226,7 @@ impl<T> Primitive for Shared<T> {
         match self.linked() {
             None => self.bump_ring(word),
             Some(_) if word.is_free() => word,
-            Some(_) => word.plus(STEP),
+            Some(linked) => word.with_rest(linked.next_version(word.rest())),
         }
     }
 
