@@ -10,20 +10,23 @@ pub(crate) use loom::sync::Mutex;
 pub(crate) use loom::sync::atomic;
 pub(crate) use loom::thread;
 
+/// As [`explore`], in a process of its own. (loom maps the stack of each thread anew in each execution, unless it is patched, and
+/// the system lets a process do so once at a time: in one process two models take half as long again.)
+pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
+    if !was_checked_apart() {
+        explore(name, fewer, scenario);
+    }
+}
+
 /// Explores every interleaving of `scenario` with at most `LOOM_MAX_PREEMPTIONS` preemptions (2 where that is not
-/// set, and in CI; 3 in the long tier), or `fewer` by that many where the model is too large for so many.
+/// set, and in CI; 3 in the long tier), or `fewer` by that many where the model is too large for so many. loom leaves some out:
+/// see `.ci/loom.patch`, with which CI has those.
 ///
 /// With `LENO_MODEL_EXECUTIONS`, as in CI, one that takes more executions is given up at that bound, and explored at the one below.
 ///
 /// loom ends quietly at a time limit; here it fails, so that a model that is too large does not pass for explored.
 /// The limit is `LENO_MODEL_SECONDS`.
-///
-/// (loom leaves some out: see `.ci/loom.patch`, with which CI has those; and, once all preemptions are used up, those in which
-/// another thread goes on where one has ended, or waits.)
-pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    if was_checked_apart() {
-        return;
-    }
+pub(crate) fn explore(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let number = |name| env::var(name).ok().and_then(|n| n.parse().ok());
     let limit = Duration::from_secs(number("LENO_MODEL_SECONDS").unwrap_or(900));
     let most = number("LENO_MODEL_EXECUTIONS").map(|n| n as usize);
@@ -57,9 +60,7 @@ pub(crate) fn check(name: &str, fewer: usize, scenario: impl Fn() + Send + Sync 
 /// Says of a process that it is there for one test.
 const APART: &str = "LENO_MODEL_APART";
 
-/// Runs this test, that of the calling thread, in a process of its own, unless this is that one. (loom maps the stack of each
-/// thread anew in each execution, and the system lets a process do so once at a time: in one process two models take half as
-/// long again.)
+/// Runs this test, that of the calling thread, in a process of its own, unless this is that one.
 fn was_checked_apart() -> bool {
     if env::var_os(APART).is_some() {
         return false;

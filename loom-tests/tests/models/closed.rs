@@ -3,14 +3,10 @@
 //!
 //! Planted bugs: `closed_…`.
 
-use crate::explore::long_model;
+use crate::explore::model;
 use leno::model::crew::Crew;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-
-fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    long_model(0, scenario);
-}
 
 /// Where the thread of a `block_on` waits.
 #[derive(Default)]

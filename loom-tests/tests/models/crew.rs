@@ -3,17 +3,13 @@
 //!
 //! Planted bugs: `crew_…`, `ring_…`, `slot_…`, `timers_…`.
 
-use crate::explore::long_model;
+use crate::explore::{large_model, model};
 use leno::model::crew::{Bell, Crew, Ring};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::task::{Wake, Waker};
 use std::time::Duration;
-
-fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    long_model(0, scenario);
-}
 
 /// Which numbers have run: each once. And what wakes workers in calls that block.
 #[derive(Default)]
@@ -182,7 +178,7 @@ fn timer_from_outside_against_park() {
 /// The same with two workers, one of which may sleep as the watcher.
 #[test]
 fn timer_from_outside_against_two_that_park() {
-    long_model(1, || {
+    large_model(1, || {
         let ran = with_workers(
             2,
             |crew, i, ran| work(crew, i, ran, |_| {}),
@@ -304,7 +300,7 @@ fn time_stands_still_for_who_is_busy() {
 /// the one who had it has found something. `crew_hands_no_watch_on`.
 #[test]
 fn watch_is_handed_on() {
-    long_model(1, || {
+    large_model(1, || {
         let ran = with_workers(
             3,
             |crew, i, ran| {
@@ -329,7 +325,7 @@ fn watch_is_handed_on() {
 /// long poll needs one. `crew_keeps_the_watchs_name`.
 #[test]
 fn watch_ends_with_what_was_watched() {
-    long_model(2, || {
+    large_model(2, || {
         let life = |crew: &Arc<Crew>, i, ran: &Arc<Ran>| {
             work(crew, i, ran, |number| {
                 if number % 2 == 1 {
@@ -421,7 +417,7 @@ fn away_against_close() {
 /// A ring overflows while another worker searches.
 #[test]
 fn overflow_against_a_searcher() {
-    long_model(1, || {
+    large_model(1, || {
         let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
         let other = {
             let (crew, ran) = (crew.clone(), ran.clone());

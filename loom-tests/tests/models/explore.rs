@@ -1,35 +1,23 @@
-//! Runs a model of fibers under loom, and says how many executions that took.
+//! Explores a model of fibers; and what loom explores.
 
 use std::collections::BTreeSet;
 use std::env;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use loom::model::Builder;
-use loom::sync::atomic::AtomicBool;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
-/// Explores every interleaving with at most `LOOM_MAX_PREEMPTIONS` preemptions, 2 where that is not set.
+use crate::scenarios::harness::explore;
+
+/// Explores a model by the name of its test.
 pub(crate) fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    explore(Builder::new(), 0, scenario);
+    large_model(0, scenario);
 }
 
-/// As [`model`], for one that takes many steps; with so many preemptions fewer where it is a large one.
-pub(crate) fn long_model(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    let mut builder = Builder::new();
-    builder.max_branches = 20_000;
-    explore(builder, fewer, scenario);
-}
-
-fn explore(mut builder: Builder, fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
-    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).saturating_sub(fewer));
-    let runs = Arc::new(AtomicUsize::new(0));
-    let count = runs.clone();
-    builder.check(move || {
-        count.fetch_add(1, Ordering::Relaxed);
-        scenario();
-    });
-    println!("Completed in {} iterations", runs.load(Ordering::Relaxed));
+/// As [`model`], with so many preemptions fewer.
+pub(crate) fn large_model(fewer: usize, scenario: impl Fn() + Send + Sync + 'static) {
+    let thread = std::thread::current();
+    explore(thread.name().expect("tests run on threads with their names"), fewer, scenario);
 }
 
 /// A load after another thread's load and store is an execution of its own: loom leaves it out, unless it is patched, as CI has it.
@@ -48,6 +36,26 @@ fn a_load_against_a_load_and_a_store() {
         keep.lock().unwrap().insert(place.load(Ordering::Acquire));
         other.join().unwrap();
     });
-    let is_patched = env::var_os("LENO_LOOM").is_some_and(|loom| loom == "patched");
-    assert_eq!(seen.lock().unwrap().contains(&true), is_patched, "{seen:?}");
+    assert_eq!(seen.lock().unwrap().contains(&true), is_patched(), "{seen:?}");
+}
+
+/// Where a thread waits either of two others may go on, also when no preemption is left: loom takes the first of them, unless it is
+/// patched.
+#[test]
+fn either_of_two_goes_on_where_one_waits() {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let keep = seen.clone();
+    large_model(usize::MAX, move || {
+        let place = Arc::new(AtomicBool::new(false));
+        let theirs = place.clone();
+        let stores = thread::spawn(move || theirs.store(true, Ordering::Release));
+        let loads = thread::spawn(move || place.load(Ordering::Acquire));
+        stores.join().unwrap();
+        keep.lock().unwrap().insert(loads.join().unwrap());
+    });
+    assert_eq!(seen.lock().unwrap().contains(&false), is_patched(), "{seen:?}");
+}
+
+fn is_patched() -> bool {
+    env::var_os("LENO_LOOM").is_some_and(|loom| loom == "patched")
 }

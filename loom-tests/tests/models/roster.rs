@@ -3,13 +3,9 @@
 //! A thread that drives the executor lists in one shard, others list in another one. Planted bugs: `roster_…`,
 //! `lock_release_relaxed`.
 
-use crate::explore::long_model;
+use crate::explore::{large_model, model};
 use leno::model::task::{Executor, Node, Worker};
 use loom::thread;
-
-fn model(scenario: impl Fn() + Send + Sync + 'static) {
-    long_model(0, scenario);
-}
 
 /// A listed fiber. In the shard of its parent's children; these, and roots, are in that of the calling thread.
 fn listed(executor: &Executor, parent: Option<&Node>) -> Node {
@@ -97,7 +93,7 @@ fn cancel_reaches_all_or_none() {
 /// lists are in order. `roster_cancel_keeps_nobody`.
 #[test]
 fn cancel_against_two_ends() {
-    long_model(1, || {
+    large_model(1, || {
         let executor = Executor::new();
         let top = listed(&executor, None);
         let middle = working(&executor, || listed(&executor, Some(&top)));
@@ -130,7 +126,7 @@ fn parent_and_child_end() {
 /// A parent and both its children end at once.
 #[test]
 fn a_family_ends() {
-    long_model(1, || {
+    large_model(1, || {
         let executor = Executor::new();
         let top = listed(&executor, None);
         let (first, second) =
@@ -177,7 +173,7 @@ fn snapshot_against_ends() {
 /// A walk while a child is listed, and while another thread walks: in the end it is there.
 #[test]
 fn two_walks_against_admit() {
-    long_model(1, || {
+    large_model(1, || {
         let executor = Executor::new();
         let top = working(&executor, || listed(&executor, None));
         let reference = top.reference();
