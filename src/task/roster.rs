@@ -252,14 +252,22 @@ impl Roster {
     #[must_use]
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
-        if task.shards.own() == NONE {
-            // Refused at birth, with nothing below it; or a member of a group that is about to be listed, whose end sees the mark.
-            let _ = task.mark_cancelled(&mut ready);
-            return ready;
+        let mut own = task.shards.own();
+        // Refused at birth, with nothing below it; or a member of a group that is about to be listed.
+        let is_early = own == NONE;
+        if is_early {
+            if !task.mark_cancelled(&mut ready) {
+                return ready;
+            }
+            // It may have been listed meanwhile. Its end sees the mark; but if it was shielded before, that may wait for those below it.
+            own = task.shards.own();
+            if own == NONE || bug!("roster_early_cancel_stays") {
+                return ready;
+            }
         }
         let mut below = NONE;
-        self.lock(task.shards.own()).with(|_| {
-            if task.mark_cancelled(&mut ready) {
+        self.lock(own).with(|_| {
+            if is_early || task.mark_cancelled(&mut ready) {
                 below = task.shards.below();
             }
         });

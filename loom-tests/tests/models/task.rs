@@ -686,6 +686,30 @@ fn the_end_against_a_section() {
     });
 }
 
+/// F4: the cancel of a group while a member is listed, which waits for its child behind a shield: the child is cancelled.
+/// `roster_early_cancel_stays`.
+#[test]
+fn a_groups_cancel_against_a_member_that_shields() {
+    model(|| {
+        let (executor, group) = (Executor::new(), Group::default());
+        let cancels = group.clone();
+        let canceller = thread::spawn(move || cancels.cancel());
+        let spawns = executor.clone();
+        let _member = executor.spawn_in(
+            &group,
+            shield(async move {
+                let mut child = spawns.spawn(std::future::pending::<()>());
+                poll_fn(|cx| child.poll(cx.waker()).map_or(Poll::Pending, Poll::Ready)).await
+            }),
+        );
+        executor.run_all();
+        canceller.join().unwrap();
+        executor.run_all();
+        assert!(group.is_over(Waker::noop()), "the member waits for a child that nobody has told");
+        assert_eq!(executor.living(), 0);
+    });
+}
+
 /// Who waits for the last member is woken by its end. `group_ended_wakes_nobody`.
 #[test]
 fn a_group_against_members_that_end() {
