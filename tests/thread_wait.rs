@@ -13,6 +13,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use fiber_support::{Defer, SeqCst, Stash, in_time, until};
+use leno::fiber::shield;
 use leno::{bounded, rendezvous, select_blocking};
 
 /// Drives a foreign future on this thread.
@@ -100,6 +101,31 @@ fn who_wakes_itself_is_polled_again() {
         if polls < 30 { Poll::Pending } else { Poll::Ready(()) }
     }));
     assert_eq!(polls, 30);
+}
+
+/// C28: what was woken during its poll is looked at once more, though the time is up by then.
+#[test]
+fn a_wake_in_time_is_looked_at_when_it_is_late() {
+    let end = Instant::now() + Duration::from_millis(1);
+    let mut polls = 0;
+    let mut late = shield(poll_fn(|cx| {
+        polls += 1;
+        if polls == 2 {
+            return Poll::Ready(7);
+        }
+        cx.waker().wake_by_ref();
+        while Instant::now() < end {}
+        Poll::Pending
+    }));
+    assert_eq!(late.wait_deadline(end), Ok(7));
+    let mut polls = 0;
+    let mut never = shield(poll_fn(|cx| -> Poll<()> {
+        polls += 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }));
+    assert!(never.wait_deadline(end).is_err());
+    assert_eq!(polls, 2, "and no more than once");
 }
 
 #[test]

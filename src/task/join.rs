@@ -72,9 +72,9 @@ fn register(task: &Task, waker: &Waker) -> bool {
     let published = task.state.publish_waker();
     if !published {
         // SAFETY: complete without WAKER: the slot is ours.
-        drop(unsafe { exchange(task, None) });
+        discard(unsafe { exchange(task, None) });
     }
-    drop(old);
+    discard(old);
     published
 }
 

@@ -56,6 +56,7 @@ fn drive<F: Future + ?Sized>(
     let waker = parker.waker();
     let mut cx = Context::from_waker(&waker);
     let mut pauses = 0;
+    let mut late = false;
     let mut seen = parker.seen();
     loop {
         if let Poll::Ready(output) = budget::without(|| future.as_mut().poll(&mut cx)) {
@@ -65,7 +66,8 @@ fn drive<F: Future + ?Sized>(
             seen = parker.seen();
         }
         if let Some(now) = parker.woken(seen) {
-            if is_late(deadline) {
+            // What woke it may have been in time: one last look.
+            if std::mem::replace(&mut late, is_late(deadline)) {
                 return None;
             }
             seen = now;
