@@ -47,6 +47,34 @@ fn the_first_tick_is_at_once_and_then_every_period() {
     assert!(real.elapsed() < 60 * SECOND);
 }
 
+/// On another clock it goes on with what was left by the one before: between two ticks, and after a tick that was waited for in
+/// vain.
+#[test]
+fn it_moves_between_executors() {
+    let first = cord();
+    let mut hourly = interval(3600 * SECOND);
+    let mut hourly = first.block_on(async move {
+        for _ in 0..100 {
+            hourly.tick().await;
+        }
+        sleep(1200 * SECOND).await;
+        hourly
+    });
+    let second = cord();
+    let mut hourly = second.block_on(async move {
+        let start = now();
+        assert_eq!(hourly.tick().await, start + 3600 * SECOND, "what was left after the last tick");
+        assert!(leno::timeout(600 * SECOND, hourly.tick()).await.is_err());
+        hourly
+    });
+    let third = cord();
+    third.block_on(async move {
+        let start = now();
+        assert_eq!(hourly.tick().await, start + 3000 * SECOND, "what was left when it was given up");
+        assert_eq!(hourly.tick().await, start + 6600 * SECOND);
+    });
+}
+
 #[test]
 fn work_shorter_than_the_period_moves_no_tick() {
     for missed in [Missed::Burst, Missed::Skip, Missed::Delay] {

@@ -192,7 +192,9 @@ impl Interval {
             return Poll::Pending;
         }
         let due = self.sleep.deadline().expect("a sleep without an end is never ready");
-        self.sleep.set(self.missed.next(due, now(), self.period));
+        let now = now();
+        let next = self.missed.next(due, now, self.period);
+        self.sleep.set(next, next.map(|next| next.saturating_duration_since(now)));
         Poll::Ready(due)
     }
 }
@@ -226,7 +228,7 @@ impl Future for Tick<'_> {
 /// Takes the timer along; the tick stays.
 impl Drop for Tick<'_> {
     fn drop(&mut self) {
-        self.interval.sleep.clear();
+        self.interval.sleep.pause();
     }
 }
 

@@ -83,14 +83,14 @@ impl Sleep {
     /// Sleeps until `deadline` instead, whether that is earlier or later; also after it was ready. Takes effect
     /// at the next poll, so poll it after a reset.
     pub fn reset(&mut self, deadline: Instant) {
-        self.set(Some(deadline));
+        self.set(Some(deadline), None);
     }
 
-    /// As [`reset`](Self::reset); `None`: never.
-    pub(super) fn set(&mut self, deadline: Option<Instant>) {
+    /// As [`reset`](Self::reset); `None`: never. `left`: how long that is, should the next poll be on another clock.
+    pub(super) fn set(&mut self, deadline: Option<Instant>, left: Option<Duration>) {
         self.clear();
         self.deadline = deadline;
-        self.span = None;
+        self.span = left;
         self.clock = clock_here();
     }
 
@@ -104,8 +104,16 @@ impl Sleep {
         self.deadline.filter(|_| self.clock == 0)
     }
 
+    /// As [`clear`](Self::clear), where the next poll may be on another clock.
+    pub(super) fn pause(&mut self) {
+        if let Some((home, _)) = &self.timer {
+            self.span = self.deadline.map(|at| at.saturating_duration_since(home.seam.now()));
+        }
+        self.clear();
+    }
+
     /// Takes the timer out; the next poll sets one.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         if let Some((home, key)) = self.timer.take() {
             home.seam.clear_timer(key);
             home.give_back();
