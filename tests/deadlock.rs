@@ -10,6 +10,7 @@ use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
@@ -475,6 +476,60 @@ fn work_is_never_taken_for_a_deadlock() {
         }
         cord.block_on(async { spawn_local(yield_now()).await.unwrap() });
     });
+}
+
+/// Whoever starts a fiber from outside counts, also while it is about to: here in a hook.
+#[test]
+fn a_fiber_that_is_being_started_from_outside_counts() {
+    type Start = fn(&Runtime, leno::Sender<u8>);
+    let starts: [Start; 3] = [
+        |runtime, tx| drop(runtime.spawn(async move { tx.send(7).await })),
+        |runtime, tx| {
+            let scope = runtime.blocking_scope(|scope| drop(scope.spawn(async move { tx.send(7).await })));
+            scope.unwrap();
+        },
+        |runtime, tx| fiber::on(runtime, async move { tx.send(7).await }).wait().unwrap(),
+    ];
+    for start in starts {
+        in_time(move || {
+            let hook = Arc::new((AtomicBool::new(false), Barrier::new(2), Barrier::new(2)));
+            let hooked = hook.clone();
+            let runtime = Runtime::builder().workers(1).closed_world(true).on_spawn(move |_| {
+                let (armed, begins, goes_on) = &*hooked;
+                if armed.swap(false, SeqCst) {
+                    begins.wait();
+                    goes_on.wait();
+                }
+            });
+            let runtime = runtime.build().unwrap();
+            let (armed, begins, goes_on) = &*hook;
+            let (tx, rx) = rendezvous();
+            thread::scope(|scope| {
+                let runtime = &runtime;
+                scope.spawn(move || {
+                    armed.store(true, SeqCst);
+                    start(runtime, tx);
+                });
+                begins.wait();
+                let mut polled = false;
+                let received = runtime.block_on(async {
+                    let mut receiving = pin!(rx.recv());
+                    poll_fn(|cx| {
+                        if !std::mem::replace(&mut polled, true) {
+                            // Some time after this has begun to wait.
+                            scope.spawn(|| {
+                                thread::sleep(Duration::from_millis(20));
+                                goes_on.wait();
+                            });
+                        }
+                        receiving.as_mut().poll(cx)
+                    })
+                    .await
+                });
+                assert_eq!(received, Ok(7));
+            });
+        });
+    }
 }
 
 #[test]

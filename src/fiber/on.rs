@@ -69,7 +69,10 @@ where
         if let Stage::New(..) = self.stage {
             if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
                 let busy = context::home().filter(|here| !here.is(&home)).map(Busy::new);
-                let handle = Builder::new().root().start_on(&home, self.at, future);
+                let handle = {
+                    let _busy = Busy::new(&*home);
+                    Builder::new().root().start_on(&home, self.at, future)
+                };
                 self.stage = Stage::Runs(handle.cancel_on_drop(), busy);
             }
         }

@@ -98,12 +98,17 @@ impl Runtime {
     }
 
     /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
-    /// Gives those that had to be cancelled, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the
+    /// Gives those that were still alive then, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the
     /// others are through, and are not among those.
     ///
     /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
     /// one of its own fibers, that fiber is one that cannot end in time.
+    ///
+    /// # Panics
+    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block; the runtime is dropped then.
+    #[track_caller]
     pub fn shutdown(self, grace: Duration) -> Vec<FiberRef> {
+        context::may_block("Runtime::shutdown");
         let roster = &self.home().roster;
         roster.close();
         let empty = pin!(poll_fn(|cx| roster.poll_empty(cx)));

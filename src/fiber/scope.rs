@@ -3,10 +3,12 @@
 //! ```text
 //!                    body ready                  last fiber has ended
 //!   body and fibers ─────────────▶ fibers only ─────────────────────▶ over: Ok(what the body gave)
-//!        │ a panic, an Err, cancel       │ the same
+//!        │ a panic, an Err, cancel       │ a panic, an Err
 //!        ▼                               ▼
 //!   cancelled: the body is dropped, fibers at their next suspension ─▶ over: Err
 //! ```
+//!
+//! (A cancel that comes when the body is ready cancels the fibers, and takes nothing from what it gave.)
 //!
 //! The fibers are a [`Group`]; the scope's [`CancelToken`] cancels it. The body runs in the caller's own task.
 

@@ -148,7 +148,8 @@ impl Builder {
     }
 
     /// Makes it a daemon: [`Runtime::shutdown`](crate::fiber::Runtime::shutdown) does not wait for it, and does not count it
-    /// among those that were late. Its children are daemons, too.
+    /// among those that were late. Its children are daemons, too. (Of fibers that are [prepared](Self::prepare): those that it has
+    /// prepared.)
     pub fn daemon(mut self) -> Self {
         self.daemon = true;
         self

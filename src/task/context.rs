@@ -339,12 +339,16 @@ pub(crate) fn may_block(what: &str) {
 
 #[cold]
 fn blocks(what: &str, place: &'static Location<'static>) {
-    let instead = if what == "blocking_scope" { "a `scope`" } else { "the async form" };
+    let instead = match what {
+        "blocking_scope" => "`.await` a `scope` instead",
+        "Runtime::shutdown" => "wait for what runs there, then drop it",
+        _ => "`.await` the async form instead",
+    };
     with_task(|task| {
         assert!(
             !task.home().local,
-            "`{what}` at {place} blocks the thread of a cord, and with it all fibers of that cord; `.await` \
-             {instead} instead, or move the blocking call into `leno::fiber::unblock(|| …).await`"
+            "`{what}` at {place} blocks the thread of a cord, and with it all fibers of that cord; \
+             {instead}, or move the blocking call into `leno::fiber::unblock(|| …).await`"
         );
         if cfg!(debug_assertions) {
             warn::blocking_call(what, instead, place);

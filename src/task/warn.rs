@@ -47,12 +47,12 @@ pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<
     });
 }
 
-/// Reports a blocking call in a fiber of a runtime. `instead`: what is to be awaited.
+/// Reports a blocking call in a fiber of a runtime. `instead`: what is to be done.
 pub(crate) fn blocking_call(what: &str, instead: &str, place: &'static Location<'static>) {
     report(place, || {
         format!(
-            "`{what}` at {place} blocks a thread that fibers run on; `.await` {instead} instead, or move the \
-             blocking call into `leno::fiber::unblock(|| …).await`"
+            "`{what}` at {place} blocks a thread that fibers run on; {instead}, or move the blocking call into \
+             `leno::fiber::unblock(|| …).await`"
         )
     });
 }
