@@ -47,9 +47,9 @@
 //!
 //! # Wrapping
 //!
-//! Positions have 35 bits, and wrap. A channel holds less than 2^34 values, so that what is before and what is behind can
-//! be told apart. An operation that is suspended for 2^35 others exactly, between a look and its compare-exchange, would
-//! take the one position for the other.
+//! Positions have 35 bits, and wrap. A channel holds less than 2^34 values (with more the program ends), so that what is before
+//! and what is behind can be told apart. An operation that is suspended for 2^35 others exactly, between a look and its
+//! compare-exchange, would take the one position for the other.
 //!
 //! # Orderings
 //!

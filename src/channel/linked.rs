@@ -91,6 +91,11 @@ const RENEWED: u64 = 1;
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
 const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
 
+/// Without a bound it has no more values than this, and those that come until somebody looks.
+const MOST: u64 = (1 << 34) - 2 * LOOK;
+/// How often somebody looks.
+const LOOK: u64 = 1 << 20;
+
 impl<T> Linked<T> {
     pub(super) fn new(capacity: Option<usize>) -> Self {
         Linked { blocks: Blocks::new(), room: capacity.map(Room::new), stays: AtomicU64::new(0) }
@@ -165,6 +170,19 @@ impl<T> Linked<T> {
     /// Whether the head is WANTED at the time of this, or who sets that sees what was done before.
     pub(super) fn is_wanted_now(&self) -> bool {
         self.blocks.front.head.fetch_or(0, Ordering::AcqRel) & WANTED != 0
+    }
+
+    /// Ends the program rather than have positions be taken for others: there are too many values before `tail`, the last
+    /// position of a block. (With a bound there are not, and once in a million is enough.)
+    fn check_length(&self, tail: u64) {
+        if (tail / ONE + 1) % LOOK == 0 && self.is_too_long(tail) {
+            std::process::abort();
+        }
+    }
+
+    #[cold]
+    fn is_too_long(&self, tail: u64) -> bool {
+        self.room.is_none() && tail.wrapping_sub(self.load_head()) / ONE > MOST
     }
 
     /// How many places are uncollected beside so many that are.
@@ -329,9 +347,13 @@ impl<T> Shared<T> {
             return 0;
         }
         let Some(block) = linked.blocks.room(word.0) else { return 0 };
-        let count = Blocks::<T>::slots_left(word.0).min(most).min(values.len());
+        let left = Blocks::<T>::slots_left(word.0);
+        let count = left.min(most).min(values.len());
         if count == 0 || !self.cas(word, plus(word, count as u64)) {
             return 0;
+        }
+        if count == left {
+            linked.check_length(plus(word, count as u64 - 1).0);
         }
         // SAFETY: claimed.
         unsafe { linked.blocks.put_several(word.0, block, values, count) };
@@ -454,6 +476,9 @@ impl<T> Shared<T> {
             linked.blocks.bring_room(word.0, self.line.word());
             return Step::Moved;
         };
+        if Blocks::<T>::is_last(word.0) {
+            linked.check_length(word.0);
+        }
         if !self.cas(word, plus(word, 1)) {
             return Step::Lost;
         }
@@ -568,5 +593,17 @@ mod tests {
             assert!(linked.renewed(late) > linked.version(), "those that are over have lower ones");
             assert_eq!(linked.is_over(fresh), step >= steps, "after {step} changes");
         }
+    }
+
+    /// A channel without a bound says that it is too long before its positions are taken for others, also beside a million sends that
+    /// do not look; one with a bound never is.
+    #[test]
+    fn too_long() {
+        let (unbounded, bounded) = (Linked::<u8>::new(None), Linked::<u8>::new(Some(usize::MAX)));
+        assert!(!unbounded.is_too_long(0) && !unbounded.is_too_long((1 << 33) * ONE));
+        let last = (1 << 34) - LOOK - 1;
+        assert!((last + 1) % LOOK == 0 && unbounded.is_too_long(last * ONE));
+        assert!(distance(0, (last + LOOK) * ONE) > 0, "it is behind the head until the next look");
+        assert!(!bounded.is_too_long(last * ONE));
     }
 }
