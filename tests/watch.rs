@@ -142,11 +142,13 @@ fn wait_for_a_value() {
         tx.send(2).unwrap();
         waiting.must_wait("it is 2");
         tx.send(3).unwrap();
-        assert_eq!(*waiting.must_be_ready("it is 3").unwrap(), 3);
+        let found = waiting.must_be_ready("it is 3").unwrap();
+        assert_eq!((*found, found.has_changed()), (3, true));
         assert_eq!(asked.load(SeqCst), 3);
     }
     assert_eq!(rx.has_changed(), Ok(false), "found is seen");
-    assert_eq!(rx.wait_for(|value| *value == 3).wait_timeout(Duration::ZERO).unwrap().map(|v| *v), Ok(3));
+    let found = rx.wait_for(|value| *value == 3).wait_timeout(Duration::ZERO).unwrap();
+    assert_eq!(found.map(|found| (*found, found.has_changed())), Ok((3, false)), "it was seen");
     assert!(rx.wait_for(|value| *value == 4).wait_timeout(Duration::from_millis(1)).is_err());
     tx.send(4).unwrap();
     rx.wait_for(|value| *value == 9).must_wait("no");

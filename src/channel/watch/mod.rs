@@ -394,12 +394,7 @@ pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
 
 future! {
     ['a, T, F: FnMut(&T) -> bool] WaitFor<'a, T, F>, "WaitFor", "wait_for";
-    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, held| found(held); or Elapsed
-}
-
-/// (That it had changed for the receiver says nothing here: it was wanted.)
-fn found<T>(held: Result<Held<'_, T>, RecvError>) -> Result<Ref<'_, T>, RecvError> {
-    held.map(|held| Ref { held, changed: true, _local: PhantomData })
+    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| found; or Elapsed
 }
 
 impl<T> fmt::Debug for Sender<T> {

@@ -32,6 +32,7 @@
 //! Who writes waits for those who read, and the other way round: the thread blocks. All else is lock-free. Locked
 //! instructions: send 4, borrow 2, changed 0 where something has, and to wait 1.
 
+use super::Ref;
 use super::lock::Lock;
 use crate::channel::RecvError;
 use crate::channel::bell::{Bell, Look, gone};
@@ -226,7 +227,7 @@ pub struct Wanted<'a, T, F> {
 }
 
 impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
-    type Output = Result<Held<'a, T>, RecvError>;
+    type Output = Result<Ref<'a, T>, RecvError>;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("wait_for", self.shared.thing())
@@ -250,15 +251,15 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         let version = held.version();
         if self.refused != Some(version) && (self.is_wanted)(held.get()) {
             self.before = std::mem::replace(self.seen, version);
-            return Some(Ok(held));
+            return Some(Ok(Ref::new(held, self.before)));
         }
         drop(held);
         self.refused = Some(version);
         closed.then_some(Err(RecvError))
     }
 
-    fn restore(&mut self, held: Self::Output) {
-        if held.is_ok() {
+    fn restore(&mut self, found: Self::Output) {
+        if found.is_ok() {
             *self.seen = self.before;
             self.refused = None;
         }
