@@ -9,7 +9,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use futures_core::future::FusedFuture;
-use leno::channel::{ReserveError, ReserveManyError, ReserveTimeoutError, TryReserveError};
+use leno::channel::{
+    ReserveError, ReserveManyError, ReserveTimeoutError, TryReserveError, TryReserveManyError,
+};
 use leno::{Receiver, Sender, block_on, bounded, rendezvous, select_biased, unbounded};
 
 /// Rings, and linked channels.
@@ -266,6 +268,44 @@ fn rendezvous_has_no_room() {
     let timed = tx.reserve().wait_timeout(Duration::ZERO);
     assert_eq!(timed.unwrap_err(), ReserveTimeoutError::Rendezvous);
     assert!(tx.is_full());
+}
+
+/// Several are tried for as one is: all or none, and not before those who wait.
+#[test]
+fn several_are_tried_for() {
+    // C23
+    use TryReserveManyError::{Closed, Full, Rendezvous, TooMany};
+    for capacity in CAPACITIES {
+        let (tx, rx) = bounded(capacity);
+        assert_eq!(tx.try_reserve_many(capacity + 1).unwrap_err(), TooMany);
+        let mut permits = tx.try_reserve_many(capacity).unwrap();
+        assert_eq!((permits.len(), tx.is_full()), (capacity, true));
+        permits.next().unwrap().send(1).unwrap();
+        assert_eq!(tx.try_reserve_many(1).unwrap_err(), Full);
+        assert_eq!(tx.try_reserve_many(0).unwrap().len(), 0, "nothing is always there");
+        assert_eq!(rx.try_recv(), Ok(1));
+        drop(permits);
+        fill(&tx, capacity);
+        let mut waits = tx.send(2);
+        assert!(poll_once(&mut waits).is_pending());
+        assert!(tx.try_reserve_many(1).unwrap_err().is_full(), "somebody waits");
+        drop(waits);
+        assert_eq!(rx.drain().size_hint(), (0, Some(capacity)));
+        assert_eq!(rx.drain().count(), capacity);
+        assert_eq!(tx.try_reserve_many(capacity).unwrap().len(), capacity, "all of them came back");
+        rx.close();
+        assert!(tx.try_reserve_many(1).unwrap_err().is_closed());
+        assert_eq!(tx.try_reserve_many(0).unwrap_err(), Closed);
+        tx.assert_valid();
+    }
+    assert_eq!(rendezvous::<u8>().0.try_reserve_many(1).unwrap_err(), Rendezvous);
+    let (tx, rx) = unbounded::<u8>();
+    assert_eq!(tx.try_reserve_many(1000).unwrap().len(), 1000);
+    drop(rx);
+    assert_eq!(tx.try_reserve_many(1000).unwrap_err(), Closed);
+    let (tx, mut rx) = leno::channel::mpsc::bounded(2);
+    tx.try_reserve_many(2).unwrap().for_each(|permit| permit.send(3).unwrap());
+    assert_eq!(rx.drain().collect::<Vec<_>>(), [3, 3]);
 }
 
 /// Always at once.

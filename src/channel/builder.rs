@@ -47,11 +47,12 @@ pub enum Overflow {
 ///
 /// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
 ///   discards that value.
-/// * *Permits* that hold all places make no room either: a send discards its own value then.
+/// * *Permits* that hold all places make no room either: a send discards its own value then. And reservations wait for room as
+///   ever: the policy is one of sends.
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
 ///
-/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder.
+/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a name, a hook or a policy take this one.
 #[must_use = "`build` makes the channel"]
 pub struct Builder<T> {
     capacity: Option<usize>,

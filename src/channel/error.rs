@@ -14,7 +14,7 @@ pub struct RecvError;
 /// Why a send did not happen at once; the value comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
-    /// There is no room now or, on a rendezvous channel, no receiver waits.
+    /// There is no room now, or somebody waits for it already; or, on a rendezvous channel, no receiver waits.
     Full(T),
     /// The channel is closed.
     Closed(T),
@@ -78,6 +78,19 @@ pub enum TryReserveError {
     Rendezvous,
 }
 
+/// Why no room was reserved for several values at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TryReserveManyError {
+    /// There is not so much room now, or somebody waits for it already.
+    Full,
+    /// The channel is closed.
+    Closed,
+    /// It is a rendezvous channel, which has no room.
+    Rendezvous,
+    /// The channel never has room for so many.
+    TooMany,
+}
+
 /// Why no room was reserved within a time limit. Nothing is reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReserveTimeoutError {
@@ -113,11 +126,11 @@ text! {
         SendError(_) => CLOSED,
     }
     TrySendError<T> {
-        TrySendError::Full(_) => "the channel has no room now",
+        TrySendError::Full(_) => "the channel has no room, or receiver, now",
         TrySendError::Closed(_) => CLOSED,
     }
     SendTimeoutError<T> {
-        SendTimeoutError::Timeout(_) => "the channel had no room in time",
+        SendTimeoutError::Timeout(_) => "the channel had no room, or receiver, in time",
         SendTimeoutError::Closed(_) => CLOSED,
     }
     RecvError {
@@ -144,6 +157,12 @@ text! {
         TryReserveError::Full => "the channel has no room now",
         TryReserveError::Closed => CLOSED,
         TryReserveError::Rendezvous => MEETING,
+    }
+    TryReserveManyError {
+        TryReserveManyError::Full => "the channel has not so much room now",
+        TryReserveManyError::Closed => CLOSED,
+        TryReserveManyError::Rendezvous => MEETING,
+        TryReserveManyError::TooMany => TOO_MANY,
     }
     ReserveTimeoutError {
         ReserveTimeoutError::Timeout => "the channel had no room in time",
@@ -259,6 +278,18 @@ impl TryReserveError {
     }
 }
 
+impl TryReserveManyError {
+    /// Whether a later attempt may succeed.
+    pub fn is_full(&self) -> bool {
+        *self == TryReserveManyError::Full
+    }
+
+    /// Whether the channel is closed.
+    pub fn is_closed(&self) -> bool {
+        *self == TryReserveManyError::Closed
+    }
+}
+
 impl ReserveTimeoutError {
     /// Whether the time was up.
     pub fn is_timeout(&self) -> bool {
@@ -311,6 +342,11 @@ from! {
     }
     ReserveError => ReserveTimeoutError {
         error => ReserveManyError::from(error).into(),
+    }
+    ReserveManyError => TryReserveManyError {
+        ReserveManyError::Closed => TryReserveManyError::Closed,
+        ReserveManyError::Rendezvous => TryReserveManyError::Rendezvous,
+        ReserveManyError::TooMany => TryReserveManyError::TooMany,
     }
     ReserveManyError => ReserveTimeoutError {
         ReserveManyError::Closed => ReserveTimeoutError::Closed,

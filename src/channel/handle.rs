@@ -113,7 +113,7 @@ impl<T> Sender<T> {
         self.send(value).wait()
     }
 
-    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and
+    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
     /// [`SendFuture::wait_timeout`].
     ///
     /// # Errors
@@ -230,7 +230,7 @@ impl<T> Receiver<T> {
         self.recv().wait()
     }
 
-    /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and
+    /// Receives on a plain thread, waiting for `d` of real time at most: [`recv`](Self::recv) and
     /// [`RecvFuture::wait_timeout`].
     ///
     /// # Errors
@@ -291,7 +291,8 @@ impl<T> Receiver<T> {
         self.recv_many(out, max).try_now()
     }
 
-    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
+    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call. Of a rendezvous channel
+    /// that is nothing; [`try_iter`](Self::try_iter) takes the values of those who wait.
     ///
     /// ```
     /// let (tx, rx) = leno::bounded(4);
@@ -485,6 +486,16 @@ impl<T> IntoIterator for Receiver<T> {
 
     fn into_iter(self) -> IntoIter<T> {
         IntoIter::new(self)
+    }
+}
+
+/// As of a reference that is shared: so that a program reads the same where the receiver is single.
+impl<'a, T> IntoIterator for &'a mut Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
     }
 }
 

@@ -89,6 +89,10 @@ impl<T, K: Kind> Iterator for Drain<'_, T, K> {
         self.left = self.left.checked_sub(1)?;
         next::<T, K>(self.receiver).try_now().ok()
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.left))
+    }
 }
 
 impl<T, K: Kind> Iterator for IntoIter<T, K> {

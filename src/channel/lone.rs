@@ -40,7 +40,7 @@ macro_rules! lone_receiver {
                 self.recv().wait()
             }
 
-            /// Receives on a plain thread, waiting for `d` at most: [`recv`](Self::recv) and [`RecvFuture::wait_timeout`].
+            /// Receives on a plain thread, waiting for `d` of real time at most: [`recv`](Self::recv) and [`RecvFuture::wait_timeout`].
             ///
             /// # Errors
             /// The channel is closed and empty, or the time was up and nothing was taken.

@@ -60,7 +60,8 @@
 //! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
 //! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
 //!
-//! All of them wait in the same way, and go into `select!` with the others.
+//! All of them wait in the same way, and go into `select!` with the others. (A broadcast's `send` waits for nobody: the one that
+//! may is `send_async`. It has no iterators and no batches.)
 //!
 //! # Order
 //!
@@ -183,7 +184,7 @@ mod weak;
 pub use builder::{Builder, Overflow, conflated};
 pub use error::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
-    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TryReserveManyError, TrySendError,
 };
 pub use future::{Closed, RecvFuture, SendFuture};
 pub use handle::{Receiver, Sender};
@@ -228,8 +229,8 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel that holds any number of values; sends never wait.
 ///
 /// Room is allocated in blocks as the channel fills, and freed as it empties, but for a block or two. Nothing slows a
-/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values,
-/// more than any memory.)
+/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values, which take 32 GiB
+/// at least, but for some two million: a program that sends on ends there, as by `std::process::abort`.)
 ///
 /// ```
 /// let (tx, rx) = leno::unbounded();

@@ -46,7 +46,7 @@
 //! | `tx.send_timeout(v, d)`, `rx.recv_timeout(d)` | the same |
 //! | `tx.send_deadline(v, t)`, `rx.recv_deadline(t)` | the same |
 //! | `try_send`, `try_recv`, `iter()`, `try_iter()`, `len`, `is_full`, `capacity`, `same_channel` | the same |
-//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`ticker`](super::ticker) |
+//! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`ticker`](super::ticker); `len` does not count a tick that is due |
 //! | `TryRecvError::Disconnected` and its like | `Closed` |
 //! | `select!`, `Select` | see [`select::moving`](crate::select::moving) |
 //!
@@ -113,7 +113,8 @@
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
 //! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
 //! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
-//! | `try_reserve_many(n)`, `try_reserve_owned()` | `tx.reserve_many(n)`, `tx.clone().reserve_owned()` beside the `default` of a [`select!`](crate::select!) |
+//! | `try_reserve_many(n)` | the same, with an error of its own |
+//! | `try_reserve_owned()` | `tx.clone().reserve_owned()` beside the `default` of a [`select!`](crate::select!) |
 //! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are there |
 //! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
 //! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |

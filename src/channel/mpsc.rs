@@ -35,7 +35,7 @@ use super::shared::{Shared, SharedRef};
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
 pub use super::{
     RecvError, RecvTimeoutError, ReserveError, ReserveManyError, ReserveTimeoutError, SendError,
-    SendTimeoutError, TryRecvError, TryReserveError, TrySendError,
+    SendTimeoutError, TryRecvError, TryReserveError, TryReserveManyError, TrySendError,
 };
 
 /// See [`channel::RecvFuture`](super::RecvFuture).
@@ -92,16 +92,19 @@ pub struct Receiver<T>(super::Receiver<T>);
 pub struct Sender<T>(super::Sender<T>);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     of(super::rendezvous())
 }
 
 /// A channel that holds `cap` values; sends wait while it is full. See [`leno::bounded`](super::bounded).
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     of(super::bounded(cap))
 }
 
 /// A channel that holds any number of values; sends never wait. See [`leno::unbounded`](super::unbounded).
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     of(super::unbounded())
 }
@@ -160,7 +163,7 @@ impl<T> Sender<T> {
         self.0.send_blocking(value)
     }
 
-    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and [`SendFuture::wait_timeout`].
+    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and [`SendFuture::wait_timeout`].
     ///
     /// # Errors
     /// The channel is closed, or the time was up and the value is not sent; it comes back.
@@ -249,6 +252,15 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn reserve_many(&self, n: usize) -> ReserveMany<'_, T> {
         self.0.reserve_many(n)
+    }
+
+    /// Reserves room for `n` values if there is so much now, and nobody waits for it already.
+    ///
+    /// # Errors
+    /// There is not so much room, or somebody waits for it; or the channel is closed, or a rendezvous; or `n` is more than it ever
+    /// holds.
+    pub fn try_reserve_many(&self, n: usize) -> Result<Permits<'_, T>, TryReserveManyError> {
+        self.0.try_reserve_many(n)
     }
 
     /// As [`reserve`](Self::reserve), with a permit that owns this sender.

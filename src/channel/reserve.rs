@@ -5,7 +5,9 @@ use super::kind::{Many, Reserves};
 use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
 use super::shared::{End, Shared, SharedRef};
-use super::{ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError};
+use super::{
+    ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError, TryReserveManyError,
+};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
 
@@ -169,6 +171,16 @@ impl<'a, T> ReserveMany<'a, T> {
         // SAFETY: so many places were reserved.
         outcome.map(|()| unsafe { Permits::new(self.sender, self.count) })
     }
+
+    /// Reserves without waiting.
+    fn try_now(mut self) -> Result<Permits<'a, T>, TryReserveManyError> {
+        let mut tray = Tray::new();
+        if !self.operation.try_now(&mut tray) {
+            return Err(TryReserveManyError::Full);
+        }
+        let outcome = self.operation.output(&mut tray);
+        Ok(self.permits(outcome)?)
+    }
 }
 
 impl<T, K: Reserves> ReserveOwned<T, K> {
@@ -269,6 +281,26 @@ impl<T> Sender<T> {
         // SAFETY: the sender is borrowed for as long as the future lives.
         let branch = unsafe { Reserving::new(self.shared(), n) };
         ReserveMany { operation: Operation::new(branch), sender: self, count: n }
+    }
+
+    /// Reserves room for `n` values if there is so much now, and nobody waits for it already.
+    ///
+    /// # Errors
+    /// There is not so much room, or somebody waits for it; or the channel is closed, or a rendezvous; or `n` is more than it ever
+    /// holds.
+    ///
+    /// ```
+    /// use leno::channel::TryReserveManyError;
+    ///
+    /// let (tx, rx) = leno::bounded(3);
+    /// for permit in tx.try_reserve_many(2).unwrap() {
+    ///     permit.send('w').unwrap();
+    /// }
+    /// assert_eq!(tx.try_reserve_many(2).unwrap_err(), TryReserveManyError::Full);
+    /// assert_eq!(rx.drain().count(), 2);
+    /// ```
+    pub fn try_reserve_many(&self, n: usize) -> Result<Permits<'_, T>, TryReserveManyError> {
+        self.reserve_many(n).try_now()
     }
 
     /// As [`reserve`](Self::reserve), with a permit that owns this sender and can be stored or moved to another fiber.

@@ -78,7 +78,8 @@ impl Cord {
     ///
     /// # Panics
     ///
-    /// Inside another `block_on` on the same thread. A panic of the future goes through.
+    /// Inside another `block_on` on the same thread, or a fiber of another cord, whose thread it would block. A panic of the future
+    /// goes through.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _blocking = context::enter_block_on();

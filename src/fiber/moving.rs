@@ -14,6 +14,7 @@
 //! | `Runtime::new`, `Builder::new_multi_thread().worker_threads(n)` | [`Runtime::new`], `Runtime::builder().workers(n)` |
 //! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
+//! | `handle.block_on(f)` | `handle.spawn(f).wait()` |
 //! | `runtime.shutdown_timeout(d)` | [`shutdown(d)`](Runtime::shutdown), which says who was late |
 //! | `tokio::spawn(f)`, outside a runtime a panic | [`spawn()`], outside on the default runtime |
 //! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
@@ -22,7 +23,7 @@
 //! | `JoinHandle`: `.await`, `is_finished`, `id` | the same; dropped, it detaches, too |
 //! | `handle.abort()`; `AbortHandle` | [`cancel()`](JoinHandle::cancel); [`handle.fiber()`](JoinHandle::fiber), a reference that cancels |
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
-//! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same |
+//! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; its fiber's `id` is that of the handle |
 //! | `JoinSet`, all of whose tasks one waits for | [`scope()`], [`try_scope`] |
 //! | `JoinSet`, whose results one takes as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`] |
@@ -31,6 +32,7 @@
 //! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; leno's operations count by themselves |
 //! | `task_local! { static X: T }`, `X.scope(v, f)` | [`fiber_local!`](crate::fiber_local!), a value for each fiber, `X.set(v)` |
 //! | `time::sleep`, `sleep_until`, `timeout`, `timeout_at`, `interval`, `interval_at` | the same; instants are those of std |
+//! | `interval.reset()`; `reset_at`, `reset_after` | the same; a new [`interval_at`] |
 //! | `interval.set_missed_tick_behavior(b)` | [`interval_with(d, missed)`](interval_with), [`set_missed`](Interval::set_missed) |
 //! | `time::pause()`, `#[tokio::test(start_paused = true)]` | a [virtual clock](crate::time::Clock::virtual_time) of the cord or runtime |
 //! | `tokio_util::sync::CancellationToken`: `child_token`, `cancelled`, `run_until_cancelled`, `drop_guard` | [`CancelToken`]: [`child`](CancelToken::child), the others the same |

@@ -28,7 +28,8 @@ static SETS: Counter = Counter::new();
 /// A set of receives, sends, and operations of all other kinds, of which one is completed at a time.
 ///
 /// Where the branches are known when the program is written, [`select!`](crate::select!) is simpler. This is for a number
-/// of channels that is not known then, or for more than 32.
+/// of channels that is not known then, or for more than 32. What is in it has to be `Send`, also in a fiber of a
+/// [`Cord`](crate::fiber::Cord), where `select!` takes anything.
 ///
 /// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
 /// registration; once its outcome was taken it has left the set. So has what was [added](Select::add) otherwise.
@@ -460,7 +461,7 @@ impl<'a> Select<'a> {
         self.ready().wait()
     }
 
-    /// As [`ready_blocking`](Self::ready_blocking), for `d` at most.
+    /// As [`ready_blocking`](Self::ready_blocking), for `d` of real time at most.
     ///
     /// # Errors
     /// The time was up, and no operation is ready.
@@ -589,7 +590,7 @@ macro_rules! futures {
                 thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
             }
 
-            /// As [`wait`](Self::wait), for `d` at most. With `d` zero it looks once. If no operation is left in the set it
+            /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it looks once. If no operation is left in the set it
             /// waits as long as it is told.
             ///
             /// # Errors

@@ -1,14 +1,15 @@
-//! The handles whose operations a dynamic [`Select`](super::Select) takes, of all kinds of channels.
+//! The handles whose operations a dynamic [`Select`](super::Select) takes by name. (What others have, as broadcast, is added as an
+//! operation.)
 
 use std::sync::Arc;
 
 use super::arm::{Arm, Claimed};
 use crate::channel::{Receiver, Sender, mpsc, spsc};
 
-/// The receiver of any kind of channel, by value, or borrowed as it has to be. Sealed.
+/// The receiver of a channel, an mpsc or an spsc channel, by value, or borrowed as it has to be. Sealed.
 pub trait Receives<'a, T>: Receive<'a, T> {}
 
-/// The sender of any kind of channel, by value, or borrowed as it has to be. Sealed.
+/// The sender of a channel, an mpsc or an spsc channel, by value, or borrowed as it has to be. Sealed.
 pub trait Sends<'a, T>: Sending<'a, T> {}
 
 #[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]

@@ -134,7 +134,9 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     /// Selects on a plain thread, which sleeps meanwhile.
     #[track_caller]
     pub fn block(&mut self) -> Chosen<G::Which> {
-        may_block("select_blocking!");
+        if !matches!(self.otherwise, Otherwise::Now) {
+            may_block("select_blocking!");
+        }
         let deadline = match self.otherwise {
             Otherwise::After(d) => thread::deadline_after(d),
             _ => None,

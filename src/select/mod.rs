@@ -206,7 +206,7 @@ impl<B: Branches> Selecting<B> {
         thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
     }
 
-    /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once.
+    /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it tries once.
     ///
     /// # Errors
     /// The time was up, and no branch has completed.

@@ -115,7 +115,7 @@ impl Condvar {
         CondvarWaitWhile { condvar: self, place, guard: Some(guard), condition, waiting: None }
     }
 
-    /// As [`wait`](Self::wait), on a plain thread, for `d` at most, and then the time it takes to lock.
+    /// As [`wait`](Self::wait), on a plain thread, for `d` of real time at most, and then the time it takes to lock.
     ///
     /// In async code, put a limit around the wait and lock again if that was reached:
     ///
@@ -144,7 +144,7 @@ impl Condvar {
         self.wait(guard).wait_timeout(d)
     }
 
-    /// As [`wait_while`](Self::wait_while), on a plain thread, for `d` at most, and then the time it takes to lock.
+    /// As [`wait_while`](Self::wait_while), on a plain thread, for `d` of real time at most, and then the time it takes to lock.
     ///
     /// # Panics
     /// As [`wait_timeout`](Self::wait_timeout).
@@ -212,7 +212,7 @@ macro_rules! waits {
             self.until(None).0
         }
 
-        /// As [`wait`](Self::wait), for `d` at most, and then the time it takes to lock.
+        /// As [`wait`](Self::wait), for `d` of real time at most, and then the time it takes to lock.
         ///
         /// # Panics
         /// As [`wait`](Self::wait).

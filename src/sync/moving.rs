@@ -19,12 +19,14 @@
 //! | `read_owned`, `write_owned` | `read_arc`, `write_arc` |
 //! | `RwLockWriteGuard::downgrade(guard)`, `guard.downgrade()` | `RwLockWriteGuard::downgrade(guard)` |
 //! | `RwLockReadGuard::map`, `try_map`, `RwLockMappedWriteGuard` | the same; [`MappedRwLockWriteGuard`] |
+//! | `MutexGuard::try_map`, `mutex`; `map` and `downgrade` of owned guards | –: keep the `Arc` beside the guard, and look again |
 //! | – | `upgradable_read`, [`upgrade`](RwLockUpgradableReadGuard::upgrade) |
 //! | `Semaphore`: `acquire`, `acquire_many`, `try_acquire`, `add_permits`, `forget_permits`, `available_permits`, `close` | the same |
 //! | `s.clone().acquire_owned()`, `acquire_many_owned`, `try_acquire_owned` | `s.acquire_arc()`, `acquire_many_arc`, `try_acquire_arc` |
 //! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
 //! | `TryAcquireError::NoPermits`: too few are free | or somebody waits: the order is strict for all |
 //! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
+//! | `notified_owned`, `cancelled_owned` | `async move { notify.notified().await }`, with an `Arc` of its own |
 //! | `Barrier::wait`, `is_leader` | [`wait_for_all`](Barrier::wait_for_all) (`wait` is the blocking form of all futures) |
 //! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get`, `set` → `Result<(), SetError<T>>` | the same, → `Result<(), T>` |
 //! | `tokio_util::sync::CancellationToken`, `TaskTracker` | [`CancelToken`](crate::fiber::CancelToken); a [`scope`](crate::fiber::scope), or a [`WaitGroup`] |

@@ -108,7 +108,7 @@ impl<T: ?Sized> Mutex<T> {
         self.lock().wait()
     }
 
-    /// As [`lock_blocking`](Self::lock_blocking), for `d` at most. `None`: the time was up.
+    /// As [`lock_blocking`](Self::lock_blocking), for `d` of real time at most. `None`: the time was up.
     ///
     /// # Panics
     /// As [`lock_blocking`](Self::lock_blocking).

@@ -162,7 +162,7 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return value;
         }
-        may_block("get_or_init");
+        may_block("get_or_init_blocking");
         // SAFETY: the operation is dropped before this borrow ends.
         let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
         if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
@@ -338,7 +338,7 @@ where
         match self.try_get() {
             Some(value) => value,
             None => {
-                may_block("get");
+                may_block("get_blocking");
                 let mut making = std::pin::pin!(self.get());
                 let made = crate::task::thread::block_on(making.as_mut(), None);
                 made.expect("without a deadline it waits until it is done")

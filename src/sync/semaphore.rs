@@ -250,6 +250,7 @@ impl Semaphore {
     /// # Panics
     /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free. (Permits that are given back later, when so many are, are
     /// gone; as are those that two calls add at one time while somebody waits, if they are too many together only.)
+    #[track_caller]
     pub fn add_permits(&self, n: usize) {
         let added = self.permits.add(n as u64, Self::MAX_PERMITS as u64);
         assert!(added, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
@@ -381,8 +382,8 @@ macro_rules! permit {
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
                 let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
-                assert!(same, "permits of another semaphore");
-                let together = self.permits.checked_add(other.permits).expect("too many permits for one");
+                assert!(same, "permits of two semaphores cannot be merged: keep them apart");
+                let together = self.permits.checked_add(other.permits).expect("a permit is for `u32::MAX` at most: keep these apart");
                 if self.permits == 0 {
                     std::mem::swap(&mut self.share, &mut other.share);
                 }
@@ -436,7 +437,7 @@ impl fmt::Display for TryAcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             TryAcquireError::Closed => "the semaphore is closed",
-            TryAcquireError::NoPermits => "too few permits are free",
+            TryAcquireError::NoPermits => "too few permits are free, or somebody waits for them",
         })
     }
 }
@@ -444,7 +445,7 @@ impl fmt::Display for TryAcquireError {
 impl fmt::Display for AcquireTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            AcquireTimeoutError::Timeout => "the time was up",
+            AcquireTimeoutError::Timeout => "the semaphore had too few permits in time",
             AcquireTimeoutError::Closed => "the semaphore is closed",
         })
     }

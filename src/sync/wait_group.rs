@@ -48,6 +48,7 @@ impl WaitGroup {
     ///
     /// # Panics
     /// If there are 2³² − 1 already.
+    #[track_caller]
     pub fn worker(&self) -> Worker {
         Worker::new(&self.signal)
     }
@@ -56,6 +57,7 @@ impl WaitGroup {
     ///
     /// # Panics
     /// If there would be more than 2³² − 1; none is added then.
+    #[track_caller]
     pub fn add(&self, n: usize) {
         add(&self.signal, n);
     }
@@ -65,6 +67,7 @@ impl WaitGroup {
     /// # Panics
     /// If nobody is at work. A [`Worker`] counts, too: if one of these was counted down instead, the drop of the last of them
     /// panics (unless the thread does so already).
+    #[track_caller]
     pub fn done(&self) {
         assert!(self.signal.done(), "{TOO_MANY}");
     }
@@ -92,13 +95,16 @@ impl WaitGroup {
     }
 }
 
-const TOO_MANY: &str = "more workers are done than there were";
+const TOO_MANY: &str =
+    "more workers are done than there were: `done` is for those that were added by `add`, once each";
 
+#[track_caller]
 fn add(signal: &Signal, n: usize) {
-    assert!(signal.add(n), "too many workers");
+    assert!(signal.add(n), "a wait group has `u32::MAX` workers at most");
 }
 
 impl Worker {
+    #[track_caller]
     fn new(signal: &Arc<Signal>) -> Worker {
         add(signal, 1);
         Worker { signal: Arc::clone(signal) }

@@ -66,7 +66,8 @@ macro_rules! future {
         }
 
         impl<$($generics)*> $future {
-            /// Waits on a plain thread, which sleeps meanwhile.
+            /// Waits on a plain thread, which sleeps meanwhile. (A fiber of a runtime should await the future instead: its worker
+            /// sleeps with it, and runs no other fiber.)
             ///
             /// # Errors
             /// Those of the future, if it has any.
@@ -183,7 +184,7 @@ macro_rules! future {
         }
     };
     (@limits $call:literal [$output:ty] until $timely:ty) => {
-        /// As [`wait`](Self::wait), for `d` at most. With `d` zero it tries once; with
+        /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it tries once; with
         /// [`Duration::MAX`](std::time::Duration::MAX) it waits for ever.
         ///
         /// # Errors

@@ -518,7 +518,10 @@ impl<B: Branch> Operation<B> {
 
     /// Looks at one that may wait still. `None`: it is fresh again.
     fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
-        assert!(self.at != OVER, "a leno operation was polled after it had completed");
+        assert!(
+            self.at != OVER,
+            "a leno operation was polled, or waited for, after it had completed: make a new one, or ask `is_terminated` before"
+        );
         assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
         loop {
             let (node, redirected) = self.node();

@@ -138,16 +138,22 @@ fn an_unfinished_try_iter_leaves_the_rest(kind: Kind) {
     assert_eq!(rx.len(), held.saturating_sub(1), "C1: the rest stays");
 }
 
-/// C20: `iter`, `for … in &rx` and `into_iter` block for the next value and end after close and drain.
+/// C20: `iter`, `for … in &rx`, `in &mut rx` and `into_iter` block for the next value and end after close and drain.
 fn iter_blocks_until_the_end(kind: Kind) {
     within("C20: blocking iterators", move || {
-        let (tx, rx) = kind.open();
+        let (tx, mut rx) = kind.open();
         thread::scope(|scope| {
             scope.spawn(move || (0..30).for_each(|i| tx.send_blocking(i).expect("open")));
             let mut received = rx.iter().take(10).collect::<Vec<_>>();
             for value in &rx {
                 received.push(value);
                 if received.len() == 20 {
+                    break;
+                }
+            }
+            for value in &mut rx {
+                received.push(value);
+                if received.len() == 25 {
                     break;
                 }
             }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -18,6 +19,21 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn in_virtual_time<F: Future>(test: F) -> F::Output {
     Cord::with_clock(Clock::virtual_time()).block_on(test)
+}
+
+/// C25: what does not wait blocks no cord.
+#[test]
+fn a_select_that_does_not_wait_may_block_in_a_cord() {
+    let (tx, rx) = bounded(1);
+    Cord::new().block_on(async {
+        assert!(select_blocking! { _ = rx.recv() => false, default => true });
+        tx.try_send(7).expect("there is room");
+        assert_eq!(select_blocking! { got = rx.recv() => got, default(Duration::ZERO) => Ok(0) }, Ok(7));
+        let waits = catch_unwind(AssertUnwindSafe(
+            || select_blocking! { _ = rx.recv() => {}, default(SECOND) => {} },
+        ));
+        assert!(waits.is_err(), "one that waits would block all of its fibers");
+    });
 }
 
 /// S6: at once, without having registered anything, and with the losers' values where they belong.

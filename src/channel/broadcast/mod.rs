@@ -206,8 +206,9 @@ impl<T> Sender<T> {
     /// Sends to all receivers, without waiting; gives how many there are. For a channel with [`Lag::Drop`].
     ///
     /// # Errors
-    /// There is no receiver; the value comes back. With [`Lag::Suspend`] also if there is no room:
-    /// [`send_async`](Self::send_async) waits for it, and [`try_send`](Self::try_send) tells the two apart.
+    /// There is no receiver now; the value comes back. With [`Lag::Suspend`] also if there is no room, of which this error, whose
+    /// text is that of a closed channel, says nothing: [`send_async`](Self::send_async) waits for it, and
+    /// [`try_send`](Self::try_send) tells the two apart.
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.try_send(value).map_err(|error| SendError(error.into_inner()))
     }
@@ -215,7 +216,7 @@ impl<T> Sender<T> {
     /// Sends to all receivers, if that is possible without waiting; gives how many there are.
     ///
     /// # Errors
-    /// `Closed`: there is no receiver. `Full`: with [`Lag::Suspend`], there is no room now. The value comes back.
+    /// `Closed`: there is no receiver now. `Full`: with [`Lag::Suspend`], there is no room now. The value comes back.
     pub fn try_send(&self, value: T) -> Result<usize, TrySendError<T>> {
         let mut by = By::plain();
         let (receivers, oldest) = self.shared.try_send(value, &mut by)?;
@@ -380,7 +381,7 @@ impl<T: Clone> Receiver<T> {
         self.recv().wait()
     }
 
-    /// As [`recv_blocking`](Self::recv_blocking), for `d` at most.
+    /// As [`recv_blocking`](Self::recv_blocking), for `d` of real time at most.
     ///
     /// # Errors
     /// The time was up, and nothing was taken; or as [`recv`](Self::recv).

@@ -76,7 +76,8 @@ pub struct Sender<T> {
 /// Dropping it closes the channel, and drops the value if it was sent and not received.
 ///
 /// # Panics
-/// As all operations of channels and locks it panics if it is polled once more after it was ready.
+/// As all operations of channels and locks it panics if it is polled once more after it was ready; also if it was received before
+/// by [`try_recv`](Self::try_recv), [`wait_timeout`](Self::wait_timeout) or [`wait_deadline`](Self::wait_deadline).
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
     operation: InPlace<T>,
@@ -186,7 +187,7 @@ impl<T> Receiver<T> {
         self.wait_until(None).map_err(|_closed| RecvError)
     }
 
-    /// As [`recv_blocking`](Self::recv_blocking), for `d` at most. With `d` zero it tries once; with [`Duration::MAX`] it
+    /// As [`recv_blocking`](Self::recv_blocking), for `d` of real time at most. With `d` zero it tries once; with [`Duration::MAX`] it
     /// waits for ever.
     ///
     /// # Errors

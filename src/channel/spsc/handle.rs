@@ -38,6 +38,7 @@ pub struct Receiver<T> {
 const LEAST: usize = if prim::MODEL { 1 } else { 2 };
 
 /// The two handles of a new channel.
+#[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let shared = match capacity {
         Some(capacity) if capacity < LEAST => SharedRef::met(Core::new(Some(capacity), None)),
@@ -91,7 +92,7 @@ impl<T> Sender<T> {
         self.send(value).wait()
     }
 
-    /// Sends from a plain thread, waiting for `d` at most: [`send`](Self::send) and
+    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
     /// [`SendFuture::wait_timeout`].
     ///
     /// # Errors

@@ -93,6 +93,7 @@ pub type IntoSink<T> = super::IntoSink<T, Single>;
 /// std::thread::spawn(move || tx.send_blocking(2));
 /// assert_eq!(rx.recv_blocking(), Ok(2));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
@@ -107,11 +108,13 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// assert!(tx.try_send('b').unwrap_err().is_full());
 /// assert_eq!(rx.try_recv(), Ok('a'));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     handle::channel(Some(cap))
 }
 
-/// A channel that holds any number of values; sends never wait. See [`leno::unbounded`](super::unbounded).
+/// A channel that holds any number of values; sends never wait, unless for the 2^35th. See
+/// [`leno::unbounded`](super::unbounded).
 ///
 /// ```
 /// let (mut tx, rx) = leno::channel::spsc::unbounded();

@@ -5,7 +5,7 @@
 //! them. A tick that is due waits until it is taken, at most one at a time; dropping a receive, or losing in a `select!`, takes
 //! none (one that was handed over just then comes back, and waits beside the next one). What is received is the instant at which
 //! the tick was due. They never close by themselves: after the last tick nothing more comes. The last receiver that goes takes the
-//! timer along.
+//! timer along. A tick that is due is on offer, as a value of a rendezvous channel: `try_recv` takes it, and `len` does not count it.
 //!
 //! ```
 //! use leno::channel::ticker;
