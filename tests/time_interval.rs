@@ -75,6 +75,36 @@ fn it_moves_between_executors() {
     });
 }
 
+/// The same with a tick that is due, but not taken as the fiber has no turn left.
+#[test]
+fn a_refused_tick_moves_between_executors() {
+    let first = cord();
+    let mut hourly = interval(3600 * SECOND);
+    let mut hourly = first.block_on(async move {
+        hourly.tick().await;
+        sleep(4000 * SECOND).await;
+        let (tx, rx) = leno::unbounded();
+        (0..300).for_each(|n| tx.try_send(n).unwrap());
+        let mut taken = 0;
+        poll_fn(|cx| {
+            // In one poll.
+            while taken < 300 && Pin::new(&mut rx.recv()).poll(cx).is_ready() {
+                taken += 1;
+            }
+            assert!(taken < 300, "its turn is over");
+            assert!(Pin::new(&mut hourly.tick()).poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        hourly
+    });
+    cord().block_on(async move {
+        let start = now();
+        assert_eq!(hourly.tick().await, start);
+        assert_eq!(hourly.tick().await, start + 3600 * SECOND);
+    });
+}
+
 #[test]
 fn work_shorter_than_the_period_moves_no_tick() {
     for missed in [Missed::Burst, Missed::Skip, Missed::Delay] {

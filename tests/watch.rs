@@ -215,6 +215,25 @@ fn forgotten() {
     forgetful.changed().must_be_ready("a forgotten one is alone in its misery").unwrap();
 }
 
+/// S1: also in fibers that go from thread to thread.
+#[test]
+fn a_select_over_wait_for_may_move() {
+    use leno::select::Select;
+    let (tx, mut rx) = channel(0);
+    let (_tx, mut never) = channel(0);
+    let fiber = leno::spawn(async move {
+        let first = leno::select! {
+            Ok(value) = rx.wait_for(|value| *value == 1) => *value,
+            _ = never.changed() => unreachable!("it never does"),
+        };
+        let mut set = Select::new();
+        let wanted = set.add(rx.wait_for(|value| *value == 1));
+        (first, set.select().await.output(wanted).map(|value| *value))
+    });
+    tx.send(1).unwrap();
+    assert_eq!(fiber.wait().unwrap(), (1, Ok(1)));
+}
+
 /// S1, S10: a select that loses, or is dropped, has seen nothing.
 #[test]
 fn branches_of_select() {

@@ -159,7 +159,7 @@ text! {
         TryReserveError::Rendezvous => MEETING,
     }
     TryReserveManyError {
-        TryReserveManyError::Full => "the channel has not so much room now",
+        TryReserveManyError::Full => "the channel does not have that much room now",
         TryReserveManyError::Closed => CLOSED,
         TryReserveManyError::Rendezvous => MEETING,
         TryReserveManyError::TooMany => TOO_MANY,

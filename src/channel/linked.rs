@@ -172,8 +172,8 @@ impl<T> Linked<T> {
         self.blocks.front.head.fetch_or(0, Ordering::AcqRel) & WANTED != 0
     }
 
-    /// Ends the program rather than have positions be taken for others: there are too many values before `tail`, the last
-    /// position of a block. (With a bound there are not, and once in a million is enough.)
+    /// A value was sent to `tail`, the last position of a block: ends the program rather than have positions be taken for others, if
+    /// there are too many values before. (With a bound there are not, and once in a million is enough.)
     fn check_length(&self, tail: u64) {
         if (tail / ONE + 1) % LOOK == 0 && self.is_too_long(tail) {
             std::process::abort();
@@ -182,7 +182,7 @@ impl<T> Linked<T> {
 
     #[cold]
     fn is_too_long(&self, tail: u64) -> bool {
-        self.room.is_none() && tail.wrapping_sub(self.load_head()) / ONE > MOST
+        self.room.is_none() && ahead(self.load_head(), tail) > MOST
     }
 
     /// How many places are uncollected beside so many that are.
@@ -352,11 +352,11 @@ impl<T> Shared<T> {
         if count == 0 || !self.cas(word, plus(word, count as u64)) {
             return 0;
         }
+        // SAFETY: claimed.
+        unsafe { linked.blocks.put_several(word.0, block, values, count) };
         if count == left {
             linked.check_length(plus(word, count as u64 - 1).0);
         }
-        // SAFETY: claimed.
-        unsafe { linked.blocks.put_several(word.0, block, values, count) };
         count
     }
 
@@ -476,14 +476,14 @@ impl<T> Shared<T> {
             linked.blocks.bring_room(word.0, self.line.word());
             return Step::Moved;
         };
-        if Blocks::<T>::is_last(word.0) {
-            linked.check_length(word.0);
-        }
         if !self.cas(word, plus(word, 1)) {
             return Step::Lost;
         }
         // SAFETY: claimed; a send has a value until it is done.
         unsafe { linked.blocks.put(word.0, block, value) };
+        if Blocks::<T>::is_last(word.0) {
+            linked.check_length(word.0);
+        }
         Step::Ready(Sent::Kept)
     }
 
@@ -605,5 +605,9 @@ mod tests {
         assert!((last + 1) % LOOK == 0 && unbounded.is_too_long(last * ONE));
         assert!(distance(0, (last + LOOK) * ONE) > 0, "it is behind the head until the next look");
         assert!(!bounded.is_too_long(last * ONE));
+        // Those who have received the value may have been quicker; and the head has flags.
+        unbounded.move_head(0, LOOK);
+        unbounded.set_given(true);
+        assert!(!unbounded.is_too_long((LOOK - 1) * ONE) && !unbounded.is_too_long(LOOK * ONE));
     }
 }

@@ -229,8 +229,8 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel that holds any number of values; sends never wait.
 ///
 /// Room is allocated in blocks as the channel fills, and freed as it empties, but for a block or two. Nothing slows a
-/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values, which take 32 GiB
-/// at least, but for some two million: a program that sends on ends there, as by `std::process::abort`.)
+/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values but for some
+/// two million, which take 32 GiB at least. A program that sends more is ended, as by `std::process::abort`.)
 ///
 /// ```
 /// let (tx, rx) = leno::unbounded();

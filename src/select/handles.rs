@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::arm::{Arm, Claimed};
 use crate::channel::{Receiver, Sender, mpsc, spsc};
 
-/// The receiver of a channel, an mpsc or an spsc channel, by value, or borrowed as it has to be. Sealed.
+/// The receiver of a channel, be it general, mpsc or spsc, by value, or borrowed as it has to be. Sealed.
 pub trait Receives<'a, T>: Receive<'a, T> {}
 
-/// The sender of a channel, an mpsc or an spsc channel, by value, or borrowed as it has to be. Sealed.
+/// The sender of a channel, be it general, mpsc or spsc, by value, or borrowed as it has to be. Sealed.
 pub trait Sends<'a, T>: Sending<'a, T> {}
 
 #[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]

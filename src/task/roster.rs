@@ -28,7 +28,8 @@
 //!    child, are alive under the lock of that list.
 //! 3. Only its owner (`state.rs`, invariant 2) gives a fiber children, and retires it; so if the owner finds no child, there
 //!    is none and none comes.
-//! 4. A cancel marks a fiber and reads `below` in one critical section, and marks the children in one critical section of that
+//! 4. A cancel marks a fiber and reads `below` in one critical section (or marks one that is not listed, and reads `below` in one
+//!    after that, if it is listed then), and marks the children in one critical section of that
 //!    shard; `admit` looks at the parent's mark after it has linked the child; who ends sets `GONE` and looks at its own
 //!    mark in one critical section, and if it is marked then, it sees to its children. So a cancel either comes before the
 //!    end of a fiber, and reaches all children it had, or after it, and reaches none.

@@ -61,7 +61,8 @@ fn clock_here() -> usize {
 pub struct Sleep {
     /// `None`: never.
     deadline: Option<Instant>,
-    /// What was asked for, until the first poll says on which clock; what was left when the executor had ended.
+    /// How long that is from the next poll on, should that be on another clock: what was asked for, or what was left when its timer
+    /// was taken out, or its executor had ended.
     span: Option<Duration>,
     /// The clock that `deadline` is of.
     clock: usize,

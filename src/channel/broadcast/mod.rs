@@ -206,9 +206,9 @@ impl<T> Sender<T> {
     /// Sends to all receivers, without waiting; gives how many there are. For a channel with [`Lag::Drop`].
     ///
     /// # Errors
-    /// There is no receiver now; the value comes back. With [`Lag::Suspend`] also if there is no room, of which this error, whose
-    /// text is that of a closed channel, says nothing: [`send_async`](Self::send_async) waits for it, and
-    /// [`try_send`](Self::try_send) tells the two apart.
+    /// There is no receiver now; the value comes back. With [`Lag::Suspend`] also if there is no room. The error does not say
+    /// which, and its text is that of a closed channel: [`try_send`](Self::try_send) tells the two apart, and
+    /// [`send_async`](Self::send_async) waits for room.
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.try_send(value).map_err(|error| SendError(error.into_inner()))
     }

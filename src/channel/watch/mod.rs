@@ -394,7 +394,11 @@ pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
 
 future! {
     ['a, T, F: FnMut(&T) -> bool] WaitFor<'a, T, F>, "WaitFor", "wait_for";
-    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| found; or Elapsed
+    Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| ref_of(found); or Elapsed
+}
+
+fn ref_of<T>(found: Result<(Held<'_, T>, u64), RecvError>) -> Result<Ref<'_, T>, RecvError> {
+    found.map(|(held, seen)| Ref::new(held, seen))
 }
 
 impl<T> fmt::Debug for Sender<T> {

@@ -32,7 +32,6 @@
 //! Who writes waits for those who read, and the other way round: the thread blocks. All else is lock-free. Locked
 //! instructions: send 4, borrow 2, changed 0 where something has, and to wait 1.
 
-use super::Ref;
 use super::lock::Lock;
 use crate::channel::RecvError;
 use crate::channel::bell::{Bell, Look, gone};
@@ -227,7 +226,8 @@ pub struct Wanted<'a, T, F> {
 }
 
 impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
-    type Output = Result<Ref<'a, T>, RecvError>;
+    /// The value, and the version that was seen before.
+    type Output = Result<(Held<'a, T>, u64), RecvError>;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("wait_for", self.shared.thing())
@@ -251,7 +251,7 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         let version = held.version();
         if self.refused != Some(version) && (self.is_wanted)(held.get()) {
             self.before = std::mem::replace(self.seen, version);
-            return Some(Ok(Ref::new(held, self.before)));
+            return Some(Ok((held, self.before)));
         }
         drop(held);
         self.refused = Some(version);
