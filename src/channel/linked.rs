@@ -232,6 +232,8 @@ impl<T> Linked<T> {
 
     /// The next version of a stay. One that is counted up past the number of its stay may have been over, and not look so any more:
     /// it is a new one, unless it is over still.
+    #[cold]
+    #[inline(never)]
     pub(super) fn next_version(&self, version: u64) -> u64 {
         let next = version + STEP;
         let is_past = next >> STEP_BITS != version >> STEP_BITS;

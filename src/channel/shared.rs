@@ -776,7 +776,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes the node of an operation out of its line. False: a peer has it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match end {
             End::Sender if self.is_linked() || self.has_turn(node) => self.leave_queue(node),

@@ -463,7 +463,7 @@ pub(crate) trait Primitive {
     }
 
     /// Takes a node of its owner out. False: a peer has it.
-    #[inline]
+    #[inline(always)]
     fn leave(&self, node: &Waiter, side: u64) -> bool {
         if !prim::MODEL {
             // As the slow way does first.
