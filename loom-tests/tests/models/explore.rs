@@ -40,13 +40,15 @@ fn a_load_against_a_load_and_a_store() {
 }
 
 /// Where a thread waits either of two others may go on, also when no preemption is left: loom takes the first of them, unless it is
-/// patched. (By exchanges: a load may be given an older value in any order.)
+/// patched. (By exchanges: a load may be given an older value in any order. And not at the first point of an execution at which
+/// threads can change: loom takes that for a preemption.)
 #[test]
 fn either_of_two_goes_on_where_one_waits() {
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let keep = seen.clone();
     large_model(usize::MAX, move || {
-        let place = Arc::new(AtomicBool::new(false));
+        let place = Arc::new(AtomicBool::new(true));
+        place.store(false, Ordering::Release);
         let theirs = place.clone();
         let first = thread::spawn(move || theirs.swap(true, Ordering::AcqRel));
         let second = thread::spawn(move || place.swap(true, Ordering::AcqRel));
