@@ -28,11 +28,10 @@
 //!    child, are alive under the lock of that list.
 //! 3. Only its owner (`state.rs`, invariant 2) gives a fiber children, and retires it; so if the owner finds no child, there
 //!    is none and none comes.
-//! 4. A cancel marks a fiber and reads `below` in one critical section (or marks one that is not listed, and reads `below` in one
-//!    after that, if it is listed then), and marks the children in one critical section of that
-//!    shard; `admit` looks at the parent's mark after it has linked the child; who ends sets `GONE` and looks at its own
-//!    mark in one critical section, and if it is marked then, it sees to its children. So a cancel either comes before the
-//!    end of a fiber, and reaches all children it had, or after it, and reaches none.
+//! 4. A cancel marks a fiber, then reads `below` in a critical section of the fiber's shard, and marks the children in one
+//!    of theirs (a child itself, and reads its `below`, in that of its list); `admit` looks at the parent's mark after it has linked
+//!    the child; who ends sets `GONE` and looks at its own mark in one critical section, and if it is marked then, it sees to its
+//!    children. So a cancel either comes before the end of a fiber, and reaches all children it had, or after it, and reaches none.
 //! 5. Whoever marks a fiber sees to all below it, so a fiber found marked needs nothing more. (Those seized at the end of
 //!    their executor are marked one by one: all of them end.)
 //! 6. A closed shard only shrinks.
@@ -253,25 +252,17 @@ impl Roster {
     #[must_use]
     pub(crate) fn cancel(&self, task: &Task) -> Vec<Task> {
         let mut ready = Vec::new();
-        let mut own = task.shards.own();
-        // Refused at birth, with nothing below it; or a member of a group that is about to be listed.
-        let is_early = own == NONE;
-        if is_early {
-            if !task.mark_cancelled(&mut ready) {
-                return ready;
-            }
-            // It may have been listed meanwhile. Its end sees the mark; but if it was shielded before, that may wait for those below it.
-            own = task.shards.own();
-            if own == NONE || bug!("roster_early_cancel_stays") {
-                return ready;
-            }
+        let seen_early = bug!("roster_early_cancel_stays") && task.shards.own() == NONE;
+        if !task.mark_cancelled(&mut ready) {
+            return ready;
         }
-        let mut below = NONE;
-        self.lock(own).with(|_| {
-            if is_early || task.mark_cancelled(&mut ready) {
-                below = task.shards.below();
-            }
-        });
+        // Only now: a member of a group may have been listed meanwhile, and have a shield, whose end may wait for those below.
+        let own = task.shards.own();
+        if own == NONE || seen_early {
+            // Refused at birth, with nothing below it; or about to be listed, and without a shield then: its end sees the mark.
+            return ready;
+        }
+        let below = self.lock(own).with(|_| task.shards.below());
         if below < GONE {
             self.cancel_below(vec![(task.clone(), below)], &mut ready);
         }
