@@ -188,11 +188,10 @@ impl Interval {
     fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         let waits = self.sleep.waits();
         ready!(Pin::new(&mut self.sleep).poll(cx));
-        let due = self.sleep.deadline().expect("a sleep without an end is never ready");
         if !waits && !budget::may_begin(&mut self.refused, cx) {
-            self.sleep.set(Some(due), Some(Duration::ZERO));
             return Poll::Pending;
         }
+        let due = self.sleep.deadline().expect("a sleep without an end is never ready");
         let now = now();
         let next = self.missed.next(due, now, self.period);
         self.sleep.set(next, next.map(|next| next.saturating_duration_since(now)));

@@ -163,16 +163,22 @@ impl Sleep {
                     return self.rest(home, deadline);
                 }
             }
-            return Some(Poll::Ready(()));
+            return self.over();
         }
         if home.seam.now() >= deadline {
-            return Some(Poll::Ready(()));
+            return self.over();
         }
         let Some(key) = home.seam.set_timer(context::worker_of(home), deadline, waker.clone()) else {
             return self.rest(home, deadline);
         };
         self.timer = Some((home.share(), key));
         Some(Poll::Pending)
+    }
+
+    /// The time is up, on any clock.
+    fn over(&mut self) -> Option<Poll<()>> {
+        self.span = Some(Duration::ZERO);
+        Some(Poll::Ready(()))
     }
 
     /// `home` has ended. What is left by its clock is to be slept on another's.
