@@ -149,19 +149,20 @@ pub struct ReserveOwned<T, K: Reserves = Many> {
     sender: Option<K::Sender<T>>,
 }
 
+/// Reserves without waiting. `None`: that takes a wait.
+fn reserve_now<T>(operation: &mut Operation<Reserving<T>>) -> Option<Result<(), ReserveManyError>> {
+    let mut tray = Tray::new();
+    operation.try_now(&mut tray).then(|| operation.output(&mut tray))
+}
+
 impl<'a, T> Reserve<'a, T> {
     fn permit(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permit<'a, T>, ReserveError> {
         // SAFETY: a place was reserved.
         outcome.map(|()| unsafe { Permit::new(self.sender) }).map_err(ReserveError::from)
     }
 
-    /// Reserves without waiting.
     fn try_now(mut self) -> Result<Permit<'a, T>, TryReserveError> {
-        let mut tray = Tray::new();
-        if !self.operation.try_now(&mut tray) {
-            return Err(TryReserveError::Full);
-        }
-        let outcome = self.operation.output(&mut tray);
+        let outcome = reserve_now(&mut self.operation).ok_or(TryReserveError::Full)?;
         Ok(self.permit(outcome)?)
     }
 }
@@ -172,13 +173,8 @@ impl<'a, T> ReserveMany<'a, T> {
         outcome.map(|()| unsafe { Permits::new(self.sender, self.count) })
     }
 
-    /// Reserves without waiting.
     fn try_now(mut self) -> Result<Permits<'a, T>, TryReserveManyError> {
-        let mut tray = Tray::new();
-        if !self.operation.try_now(&mut tray) {
-            return Err(TryReserveManyError::Full);
-        }
-        let outcome = self.operation.output(&mut tray);
+        let outcome = reserve_now(&mut self.operation).ok_or(TryReserveManyError::Full)?;
         Ok(self.permits(outcome)?)
     }
 }

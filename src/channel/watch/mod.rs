@@ -307,13 +307,7 @@ impl<T> Receiver<T> {
     /// The last sender is gone, and the last value is none of these.
     #[track_caller]
     pub fn wait_for<F: FnMut(&T) -> bool>(&mut self, is_wanted: F) -> WaitFor<'_, T, F> {
-        let wanted = Wanted {
-            shared: &self.shared,
-            before: self.seen,
-            seen: &mut self.seen,
-            refused: None,
-            is_wanted,
-        };
+        let wanted = Wanted { shared: &self.shared, seen: &mut self.seen, refused: None, is_wanted };
         WaitFor { operation: Operation::new(Listen(wanted)) }
     }
 

@@ -219,7 +219,6 @@ impl<T> Drop for Held<'_, T> {
 pub struct Wanted<'a, T, F> {
     pub(super) shared: &'a Shared<T>,
     pub(super) seen: &'a mut u64,
-    pub(super) before: u64,
     /// The version of which it was found not to be true.
     pub(super) refused: Option<u64>,
     pub(super) is_wanted: F,
@@ -250,8 +249,7 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         let held = Held::new(self.shared);
         let version = held.version();
         if self.refused != Some(version) && (self.is_wanted)(held.get()) {
-            self.before = std::mem::replace(self.seen, version);
-            return Some(Ok((held, self.before)));
+            return Some(Ok((held, std::mem::replace(self.seen, version))));
         }
         drop(held);
         self.refused = Some(version);
@@ -259,8 +257,8 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
     }
 
     fn restore(&mut self, found: Self::Output) {
-        if found.is_ok() {
-            *self.seen = self.before;
+        if let Ok((_, before)) = found {
+            *self.seen = before;
             self.refused = None;
         }
     }
