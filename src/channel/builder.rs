@@ -52,7 +52,8 @@ pub enum Overflow {
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
 ///
-/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a name, a hook or a policy take this one.
+/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a
+/// name, a hook or a policy take the general kind.
 #[must_use = "`build` makes the channel"]
 pub struct Builder<T> {
     capacity: Option<usize>,

@@ -383,7 +383,8 @@ macro_rules! permit {
             pub fn merge(&mut self, mut other: Self) {
                 let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
                 assert!(same, "permits of two semaphores cannot be merged: keep them apart");
-                let together = self.permits.checked_add(other.permits).expect("a permit is for `u32::MAX` at most: keep these apart");
+                let together = self.permits.checked_add(other.permits);
+                let together = together.expect("a permit is for `u32::MAX` at most: keep these apart");
                 if self.permits == 0 {
                     std::mem::swap(&mut self.share, &mut other.share);
                 }
