@@ -35,7 +35,8 @@
 //!
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
 //! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. Futures of operations are
-//! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive.
+//! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive. (What a future
+//! owns goes with it: the one value of a [`oneshot`](channel::oneshot)'s receiver, the handle of an `into_send`.)
 //!
 //! # Models of your own code
 //!

@@ -385,7 +385,7 @@ fn a_period_of_zero_is_refused() {
     }
 }
 
-/// With many at once, each gets its own; S1: a million losing ones leave no timer behind.
+/// With many at once, each gets its own; and ten thousand losing ones, an hour each, keep no time (S1).
 #[test]
 fn many() {
     cord().block_on(async {

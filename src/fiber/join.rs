@@ -15,7 +15,7 @@ use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
 use crate::task::watch::{self, Object};
 use crate::task::{context, join, thread};
-use crate::time::{Sleep, sleep};
+use crate::time::{Timeout, timeout};
 
 /// Waits for a fiber to end, and gives its value.
 ///
@@ -79,7 +79,7 @@ impl<T> JoinHandle<T> {
     /// [`Elapsed`] if the time was up. If both have come by the time it is polled, the end of the fiber wins.
     #[track_caller]
     pub fn join_timeout(&mut self, limit: Duration) -> JoinTimeout<'_, T> {
-        JoinTimeout { handle: self, sleep: sleep(limit) }
+        JoinTimeout { limited: timeout(limit, self) }
     }
 
     /// Whether the fiber has ended, so that awaiting it is immediate.
@@ -171,21 +171,15 @@ thread::waits! { [T] JoinHandle<T>, "JoinHandle" }
 #[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct JoinTimeout<'a, T> {
-    handle: &'a mut JoinHandle<T>,
-    sleep: Sleep,
+    limited: Timeout<&'a mut JoinHandle<T>>,
 }
-
-impl<T> Unpin for JoinTimeout<'_, T> {}
 
 impl<T> Future for JoinTimeout<'_, T> {
     type Output = Result<Result<T, JoinError>, Elapsed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(outcome) = Pin::new(&mut *self.handle).poll(cx) {
-            return Poll::Ready(Ok(outcome));
-        }
-        Pin::new(&mut self.sleep).poll(cx).map(|()| Err(Elapsed::new()))
+        Pin::new(&mut self.limited).poll(cx)
     }
 }
 
-thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", |limited: &Self| limited.sleep.due() }
+thread::waits! { ['a, T] JoinTimeout<'a, T>, "JoinTimeout", |join: &Self| join.limited.due() }

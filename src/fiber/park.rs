@@ -14,7 +14,7 @@ use crate::task::header::Task;
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
 use crate::task::{context, thread, waker};
-use crate::time::{Sleep, sleep};
+use crate::time::{Timeout, timeout};
 
 /// Waits until the current fiber is unparked, by [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
 ///
@@ -49,7 +49,7 @@ pub fn park() -> Park {
 /// When it is polled outside a fiber.
 #[track_caller]
 pub fn park_timeout(limit: Duration) -> ParkTimeout {
-    ParkTimeout { park: park(), sleep: sleep(limit) }
+    ParkTimeout { limited: timeout(limit, park()) }
 }
 
 /// See [`park`].
@@ -98,19 +98,15 @@ thread::waits! { [] Park, "Park" }
 #[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct ParkTimeout {
-    park: Park,
-    sleep: Sleep,
+    limited: Timeout<Park>,
 }
 
 impl Future for ParkTimeout {
     type Output = bool;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
-        if Pin::new(&mut self.park).poll(cx).is_ready() {
-            return Poll::Ready(true);
-        }
-        Pin::new(&mut self.sleep).poll(cx).map(|()| false)
+        Pin::new(&mut self.limited).poll(cx).map(|parked| parked.is_ok())
     }
 }
 
-thread::waits! { [] ParkTimeout, "ParkTimeout", |limited: &Self| limited.sleep.due() }
+thread::waits! { [] ParkTimeout, "ParkTimeout", |park: &Self| park.limited.due() }

@@ -1,6 +1,7 @@
 //! The handles whose operations a dynamic [`Select`](super::Select) takes by name. (What others have, as broadcast, is added as an
 //! operation.)
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::arm::{Arm, Claimed};
@@ -55,14 +56,15 @@ macro_rules! sends {
 // A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel. And it may be
 // borrowed by way of what would become a reference to it by itself, if it were asked for by its type.
 receives! {
-    recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a mut Receiver<T>
+    recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a Rc<Receiver<T>> &'a Box<Receiver<T>> &'a mut Receiver<T>
     &'a mut mpsc::Receiver<T>
     &'a mut spsc::Receiver<T>
 }
 receives!(into_recv: Receiver<T> mpsc::Receiver<T> spsc::Receiver<T>);
 sends! {
-    send: &'a Sender<T> &'_ &'a Sender<T> &'a Arc<Sender<T>> &'a mut Sender<T>
-    &'a mpsc::Sender<T> &'_ &'a mpsc::Sender<T> &'a Arc<mpsc::Sender<T>> &'a mut mpsc::Sender<T>
+    send: &'a Sender<T> &'_ &'a Sender<T> &'a Arc<Sender<T>> &'a Rc<Sender<T>> &'a Box<Sender<T>> &'a mut Sender<T>
+    &'a mpsc::Sender<T> &'_ &'a mpsc::Sender<T> &'a Arc<mpsc::Sender<T>> &'a Rc<mpsc::Sender<T>>
+    &'a Box<mpsc::Sender<T>> &'a mut mpsc::Sender<T>
     &'a mut spsc::Sender<T>
 }
 sends!(into_send: Sender<T> mpsc::Sender<T> spsc::Sender<T>);

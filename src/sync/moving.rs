@@ -77,7 +77,7 @@
 //! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
 //! | – | `acquire_many` |
 //! | `Barrier::wait`, `wait_blocking` | `wait_for_all()`, `wait_for_all().wait()` |
-//! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get_or_init_blocking`, `get` | the same |
+//! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get_or_init_blocking`, `get_or_try_init_blocking`, `get` | the same |
 //! | `OnceCell::set(v).await` | `set(v)`, which fails while somebody makes the value |
 //! | `OnceCell::wait` | a [`watch`](mod@crate::channel::watch) |
 //! | `event_listener::Event` | [`Notify`]; `listen()` is `notified()` and [`enable`](Notified::enable) |

@@ -159,19 +159,39 @@ impl<T> OnceCell<T> {
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block, unless the value is there.
     #[track_caller]
     pub fn get_or_init_blocking(&self, make: impl FnOnce() -> T) -> &T {
-        if let Some(value) = self.get() {
-            return value;
+        match self.made_blocking("get_or_init_blocking", || Ok::<T, Infallible>(make())) {
+            Ok(value) => value,
+            Err(never) => match never {},
         }
-        may_block("get_or_init_blocking");
+    }
+
+    /// As [`get_or_init_blocking`](Self::get_or_init_blocking), with a function that may fail.
+    ///
+    /// # Errors
+    /// Those of `make`; the cell stays empty, and the next in line has its turn.
+    ///
+    /// # Panics
+    /// As [`get_or_init_blocking`](Self::get_or_init_blocking).
+    #[track_caller]
+    pub fn get_or_try_init_blocking<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        self.made_blocking("get_or_try_init_blocking", make)
+    }
+
+    #[track_caller]
+    fn made_blocking<E>(&self, what: &str, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        if let Some(value) = self.get() {
+            return Ok(value);
+        }
+        may_block(what);
         // SAFETY: the operation is dropped before this borrow ends.
         let mut turn = Operation::new(unsafe { Taking::new(&raw const self.permits, 1, What::Cell) });
         if let Ok(permit) = turn.block_on(None).expect("without a deadline it waits until it is done") {
             let turn = Turn::new(self, permit, turn.place());
-            let value = make();
+            let value = make()?;
             turn.end();
             self.fill(value);
         }
-        self.get().expect("closed once it was filled")
+        Ok(self.get().expect("closed once it was filled"))
     }
 
     /// By who has the turn.

@@ -73,6 +73,10 @@ impl<F> Timeout<F> {
     pub fn into_inner(self) -> F {
         self.future
     }
+
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.sleep.due()
+    }
 }
 
 impl<F: Future> Future for Timeout<F> {
@@ -112,5 +116,5 @@ impl<F> fmt::Debug for Timeout<F> {
 }
 
 thread::waits! {
-    [F: Future] [F: Future + Unpin] Timeout<F>, "Timeout", |limited: &Self| limited.sleep.due()
+    [F: Future] [F: Future + Unpin] Timeout<F>, "Timeout", Self::due
 }

@@ -995,3 +995,26 @@ fn tokens_are_told_apart() {
     assert_eq!((names[&first], names[&second]), ("first", "second"));
     assert!(!names.contains_key(&elsewhere), "another set's");
 }
+
+/// Handles that others share, or that lie elsewhere, are borrowed from there.
+#[test]
+fn handles_behind_pointers() {
+    let (tx, rx) = bounded(1);
+    let (by_arc, by_rc, by_box) = (Arc::new(tx.clone()), Rc::new(tx.clone()), Box::new(tx));
+    let (from_arc, from_rc, from_box) = (Arc::new(rx.clone()), Rc::new(rx.clone()), Box::new(rx));
+    for n in 0..3 {
+        let mut set = Select::new();
+        let sent = match n {
+            0 => set.send(&by_arc, n),
+            1 => set.send(&by_rc, n),
+            _ => set.send(&by_box, n),
+        };
+        assert_eq!(set.select().wait().send(sent), Ok(()));
+        let received = match n {
+            0 => set.recv(&from_arc),
+            1 => set.recv(&from_rc),
+            _ => set.recv(&from_box),
+        };
+        assert_eq!(set.select().wait().recv(received), Ok(n));
+    }
+}

@@ -80,6 +80,10 @@ fn the_next_one_tries() {
     let make = AssertUnwindSafe(|| *panicked.get_or_init_blocking(|| panic!("planted")));
     assert!(catch_unwind(make).is_err());
     assert_eq!(*panicked.get_or_init_blocking(|| 2), 2);
+    let failed = OnceCell::new();
+    assert_eq!(failed.get_or_try_init_blocking(|| Err("planted")), Err("planted"));
+    assert_eq!(failed.get_or_try_init_blocking(|| Ok::<_, &str>(3)), Ok(&3), "M2: the turn came back");
+    assert_eq!(failed.get_or_try_init_blocking(|| Err("it is there")), Ok(&3));
 }
 
 #[test]
