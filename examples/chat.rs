@@ -9,17 +9,20 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_net::{TcpListener, TcpStream};
 use futures_lite::StreamExt;
 use futures_lite::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use leno::{Receiver, Sender, bounded, rendezvous, select, spawn};
+use leno::{Receiver, Sender, bounded, rendezvous, select, spawn, timeout};
 
 const GUESTS: usize = 8;
 const LINES: usize = 25;
 
 /// How many lines a guest may lag behind; one that lags further is shown out, so that nobody else waits for it.
 const LAG: usize = 1024;
+/// How long it may take to read a line.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 type Line = Arc<str>;
 
@@ -105,7 +108,7 @@ async fn guest(stream: TcpStream, address: SocketAddr, tell: Sender<Event>) {
             },
             line = heard.recv() => match line {
                 Ok(line) => {
-                    if stream.write_all(line.as_bytes()).await.is_err() {
+                    if !matches!(timeout(PATIENCE, stream.write_all(line.as_bytes())).await, Ok(Ok(()))) {
                         break;
                     }
                 }
@@ -127,13 +130,10 @@ async fn party() -> io::Result<()> {
     let guests = (0..GUESTS).map(|_| spawn(talk(address, here.clone()))).collect::<Vec<_>>();
     drop(here);
 
-    // Nobody talks before everybody is there.
+    // Nobody talks before everybody is there (or has failed, which its handle tells).
     let mut starts = Vec::new();
     while let Ok(start) = arrivals.recv().await {
         starts.push(start);
-        if starts.len() == GUESTS {
-            break;
-        }
     }
     for start in starts {
         start.send(()).await.expect("the guest waits for it");
@@ -157,6 +157,8 @@ async fn talk(address: SocketAddr, here: Sender<Sender<()>>) -> io::Result<usize
     lines.next().await.transpose()?;
     let (start, started) = rendezvous();
     here.send(start).await.expect("the party goes on");
+    // Whoever counts the arrivals learns when there are no more.
+    drop(here);
     started.recv().await.expect("the party goes on");
     for n in 0..LINES {
         stream.write_all(format!("line {n}\n").as_bytes()).await?;

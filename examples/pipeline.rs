@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-async fn sum_of_squares(words: Vec<String>) -> Result<u64, ParseIntError> {
+async fn sum_of_squares(words: Vec<String>) -> Result<u128, ParseIntError> {
     let (words_in, words_out) = bounded(ROOM);
     let (numbers_in, numbers_out) = bounded(ROOM);
     let (squares_in, squares_out) = bounded(ROOM);
@@ -50,7 +50,7 @@ async fn sum_of_squares(words: Vec<String>) -> Result<u64, ParseIntError> {
 
     let mut sum = 0;
     while let Ok(square) = squares_out.recv().await {
-        sum += square;
+        sum += u128::from(square);
     }
     source.await.expect("the source does not panic");
     for squarer in squarers {
@@ -62,7 +62,7 @@ async fn sum_of_squares(words: Vec<String>) -> Result<u64, ParseIntError> {
 
 /// Ends with the input, or at the first error. Dropping `words` then closes the way in, so the source stops;
 /// dropping `numbers` closes the way out, so the stages below finish what they have and end.
-async fn parse(words: Receiver<String>, numbers: Sender<u64>) -> Result<(), ParseIntError> {
+async fn parse(words: Receiver<String>, numbers: Sender<u32>) -> Result<(), ParseIntError> {
     while let Ok(word) = words.recv().await {
         let number = word.parse()?;
         if numbers.send(number).await.is_err() {
@@ -72,9 +72,9 @@ async fn parse(words: Receiver<String>, numbers: Sender<u64>) -> Result<(), Pars
     Ok(())
 }
 
-async fn square(numbers: Receiver<u64>, squares: Sender<u64>) {
+async fn square(numbers: Receiver<u32>, squares: Sender<u64>) {
     while let Ok(number) = numbers.recv().await {
-        if squares.send(number * number).await.is_err() {
+        if squares.send(u64::from(number).pow(2)).await.is_err() {
             break;
         }
     }

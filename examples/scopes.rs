@@ -75,10 +75,12 @@ impl Shop {
             let stock = backends.spawn(Arc::clone(self).ask_stock(fate));
             let price = backends.spawn(Arc::clone(self).ask("price", fate, 20));
             let discount = backends.spawn(Arc::clone(self).ask("discount", Fate::Fine, 3));
-            // If one of them fails, this is dropped, and the scope has its error.
             let answers = async {
-                stock.await.expect(ALONE);
-                price.await.expect(ALONE) - discount.await.expect(ALONE)
+                match (stock.await, price.await, discount.await) {
+                    (Ok(()), Ok(price), Ok(discount)) => price - discount,
+                    // One of them has failed, and the others were cancelled: the scope, which has its error, drops this.
+                    _ => pending().await,
+                }
             };
             // Inside the scope, which then waits for those it cancels. Around it, it would be dropped, and not wait.
             customer.run_until_cancelled(answers).await.ok_or(Refused::CustomerLeft)
@@ -89,7 +91,7 @@ impl Shop {
     async fn ask_stock(self: Arc<Self>, fate: Fate) -> Result<(), Refused> {
         self.log("asks for the stock");
         // Behind the other questions.
-        sleep(Duration::from_millis(5)).await;
+        sleep(Duration::from_millis(50)).await;
         if fate == Fate::SoldOut { Err(Refused::SoldOut) } else { Ok(()) }
     }
 

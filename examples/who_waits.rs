@@ -4,7 +4,7 @@
 //! `cargo run --example who_waits` prints all three. (In a release build places and holders of locks don't show.)
 //!
 //! The source keeps the ledger locked while it sends; the sink wants the ledger before it receives. That goes well as long as
-//! the channels between them have room.
+//! the channels between them have room, and the source comes first.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use leno::fiber::{Builder, JoinHandle, Runtime};
 use leno::sync::Mutex;
 use leno::{Receiver, Sender, bounded, sleep, yield_now};
 
-/// With a capacity of `JOBS` nobody gets stuck.
+/// With a capacity of `JOBS` the source lets go of the ledger, and nobody gets stuck.
 const ROOM: usize = 1;
 const JOBS: u32 = 4;
 
@@ -23,6 +23,7 @@ type Ledger = Arc<Mutex<Vec<u32>>>;
 fn main() -> std::io::Result<()> {
     let runtime = Runtime::builder().workers(2).inspect(true).closed_world(true).build()?;
     // A closed world is one whose fibers nobody outside wakes: here it is told that they wait for each other.
+    let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let stuck = catch_unwind(AssertUnwindSafe(|| {
         runtime.block_on(async {
@@ -34,10 +35,11 @@ fn main() -> std::io::Result<()> {
             sink.await.expect("it does not panic");
         });
     }));
-    match stuck {
-        Ok(()) => println!("it went well"),
-        Err(report) => println!("{}", report.downcast_ref::<String>().expect("a message")),
-    }
+    std::panic::set_hook(hook);
+    let report = stuck.expect_err("there is less room than jobs");
+    let report = report.downcast_ref::<String>().expect("a message");
+    assert!(report.starts_with("deadlock: all fibers wait"), "{report}");
+    println!("{report}");
     Ok(())
 }
 

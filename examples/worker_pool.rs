@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use leno::fiber::{Builder, JoinHandle};
-use leno::{Receiver, Sender, block_on, bounded, sleep, timeout};
+use leno::fiber::{Builder, JoinHandle, now, timeout_at};
+use leno::{Receiver, Sender, block_on, bounded, sleep};
 
 /// Jobs that wait.
 const QUEUE: usize = 4;
@@ -45,10 +45,11 @@ impl Pool {
     /// cancelled.
     async fn shut_down(self) -> Vec<u32> {
         drop(self.jobs);
+        let late = now() + GRACE;
         let mut done = Vec::new();
         for worker in self.workers {
             let cancel = worker.cancel_on_drop();
-            done.push(match timeout(GRACE, cancel).await {
+            done.push(match timeout_at(late, cancel).await {
                 Ok(ended) => ended.expect("a worker neither panics nor is cancelled"),
                 Err(_) => 0,
             });

@@ -470,6 +470,75 @@ mod joining {
         let mut all = Box::pin(join_all(futures));
         assert_eq!(panic_of(|| while poll_once(all.as_mut()).is_pending() {}), "seven");
         assert_eq!(drops.count(), 30);
+        // A future that is no block of code is dropped after its panic, and may panic once more.
+        let mut all = Box::pin(join_all([Furious(drops.probe())]));
+        assert_eq!(panic_of(|| poll_once(all.as_mut())), "polled");
+        assert_eq!(drops.count(), 31);
+        // What was given before an error is dropped after the others, of which none is left then.
+        let given = (0..3).map(|n| {
+            let probe = drops.probe();
+            async move {
+                match n {
+                    0 => return Ok(Angry { _probe: probe }),
+                    1 => return Err("one"),
+                    _ => pending::<()>().await,
+                }
+                drop(probe);
+                Err("never")
+            }
+        });
+        let mut all = Box::pin(try_join_all(given));
+        assert_eq!(panic_of(|| poll_once(all.as_mut()).map(|outcome| outcome.map(drop))), "dropped");
+        assert_eq!(drops.count(), 34);
+    }
+
+    /// Both its poll and its drop panic.
+    struct Furious(#[allow(dead_code, reason = "it counts")] OnDrop);
+    impl Future for Furious {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            panic!("polled");
+        }
+    }
+    impl Drop for Furious {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    #[test]
+    fn the_losers_of_a_race_may_panic_in_their_drops() {
+        // C29
+        let drops = Drops::default();
+        let angry = || {
+            let angry = Angry { _probe: drops.probe() };
+            async move {
+                let _angry = angry;
+                pending::<()>().await;
+            }
+        };
+        // One panics in its poll, and both in their drops: the first panic of all is told.
+        let mut both = Box::pin(race(Furious(drops.probe()), angry()));
+        assert_eq!((panic_of(|| poll_once(both.as_mut()).map(drop)).as_str(), drops.count()), ("polled", 2));
+        // The winner panics in its drop: the other one is dropped as well.
+        let probe = drops.probe();
+        let other = async move {
+            let _probe = probe;
+            pending::<()>().await;
+        };
+        let mut both = Box::pin(race(Ready(Angry { _probe: drops.probe() }), other));
+        assert_eq!((panic_of(|| poll_once(both.as_mut()).map(drop)).as_str(), drops.count()), ("dropped", 4));
+    }
+
+    /// Ready at once; what it keeps goes with it.
+    struct Ready(#[allow(dead_code, reason = "it is dropped")] Angry);
+    impl Future for Ready {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Ready(())
+        }
     }
 
     /// Members of a join, each woken by hand.

@@ -10,7 +10,7 @@ use leno::sync::{
     RwLockWriteGuard, Semaphore, WaitGroup,
 };
 use leno::time::Clock;
-use leno::{bounded, rendezvous, select, sleep, spawn, yield_now};
+use leno::{bounded, rendezvous, select, sleep, spawn, unbounded, yield_now};
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::Arc;
@@ -259,7 +259,38 @@ fn who_waits_for_a_scope_waits_for_its_fibers() {
         assert!(runtime.dump().to_dot().contains(&format!("f{} -> f{parked} [label=\"scope\"]", scope.id())));
         fiber::find(parked).unwrap().unpark();
         scope.wait().unwrap().unwrap();
+        // Of many members some are noted: when these have ended it waits for the others all the same.
+        let ((first, firsts), (last, lasts)) = (unbounded::<u8>(), unbounded::<u8>());
+        let scope = runtime.spawn(fiber::scope(async move |scope: &fiber::Scope| {
+            for n in 0..200 {
+                let rx = if n < 150 { firsts.clone() } else { lasts.clone() };
+                drop(scope.spawn(async move { _ = rx.recv().await }));
+            }
+        }));
+        let waits = || find(&runtime.dump(), scope.id()).waits().to_vec();
+        until(|| waits().len() > 10);
+        assert!(waits().len() <= 150, "the first ones");
+        drop(first);
+        until(|| runtime.dump().fibers().len() == 51);
+        let left = waits();
+        assert_eq!((left.len(), left[0].operation(), left[0].fiber()), (1, "scope", None));
+        drop(last);
+        scope.wait().unwrap().unwrap();
+        // A member may be another runtime's fiber.
+        let other = Runtime::builder().workers(1).build().unwrap();
+        let elsewhere = other.handle().clone();
+        let scope = runtime.spawn(fiber::scope(async move |scope: &fiber::Scope| {
+            drop(Builder::new().scope(scope).spawn_on(&elsewhere, fiber::park()));
+        }));
+        until(|| members_of(&runtime.dump(), scope.id()).len() == 1);
+        let parked = members_of(&runtime.dump(), scope.id())[0];
+        fiber::find(parked).unwrap().unpark();
+        scope.wait().unwrap().unwrap();
     });
+}
+
+fn members_of(dump: &Dump, scope: FiberId) -> Vec<FiberId> {
+    find(dump, scope).waits().iter().filter_map(|wait| wait.fiber()).collect()
 }
 
 #[test]
@@ -433,7 +464,7 @@ fn circle() -> (Runtime, Dump) {
         let _second = second.lock().await;
     };
     let one = Builder::new().name("one \"quoted\"").spawn_in(&runtime, grab(a.clone(), b.clone()));
-    let two = Builder::new().name("two").spawn_in(&runtime, grab(b, a));
+    let two = Builder::new().name("two <&>").spawn_in(&runtime, grab(b, a));
     let joins = runtime.spawn(async move {
         select! {
             biased;
@@ -465,7 +496,7 @@ fn the_graph_of_a_circle() {
             r#"digraph leno {
     rankdir=LR;
     f#0 [label="fiber #0 `one \"quoted\"`\nwaiting"];
-    f#1 [label="fiber #1 `two`\nwaiting"];
+    f#1 [label="fiber #1 `two <&>`\nwaiting"];
     f#2 [label="fiber #2\nwaiting: park"];
     o0 [label="mutex#3", shape=box];
     o1 [label="mutex#4", shape=box];
@@ -481,7 +512,7 @@ fn the_graph_of_a_circle() {
             normalised(&dump.to_mermaid()),
             r#"flowchart LR
     f#0(["fiber #0 `one #quot;quoted#quot;`<br>waiting"])
-    f#1(["fiber #1 `two`<br>waiting"])
+    f#1(["fiber #1 `two #lt;#amp;#gt;`<br>waiting"])
     f#2(["fiber #2<br>waiting: park"])
     o0["mutex#3"]
     o1["mutex#4"]

@@ -16,8 +16,9 @@ use crate::task::{context, thread};
 /// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its next suspension after it.
 ///
 /// It is all or nothing: in a fiber that has been cancelled already the section doesn't begin, and the fiber ends with that
-/// suspension (unless another shield is up: then both go on; or the section is waited for by a call that blocks, where there is no
-/// suspension: so let that call see it through). Shields nest, and may overlap. Fibers that the section spawns are cancelled with
+/// suspension (unless another shield is up: then both go on; or the section is waited for by a call of leno's that blocks, where
+/// there is no suspension, and which sees it through. Somebody else's `block_on` would wait for ever: use
+/// [`block_on`](crate::block_on), or [`Shield::wait`]). Shields nest, and may overlap. Fibers that the section spawns are cancelled with
 /// their parent as ever ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). Two things go through a shield:
 /// dropping the future itself, as the loser of a race or by
 /// [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled); and the end of the executor, which waits for nobody.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
+use crate::fiber;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Home;
 use crate::task::state::Activity;
@@ -126,13 +127,17 @@ impl FiberInfo {
         })
     }
 
-    /// Nobody wakes who waits for a scope when one of several members ends.
+    /// Nobody wakes who waits for a scope when one of several members ends; and of many members some are noted only. (Members
+    /// may be of another executor.)
     fn forget_ended(&mut self, living: &HashSet<FiberId>) {
         if let Some(noted) = &mut self.noted {
-            let has_ended = |id: &FiberId| !living.contains(id);
-            let is_over =
-                |wait: &Wait| wait.operation == watch::SCOPE && wait.fiber.as_ref().is_some_and(has_ended);
-            noted.waits.retain(|wait| !is_over(wait));
+            let has_ended = |id: FiberId| !living.contains(&id) && fiber::find(id).is_none();
+            let is_over = |wait: &Wait| wait.operation == watch::SCOPE && wait.fiber.is_some_and(has_ended);
+            let (over, waits): (Vec<_>, _) = std::mem::take(&mut noted.waits).into_iter().partition(is_over);
+            noted.waits = waits;
+            if !noted.waits.iter().any(|wait| wait.operation == watch::SCOPE) {
+                noted.waits.extend(over.into_iter().next().map(|wait| Wait { fiber: None, ..wait }));
+            }
         }
     }
 

@@ -115,11 +115,24 @@ impl std::fmt::Display for Node {
     }
 }
 
-/// A label in quotes; `quote` and `newline` stand for these.
-fn quoted(lines: &[String], quote: &str, newline: &str) -> String {
-    let lines =
-        lines.iter().map(|line| line.replace('\\', "/").replace('"', quote).replace(char::is_control, " "));
-    format!("\"{}\"", lines.collect::<Vec<_>>().join(newline))
+/// What a label cannot have as it is, in the one language and the other; and its line break.
+type Escapes = (&'static [(char, &'static str)], &'static str);
+const DOT: Escapes = (&[('"', "\\\""), ('\\', "/")], "\\n");
+const MERMAID: Escapes =
+    (&[('"', "#quot;"), ('\\', "/"), (';', "#59;"), ('&', "#amp;"), ('<', "#lt;"), ('>', "#gt;")], "<br>");
+
+/// A label in quotes.
+fn quoted(lines: &[String], (escapes, newline): Escapes) -> String {
+    let escaped = |line: &String| {
+        line.chars().fold(String::new(), |mut text, c| {
+            match escapes.iter().find(|(from, _)| *from == c) {
+                Some((_, to)) => text.push_str(to),
+                None => text.push(if c.is_control() { ' ' } else { c }),
+            }
+            text
+        })
+    };
+    format!("\"{}\"", lines.iter().map(escaped).collect::<Vec<_>>().join(newline))
 }
 
 impl Dump {
@@ -132,11 +145,11 @@ impl Dump {
         let graph = Graph::of(self);
         let mut text = String::from("digraph leno {\n    rankdir=LR;\n");
         for (id, fiber) in &graph.fibers {
-            let label = quoted(&label(*id, *fiber), "\\\"", "\\n");
+            let label = quoted(&label(*id, *fiber), DOT);
             let _ = writeln!(text, "    f{id} [label={label}];");
         }
         for (number, object) in graph.objects.iter().enumerate() {
-            let label = quoted(&[object.to_string()], "\\\"", "\\n");
+            let label = quoted(&[object.to_string()], DOT);
             let _ = writeln!(text, "    o{number} [label={label}, shape=box];");
         }
         for (from, what, to) in &graph.edges {
@@ -151,11 +164,11 @@ impl Dump {
         let graph = Graph::of(self);
         let mut text = String::from("flowchart LR\n");
         for (id, fiber) in &graph.fibers {
-            let label = quoted(&label(*id, *fiber), "#quot;", "<br>");
+            let label = quoted(&label(*id, *fiber), MERMAID);
             let _ = writeln!(text, "    f{id}([{label}])");
         }
         for (number, object) in graph.objects.iter().enumerate() {
-            let label = quoted(&[object.to_string()], "#quot;", "<br>");
+            let label = quoted(&[object.to_string()], MERMAID);
             let _ = writeln!(text, "    o{number}[{label}]");
         }
         for (from, what, to) in &graph.edges {

@@ -132,7 +132,8 @@ macro_rules! closed_world {
             /// a `block_on` that waits panics, with a table of the fibers and, where there is one, the circle in which they
             /// wait. (Of several, the oldest; the others follow if that doesn't help them.) A fiber that waits for
             /// something that leno does not know (a foreign future) counts as one that waits for ever: that is the
-            /// promise. One that blocks its thread counts as running.
+            /// promise. One that blocks its thread counts as running. A [ticker](crate::channel::ticker) that was made outside
+            /// ticks outside.
             ///
             /// A thread may call `block_on` and `spawn` here. But one that has not done so yet counts for nothing: if it is
             /// to wake the others they are reported, as nobody can know of it.

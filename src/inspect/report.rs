@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::dump::Dump;
+use super::table::one_line;
 use crate::task::header::Task;
 use crate::task::home::Home;
 
@@ -17,18 +18,16 @@ pub(super) fn deadlock(home: &Home, main: &Task) -> String {
         text.push_str("they wait in a circle:\n");
         for (at, link) in circle.iter().enumerate() {
             let next = circle[(at + 1) % circle.len()].fiber;
-            let _ = write!(text, "  {} waits: {}", link.fiber, link.wait);
-            let _ = match link.hold {
-                None => writeln!(text),
-                Some(hold) => {
-                    let how = match hold.operation() {
-                        "lock" => String::new(),
-                        operation => format!(" by {operation}"),
-                    };
-                    let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
-                    writeln!(text, ", which {next} holds{how}{place}")
-                }
-            };
+            let mut line = format!("{} waits: {}", link.fiber, link.wait);
+            if let Some(hold) = link.hold {
+                let how = match hold.operation() {
+                    "lock" => String::new(),
+                    operation => format!(" by {operation}"),
+                };
+                let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
+                let _ = write!(line, ", which {next} holds{how}{place}");
+            }
+            let _ = writeln!(text, "  {}", one_line(&line));
         }
         text.push('\n');
     }

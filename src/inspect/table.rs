@@ -48,7 +48,7 @@ fn add(lines: &mut Vec<[String; HEAD.len()]>, fiber: &FiberInfo, inspected: bool
     for hold in fiber.holds() {
         notes.push(format!("(holds {hold})"));
     }
-    let mut notes = notes.into_iter();
+    let mut notes = notes.into_iter().map(|note| one_line(&note));
     lines.push([
         fiber.id().to_string(),
         or_dash(fiber.name().map(one_line)),
@@ -66,6 +66,6 @@ fn add(lines: &mut Vec<[String; HEAD.len()]>, fiber: &FiberInfo, inspected: bool
 }
 
 /// Names are the user's.
-fn one_line(name: &str) -> String {
+pub(super) fn one_line(name: &str) -> String {
     name.replace(char::is_control, " ")
 }

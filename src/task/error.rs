@@ -157,6 +157,30 @@ pub(crate) fn shielded(f: impl FnOnce()) {
     mem::forget(caught);
 }
 
+/// Foreign code that is to be called whatever becomes of the calls before: the first panic goes on, at the end.
+#[derive(Default)]
+pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
+
+impl InTurn {
+    pub(crate) fn call(&mut self, f: impl FnOnce()) {
+        if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
+            match self.0 {
+                None => self.0 = Some(payload),
+                Some(_) => discard(payload),
+            }
+        }
+    }
+
+    /// # Panics
+    ///
+    /// If a call did. (During another panic that one is swallowed.)
+    pub(crate) fn end(self) {
+        if let Some(payload) = self.0 {
+            if std::thread::panicking() { discard(payload) } else { panic::resume_unwind(payload) }
+        }
+    }
+}
+
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

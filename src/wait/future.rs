@@ -148,6 +148,9 @@ macro_rules! future {
         }
 
         impl<$($generics)*> Unpin for $future {}
+        // As its handle: a panic leaves no operation in pieces.
+        impl<$($generics)*> std::panic::UnwindSafe for $future {}
+        impl<$($generics)*> std::panic::RefUnwindSafe for $future {}
 
         $crate::wait::future! { @borrow [$($generics)*] $future }
 

@@ -74,14 +74,16 @@ fn handles_are_sync_without_sync_values() {
     }
 }
 
-/// The handles are unwind-safe, whatever T is: a panic cannot leave a channel half changed (C13).
+/// The handles and futures are unwind-safe, whatever T is: a panic cannot leave a channel half changed (C13).
 #[test]
-fn handles_are_unwind_safe() {
+fn handles_and_futures_are_unwind_safe() {
     const {
         assert!(impls!(Sender<Cell<u8>>: UnwindSafe + RefUnwindSafe));
         assert!(impls!(Receiver<Cell<u8>>: UnwindSafe + RefUnwindSafe));
         assert!(impls!(Sender<&'static mut u8>: UnwindSafe + RefUnwindSafe));
         assert!(impls!(Receiver<&'static mut u8>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(SendFuture<'static, &'static mut u8>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(IntoRecv<Cell<u8>>: UnwindSafe + RefUnwindSafe));
         // The probe can fail.
         assert!(!impls!(&'static mut u8: UnwindSafe));
     }

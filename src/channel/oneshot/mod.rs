@@ -85,8 +85,6 @@ pub struct Receiver<T> {
 
 impl<T> std::panic::UnwindSafe for Sender<T> {}
 impl<T> std::panic::RefUnwindSafe for Sender<T> {}
-impl<T> std::panic::UnwindSafe for Receiver<T> {}
-impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
 
 impl<T> Sender<T> {
     /// Sends the value, without waiting: whoever waits for it is woken, and whoever comes later finds it.

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use super::members::Members;
 use super::outputs::Outputs;
+use crate::task::error::InTurn;
 use crate::task::thread;
 
 /// Waits for all of the futures, and gives their outputs in the order of the futures.
@@ -131,7 +132,10 @@ where
         let this = &mut *self;
         let polled = this.outputs.try_poll_all("TryJoinAll", || this.members.poll_next(cx));
         if let Poll::Ready(Err(_)) = polled {
-            this.members.clear();
+            let mut drops = InTurn::default();
+            drops.call(|| this.members.clear());
+            drops.call(|| this.outputs.clear());
+            drops.end();
         }
         polled
     }

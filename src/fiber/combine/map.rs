@@ -18,6 +18,7 @@ use futures_core::stream::FusedStream;
 
 use super::members::Members;
 use super::outputs::Outputs;
+use crate::task::error::{InTurn, discard};
 use crate::task::thread;
 
 /// Calls `f` with each item of `iter` and awaits the future that it gives, `n` of them at a time; gives all outputs, in
@@ -103,7 +104,8 @@ where
 ///
 /// The window is filled when the stream is polled: while the caller is busy with an output, no item is taken. The
 /// futures make progress only while the stream is polled; fibers that `f` spawns do by themselves. The stream ends
-/// after the last output, and stays ended. Dropping it drops the futures.
+/// after the last output, and stays ended; so it does after a panic, with which all futures are dropped. Dropping it drops the
+/// futures.
 ///
 /// ```
 /// use leno::fiber::{map_unordered, sleep};
@@ -161,11 +163,6 @@ impl<I, F, Fut> Window<I, F, Fut> {
         self.items.is_none() && self.members.len() == 0
     }
 
-    fn end(&mut self) {
-        self.items = None;
-        self.members.clear();
-    }
-
     fn debug(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(name)
             .field("n", &self.n)
@@ -197,10 +194,19 @@ where
         });
     }
 
-    /// The next output, with its item's index; `None`: that was all.
+    /// The next output, with its item's index; `None`: that was all. It is at its end after a panic as well.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, Fut::Output)>> {
-        self.fill();
-        self.members.poll_next(cx)
+        struct Ending<'a, I, F, Fut>(&'a mut Window<I, F, Fut>);
+        impl<I, F, Fut> Drop for Ending<'_, I, F, Fut> {
+            fn drop(&mut self) {
+                discard(self.0.items.take());
+            }
+        }
+        let ending = Ending(self);
+        ending.0.fill();
+        let next = ending.0.members.poll_next(cx);
+        std::mem::forget(ending);
+        next
     }
 }
 
@@ -263,7 +269,11 @@ where
         let this = &mut *self;
         let polled = this.outputs.try_poll_all("TryMapConcurrent", || this.window.poll_next(cx));
         if let Poll::Ready(Err(_)) = polled {
-            this.window.end();
+            let mut drops = InTurn::default();
+            drops.call(|| this.window.members.clear());
+            drops.call(|| this.outputs.clear());
+            drops.call(|| this.window.items = None);
+            drops.end();
         }
         polled
     }

@@ -11,18 +11,16 @@
 //!    leave their places before it sees them go.) The first such panic goes on afterwards.
 //! 4. What gets ready counts against the fiber's budget: a set of members that are ready at once lets others run.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::mem;
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 
-use crate::task::error::discard;
+use crate::task::error::{InTurn, shielded};
 use crate::task::{budget, watch};
 
 /// See the module.
@@ -55,13 +53,29 @@ impl<F> Member<F> {
 impl<F: Future> Future for Member<F> {
     type Output = (usize, F::Output);
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let part = self.part();
-        let future = self.as_mut().future().as_pin_mut().expect("a member is polled before it is dropped");
-        let output = ready!(watch::part(part, || future.poll(cx)));
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (part, index) = (self.part(), self.index);
+        let mut polled = Polled { future: self.future(), part };
+        let future = polled.future.as_mut().as_pin_mut().expect("a member is polled before it is dropped");
+        let output = watch::part(part, || future.poll(cx));
+        let mut polled = mem::ManuallyDrop::new(polled);
+        let output = ready!(output);
         watch::end_part(part);
-        self.as_mut().future().set(None);
-        Poll::Ready((self.index, output))
+        polled.future.set(None);
+        Poll::Ready((index, output))
+    }
+}
+
+/// A member's future as it is polled; if that panics it is dropped here, so that a second panic ends here as well.
+struct Polled<'a, F> {
+    future: Pin<&'a mut Option<F>>,
+    part: usize,
+}
+
+impl<F> Drop for Polled<'_, F> {
+    fn drop(&mut self) {
+        watch::end_part(self.part);
+        shielded(|| self.future.set(None));
     }
 }
 
@@ -83,27 +97,15 @@ impl<F> Members<F> {
     ///
     /// # Panics
     ///
-    /// If a drop did: with the first such panic, after all of them.
+    /// If a drop did: with the first such panic, after all of them. (Not during another one.)
     pub(super) fn clear(&mut self) {
-        if let Some(payload) = self.empty() {
-            panic::resume_unwind(payload);
-        }
-    }
-
-    /// Drops them all, and gives the first panic.
-    fn empty(&mut self) -> Option<Box<dyn Any + Send>> {
-        let mut first = None;
+        let mut drops = InTurn::default();
         for member in Pin::new(&mut self.set).iter_pin_mut() {
             watch::end_part(member.part());
-            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| member.future().set(None))) {
-                match first {
-                    None => first = Some(payload),
-                    Some(_) => discard(payload),
-                }
-            }
+            drops.call(|| member.future().set(None));
         }
         self.set.clear();
-        first
+        drops.end();
     }
 
     /// Calls `f` with the set; if it panics, the members are dropped.
@@ -111,9 +113,7 @@ impl<F> Members<F> {
         struct Siblings<'a, F>(&'a mut Members<F>);
         impl<F> Drop for Siblings<'_, F> {
             fn drop(&mut self) {
-                if let Some(second) = self.0.empty() {
-                    discard(second);
-                }
+                self.0.clear();
             }
         }
         let siblings = Siblings(self);

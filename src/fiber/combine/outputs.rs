@@ -45,13 +45,15 @@ impl<T> Outputs<T> {
         while let Some((index, output)) = ready!(self.wait(next())) {
             match output {
                 Ok(output) => self.put(index, output),
-                Err(error) => {
-                    self.slots = Vec::new();
-                    return Poll::Ready(Err(error));
-                }
+                Err(error) => return Poll::Ready(Err(error)),
             }
         }
         Poll::Ready(Ok(self.give()))
+    }
+
+    /// Drops what was given after an error.
+    pub(super) fn clear(&mut self) {
+        self.slots = Vec::new();
     }
 
     /// Nothing more comes, unless this poll ends by waiting.

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Either;
+use crate::task::error::InTurn;
 use crate::task::thread;
 
 /// Waits for the first of two futures to be ready, and drops the other.
@@ -60,8 +61,10 @@ struct Both<'a, A, B> {
 
 impl<A, B> Drop for Both<'_, A, B> {
     fn drop(&mut self) {
-        self.a.set(None);
-        self.b.set(None);
+        let mut drops = InTurn::default();
+        drops.call(|| self.a.set(None));
+        drops.call(|| self.b.set(None));
+        drops.end();
     }
 }
 
