@@ -580,6 +580,8 @@ fn meetings() {
         Notify::notify_one => fn(&Notify);
         Notify::notify_waiters => fn(&Notify);
         Notified::enable => fn(&mut Notified<'static>) -> bool;
+        Notify::notified_arc => fn(&Arc<Notify>) -> NotifiedArc;
+        NotifiedArc::enable => fn(&mut NotifiedArc) -> bool;
         OnceCell::get => fn(&OnceCell<u8>) -> Option<&u8>;
         OnceCell::get_mut => fn(&mut OnceCell<u8>) -> Option<&mut u8>;
         OnceCell::set => fn(&OnceCell<u8>, u8) -> Result<(), u8>;
@@ -593,6 +595,7 @@ fn meetings() {
     operations! {
         WaitForAll<'static> => BarrierWaitResult, timed Result<BarrierWaitResult, Elapsed>;
         Notified<'static> => (), timed Result<(), Elapsed>;
+        NotifiedArc => (), timed Result<(), Elapsed>;
         WaitAll<'static> => (), timed Result<(), Elapsed>;
     }
     const {

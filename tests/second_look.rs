@@ -417,6 +417,27 @@ fn what_is_given_back_twice_keeps_its_place() {
     }
 }
 
+/// C2, C9: a hundred thousand receives are dropped that were handed something, from the first on or from the last: all of it comes
+/// in order. (If each looked at all others this would take minutes.)
+#[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn very_many_are_given_back() {
+    const MANY: u32 = 100_000;
+    for (tx, rx) in [rendezvous(), bounded(1), unbounded()] {
+        for from_the_last in [false, true] {
+            let mut receives = (0..MANY).map(|_| rx.recv()).collect::<Vec<_>>();
+            receives.iter_mut().for_each(|receive| _ = receive.must_wait("nothing was sent"));
+            (0..MANY).for_each(|n| tx.try_send(n).expect("somebody waits"));
+            if from_the_last {
+                receives.reverse();
+            }
+            drop(receives);
+            assert_eq!(rx.len(), MANY as usize);
+            assert!((0..MANY).all(|n| rx.try_recv() == Ok(n)));
+        }
+    }
+}
+
 /// C2, C9, S13: what is given back before all others comes first, however often somebody has waited.
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]

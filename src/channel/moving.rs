@@ -151,6 +151,7 @@
 //! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
 //! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
 //! | `broadcast`: `tx.downgrade()`, and how many senders a receiver sees | – |
+//! | `broadcast`: `T: Clone + Send` | `Sync` as well: receivers clone from one place, at one time |
 //! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
 //! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
 //! | always lags | or holds the senders back: [`Lag::Suspend`](super::broadcast::Lag) |

@@ -128,7 +128,7 @@ pub use barrier::{Barrier, BarrierWaitResult, WaitForAll};
 pub use condvar::{Condvar, CondvarWait, CondvarWaitWhile, WaitTimeoutResult};
 pub use guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
 pub use mutex::{Lock, LockArc, Mutex};
-pub use notify::{Notified, Notify};
+pub use notify::{Notified, NotifiedArc, Notify};
 pub use once_cell::{Lazy, OnceCell};
 pub use rwlock::{Read, ReadArc, RwLock, UpgradableRead, Upgrade, Write, WriteArc};
 pub use rwlock_guard::{

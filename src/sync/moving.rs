@@ -26,7 +26,8 @@
 //! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
 //! | `TryAcquireError::NoPermits`: too few are free | or somebody waits: the order is strict for all |
 //! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
-//! | `notified_owned`, `cancelled_owned` | `async move { notify.notified().await }`, with an `Arc` of its own |
+//! | `notify.notified_owned()` | `notify.notified_arc()` |
+//! | `token.cancelled_owned()` | `async move { token.cancelled().await }` |
 //! | `Barrier::wait`, `is_leader` | [`wait_for_all`](Barrier::wait_for_all) (`wait` is the blocking form of all futures) |
 //! | `OnceCell`: `get_or_init`, `get_or_try_init`, `get`, `set` → `Result<(), SetError<T>>` | the same, → `Result<(), T>` |
 //! | `tokio_util::sync::CancellationToken`, `TaskTracker` | [`CancelToken`](crate::fiber::CancelToken); a [`scope`](crate::fiber::scope), or a [`WaitGroup`] |

@@ -1,6 +1,7 @@
 //! Telling others that something has happened, without a value. Who waits stands in a [`signal`](super::signal).
 
 use std::fmt;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::signal::{Hearing, Signal, What};
@@ -91,6 +92,14 @@ impl Notify {
         Notified { _notify: self, operation: Operation::new(hearing) }
     }
 
+    /// As [`notified`](Self::notified), in a future that keeps the `Notify`: for other tasks, and to be stored.
+    #[track_caller]
+    pub fn notified_arc(self: &Arc<Self>) -> NotifiedArc {
+        // SAFETY: the future keeps this.
+        let hearing = unsafe { Hearing::new(&raw const self.signal, What::Notify) };
+        NotifiedArc { operation: Operation::new(hearing), _notify: Arc::clone(self) }
+    }
+
     /// Tells the first in line; if nobody waits, it is kept for the next one who would.
     pub fn notify_one(&self) {
         self.signal.tell_one(true);
@@ -129,23 +138,42 @@ pub struct Notified<'a> {
     operation: Operation<Hearing>,
 }
 
-impl Notified<'_> {
-    /// Enters the line without waiting; true: it was told already, and is ready.
-    pub fn enable(&mut self) -> bool {
-        if self.operation.is_open() {
-            // It stands there, with the waker of its last poll.
-            return false;
-        }
-        let cx = &mut Context::from_waker(Waker::noop());
-        match budget::without(|| self.operation.poll(cx)) {
-            Poll::Ready(told) => {
-                self.operation.renew();
-                self.operation.branch_mut().remember(told);
-                true
+/// As [`Notified`], keeping the `Notify`. Made by [`Notify::notified_arc`].
+#[must_use = "futures do nothing unless polled"]
+pub struct NotifiedArc {
+    // Before the `Notify`: it must be dropped first.
+    operation: Operation<Hearing>,
+    _notify: Arc<Notify>,
+}
+
+macro_rules! enabled {
+    ($($future:ty)*) => {$(
+        impl $future {
+            /// Enters the line without waiting; true: it was told already, and is ready.
+            pub fn enable(&mut self) -> bool {
+                enable(&mut self.operation)
             }
-            Poll::Pending => false,
         }
+    )*};
+}
+
+enabled! { Notified<'_> NotifiedArc }
+
+fn enable(operation: &mut Operation<Hearing>) -> bool {
+    if operation.is_open() {
+        // It stands there, with the waker of its last poll.
+        return false;
+    }
+    let cx = &mut Context::from_waker(Waker::noop());
+    match budget::without(|| operation.poll(cx)) {
+        Poll::Ready(told) => {
+            operation.renew();
+            operation.branch_mut().remember(told);
+            true
+        }
+        Poll::Pending => false,
     }
 }
 
 future! { ['a] Notified<'a>, "Notified", "notified"; Hearing => (), |_, _told| (); or Elapsed }
+future! { [] NotifiedArc, "NotifiedArc", "notified_arc"; Hearing => (), |_, _told| (); or Elapsed }

@@ -340,7 +340,8 @@ owned! {
 
 /// Waits to write, for one that reads already. Made by [`RwLockUpgradableReadGuard::upgrade`].
 ///
-/// Dropping it gives the lock up altogether; [`into_guard`](Self::into_guard) goes on reading.
+/// Dropping it gives the lock up altogether, and so does a wait whose time is up; [`into_guard`](Self::into_guard) goes on reading:
+/// after a `timeout(d, &mut upgrade)`, say.
 #[must_use = "futures do nothing unless polled"]
 pub struct Upgrade<'a, T: ?Sized> {
     // Before the guard: it must be dropped first.

@@ -214,7 +214,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// Becomes the writer, if nobody else reads.
     ///
     /// # Errors
-    /// Somebody does: with the guard.
+    /// Somebody does, or is just getting in line, or out of it: with the guard.
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
         if guard.lock.raw().try_upgrade() {
             // SAFETY: it has all now.

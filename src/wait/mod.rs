@@ -50,8 +50,15 @@
 //!
 //! # Progress
 //!
-//! Lock-free: an exchange fails only because another one has succeeded. What was given back is kept under a lock, which
-//! is taken only while there is any: that needs a receive that was dropped between its hand-over and its next poll.
+//! Lock-free: an exchange fails only because another one has succeeded. Beside the lines there are two locks. What was given
+//! back is kept under one, which is taken only while there is any: that needs a receive that was dropped between its hand-over
+//! and its next poll. And nodes come from a store of the thread's own, which gets more, or gives some back, under the lock of the
+//! [pool](pool): not once in dozens of nodes, where they go back to the threads that they came from.
+//!
+//! # Limits
+//!
+//! A node's number has 21 bits: so many plain operations wait at a time, in the whole program, and as many branches of selects.
+//! Who needs one more panics, and nothing else has happened.
 //!
 //! # Sources
 //!

@@ -2,7 +2,9 @@
 //!
 //! They are kept in the order of their hand-overs, and taken by the next receives, before all that is in the channel.
 //! Under a lock: it is a way that is taken only if a receive was dropped between its hand-over and its next poll, and
-//! nothing but a few moves of a vector happens there.
+//! nothing but a few moves in a queue happens there: those that come are the last ones, mostly, and the first one goes.
+
+use std::collections::VecDeque;
 
 use super::node::{NodeRef, State};
 use super::word::is_before;
@@ -11,9 +13,22 @@ use crate::prim::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub(super) struct Returned(Mutex<Nodes>);
 
-/// The nodes with their stamps, the first one first; without one: it comes before all that have one.
 #[derive(Debug, Default)]
-pub(super) struct Nodes(Vec<(Option<u32>, NodeRef)>);
+pub(super) struct Nodes {
+    /// The first one first.
+    given: VecDeque<Given>,
+    /// How many of them were open when they came.
+    unsettled: usize,
+}
+
+#[derive(Debug)]
+struct Given {
+    node: NodeRef,
+    /// Of the node that has the value, as far as was known when it came; without one it comes before all that have one.
+    stamp: Option<u32>,
+    /// It may have been redirected since, to one whose value is older.
+    was_open: bool,
+}
 
 impl Returned {
     pub(super) fn new() -> Returned {
@@ -27,38 +42,61 @@ impl Returned {
 
 impl Nodes {
     pub(super) fn insert(&mut self, node: NodeRef) {
-        let stamp = node.stamp();
-        // Stamps wrap; those of nodes that are here at one time are close to each other.
-        let is_later = |other: u32| is_before(stamp, other);
-        let at = self.0.iter().position(|(other, _)| other.is_some_and(is_later)).unwrap_or(self.0.len());
-        let at = if bug!("given_back_anew") { self.0.len() } else { at };
-        self.0.insert(at, (Some(stamp), node));
+        let last = last(node);
+        let (stamp, was_open) = (last.stamp(), may_lead_on(last));
+        // Stamps wrap: one that was handed its value 2^27 of them ago, and was neither polled nor dropped since, is taken for one
+        // that is to come. (2^15 stays of a channel with blocks: few, but its task has to stand still for them.)
+        let is_first = |other: &Given| other.stamp.is_none_or(|other| !is_before(stamp, other));
+        let before = self.given.partition_point(is_first);
+        let at = if bug!("given_back_anew") { self.given.len() } else { before };
+        self.unsettled += usize::from(was_open);
+        self.given.insert(at, Given { node, stamp: Some(stamp), was_open });
     }
 
     /// Puts a node before all others, which was taken when they were there still.
     pub(super) fn insert_first(&mut self, node: NodeRef) {
-        self.0.insert(0, (None, node));
+        let was_open = may_lead_on(last(node));
+        self.unsettled += usize::from(was_open);
+        self.given.push_front(Given { node, stamp: None, was_open });
     }
 
     /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what
     /// it gives back is never out of sight, and in its place. `Err`: there is neither; whether there are others.
     pub(super) fn take(&mut self) -> Result<NodeRef, bool> {
-        let first = |is_it: fn(State) -> bool| self.0.iter().position(|(_, node)| is_it(node.state()));
-        let redirected = first(|state| state == State::Redirect);
-        let at = redirected.or_else(|| first(|state| state != State::Open));
-        let node = self.0.remove(at.ok_or(!self.0.is_empty())?).1;
+        let first = |is_it: fn(&Given) -> bool| self.given.iter().position(is_it);
+        let redirected = |given: &Given| given.was_open && given.node.state() == State::Redirect;
+        let moved = if self.unsettled > 0 { first(redirected) } else { None };
+        let at = moved.or_else(|| first(|given| given.node.state() != State::Open));
+        let at = at.ok_or(!self.given.is_empty())?;
+        let given = &mut self.given[at];
+        let node = given.node;
         // (Which may have become so since the first look.)
-        if node.state() == State::Redirect && !bug!("redirect_is_dropped") {
+        let next = if node.state() == State::Redirect && !bug!("redirect_is_dropped") {
             // SAFETY: REDIRECT: an address. Only who has taken the node reads it.
-            self.insert(unsafe { node.take::<NodeRef>() }.open());
+            Some(unsafe { node.take::<NodeRef>() }.open())
+        } else {
+            None
+        };
+        match next {
+            Some(next) if !given.was_open => given.node = next,
+            _ => {
+                self.unsettled -= usize::from(given.was_open);
+                self.given.remove(at);
+                next.into_iter().for_each(|next| self.insert(next));
+            }
         }
         Ok(node)
     }
 
     /// How many there are that hold a value, or will: not those that were told to look, for want of one.
     pub(super) fn len(&self) -> usize {
-        self.0.iter().filter(|(_, node)| last(*node).state() != State::Look).count()
+        self.given.iter().filter(|given| last(given.node).state() != State::Look).count()
     }
+}
+
+/// Whether another node may have, or get, the value that is due here.
+fn may_lead_on(last: NodeRef) -> bool {
+    matches!(last.state(), State::Open | State::Redirect)
 }
 
 /// The node that a node of these leads to, or itself.

@@ -7,7 +7,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use leno::select::{Selected2, select, select_biased};
-use leno::sync::{Notified, Notify};
+use leno::sync::{Notified, NotifiedArc, Notify};
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
 use crate::{each_place, impls};
@@ -35,6 +35,24 @@ fn one_is_told_or_it_is_kept() {
     notify.notify_one();
     assert!(notify.notified().wait_timeout(Duration::ZERO).is_ok(), "a zero timeout tries once");
     notify.assert_valid();
+}
+
+/// A future that keeps what it waits for: made before the look, it misses nothing that comes after.
+#[test]
+fn one_that_is_stored() {
+    let notify = Arc::new(Notify::new());
+    let (mut all, mut one) = (notify.notified_arc(), notify.notified_arc());
+    notify.notify_waiters();
+    all.must_be_ready("made before");
+    assert!(one.enable(), "made before");
+    one.must_be_ready("told");
+    let mut last = notify.notified_arc();
+    assert!(!last.enable());
+    let woken = last.must_wait("nobody has told it");
+    notify.notify_one();
+    drop(notify);
+    assert!(woken.was_woken());
+    last.wait();
 }
 
 /// All whose future was made before are told, polled or not, and nobody else; nothing is kept.
@@ -219,6 +237,7 @@ fn auto_traits_and_sizes() {
     const {
         assert!(impls!(Notify: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe));
         assert!(impls!(Notified<'static>: Send + Sync + Unpin));
+        assert!(impls!(NotifiedArc: Send + Sync + Unpin));
     }
     static STATIC: Notify = Notify::new();
     assert!(size_of::<Notify>() <= 24, "tokio's has 32 bytes");

@@ -263,6 +263,9 @@ impl Ticker {
             if self.state.compare_exchange(RUNNING, IDLE, release, Ordering::Relaxed).is_ok() {
                 break;
             }
+            if goes_on {
+                pauses = 0;
+            }
             // Woken by a peer, which may be in the middle of something.
             // ORDERING: Acquire pairs with who has set AGAIN; nobody else changes it now.
             self.state.swap(RUNNING, Ordering::Acquire);
