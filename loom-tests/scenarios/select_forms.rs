@@ -222,6 +222,27 @@ pub(crate) fn default_in_time_against_recv() {
     tx.assert_valid();
 }
 
+/// S2, C27: a first branch that has had a value all along is taken, though what is received first there is still on its way.
+pub(crate) fn first_branch_behind_one_on_its_way() {
+    let (urgent, urgent_rx) = bounded(2);
+    let (normal, normal_rx) = bounded(1);
+    let other = urgent.clone();
+    let sender = thread::spawn(move || other.try_send(1).unwrap());
+    urgent.try_send(2).unwrap();
+    normal.try_send(3).unwrap();
+    // On a thread of its own, as above.
+    let selecting = thread::spawn(move || {
+        let selected = select((urgent_rx.recv(), normal_rx.recv())).wait();
+        (selected, urgent_rx, normal_rx)
+    });
+    let (selected, urgent_rx, normal_rx) = selecting.join().unwrap();
+    sender.join().unwrap();
+    assert!(matches!(selected, Selected2::First(Ok(1 | 2))), "{selected:?}");
+    assert_eq!((urgent_rx.len(), normal_rx.len()), (1, 1));
+    urgent.assert_valid();
+    normal.assert_valid();
+}
+
 /// A value that does not match switches its branch off: the peer of the other one is met, and nobody waits in the first.
 pub(crate) fn mismatch_against_peers() {
     let (a, a_rx) = rendezvous();

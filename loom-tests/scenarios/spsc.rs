@@ -413,7 +413,8 @@ pub(crate) fn select_of_a_send_against_park() {
         other.try_send(7).unwrap();
         (receiving, early)
     });
-    let mut selecting = select((others.recv(), tx.send(1)));
+    // (Not a biased one, which would come back to the first branch while a value is on its way there.)
+    let mut selecting = leno::select::select((others.recv(), tx.send(1)));
     let outcome = poll(&mut selecting);
     drop(selecting);
     let (mut receiving, early) = receiver.join().unwrap();
@@ -443,7 +444,7 @@ pub(crate) fn select_of_a_receive_against_park() {
         other.try_send(7).unwrap();
         sending
     });
-    let mut selecting = select((others.recv(), rx.recv()));
+    let mut selecting = leno::select::select((others.recv(), rx.recv()));
     assert!(poll(&mut selecting).is_ready(), "there is a value");
     drop(selecting);
     let _sending = sender.join().unwrap();

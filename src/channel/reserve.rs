@@ -257,7 +257,8 @@ impl<T> Sender<T> {
     ///
     /// The [`Permits`] are an iterator of permits; what is not taken from it is given back when it is dropped.
     ///
-    /// Cancelling: as for [`reserve`](Self::reserve).
+    /// Cancelling: as for [`reserve`](Self::reserve). (A future that is forgotten while it waits is given its `n` places all the same,
+    /// and keeps them.)
     ///
     /// # Errors
     /// As for [`reserve`](Self::reserve); or `n` is more than the channel holds

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no
-//! value out and has to be noticed all the same adds a whole ring to it, which changes the number and not the slot (`V`).
+//! value out and has to be noticed all the same goes on by one where the ring is empty, and otherwise by a whole ring, which changes
+//! the number and not the slot (`V`).
 //! The *limit* is the capacity, less the permits that are out: beside the word, and changed only while that says HELD. Then
 //! the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD is as if somebody waited.
 //!
@@ -57,14 +58,15 @@
 //!
 //! # Wrapping
 //!
-//! `head` has 27 bits, and V adds a ring to it. An exchange whose thread was suspended since its load succeeds wrongly only
-//! if the very same word has come back: after exactly 2^27 values, or 2^27 / ring steps V (2^19 at capacity 255), with the
-//! same `len` and the same waiter. Without waiters such a word means the same as before, but for the slot, which the quick ways
+//! `head` has 27 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word has come
+//! back, with the same `len` and the same waiter: after a multiple of 2^27 values and steps V where it is empty, so where receivers
+//! wait. Where senders wait each value that is received is one, and a V, with which somebody joins them or leaves, is a ring: 2^19
+//! of these at capacity 255. Without waiters such a word means the same as before, but for the slot, which the quick ways
 //! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between
 //! its look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is
 //! free. With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may
-//! have left: so a thread would have to be suspended there while exactly 2^19 values are handed over at capacity 255, or more at
-//! others, with others waiting behind all the while, and the first one of its time first again.
+//! stand elsewhere by now, which nothing survives: so a thread would have to be suspended there while others make exactly so many
+//! steps, behind one who is the first again at their end.
 //!
 //! # Cost
 //!
@@ -252,7 +254,8 @@ impl<T> Shared<T> {
     /// V.
     #[inline(always)]
     pub(super) fn bump_ring(&self, word: Word) -> Word {
-        word.plus(HEAD * (u64::from(self.bound.mask) + 1))
+        let is_empty = self.ring_len(word) == 0;
+        word.plus(HEAD * if is_empty { 1 } else { u64::from(self.bound.mask) + 1 })
     }
 
     /// (As many bits as a stamp has.)
@@ -511,7 +514,8 @@ impl<T> Shared<T> {
 
     /// Lets the plain sender in that stands in this word, where there is room for its value.
     pub(super) fn let_in(&self, word: Word, by: &mut By) -> Step<()> {
-        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
+        let to = self.bump_ring(word);
+        let slot = self.slot(self.head(to).wrapping_add(self.ring_len(to)));
         if slot.is_full() {
             return Step::Busy;
         }

@@ -181,9 +181,15 @@ enum Looked {
     Nothing,
 }
 
-/// Looks at each of the operations, none of which is in a line; or at those from one on.
+/// Looks at each of the operations, none of which is in a line; or at those from one on. Biased it takes none behind one of which
+/// it is not known yet whether it is ready.
 #[inline]
-fn look_at_all(arms: &mut impl Arms, order: Order, from: Option<usize>, cx: &mut Context<'_>) -> Looked {
+fn look_at_all(
+    arms: &mut impl Arms,
+    (order, biased): (Order, bool),
+    from: Option<usize>,
+    cx: &mut Context<'_>,
+) -> Looked {
     let mut looked = Looked::Nothing;
     let is_before = |index: &usize| from.is_some_and(|from| *index != from);
     for index in order.indices(arms.count()).skip_while(is_before) {
@@ -194,6 +200,7 @@ fn look_at_all(arms: &mut impl Arms, order: Order, from: Option<usize>, cx: &mut
         match arms.arm(index).attempt(None, cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Wait => {}
+            Attempt::Again if biased && !bug!("bias_is_forgotten") => return Looked::Again,
             Attempt::Again => looked = Looked::Again,
         }
     }
@@ -333,7 +340,7 @@ impl Driver {
         let mut winner = self.start(arms, order);
         let mut pauses = 0;
         while winner.is_none() {
-            match look_at_all(arms, order, None, cx) {
+            match look_at_all(arms, (order, biased), None, cx) {
                 Looked::Won(index) => winner = Some(index),
                 Looked::Again => thread::pause(&mut pauses),
                 _ if is_any_unsure(arms) => thread::pause(&mut pauses),
@@ -388,7 +395,7 @@ impl Driver {
         }
         let looked = match glance.map(|glance| glance.end) {
             Some(NO_ARM) => Looked::Nothing,
-            from => look_at_all(arms, order, from, cx),
+            from => look_at_all(arms, (order, biased), from, cx),
         };
         match looked {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
@@ -406,19 +413,25 @@ impl Driver {
         }
         self.branches.make_room(count);
         self.foreign = false;
+        // (Before the first one enters: there may be no node for it, which is a panic.)
+        for (index, branch) in self.branches.iter_mut().enumerate() {
+            if arms.is_claimed(index) {
+                branch.stage = Stage::ToDo;
+            } else {
+                self.foreign |= !arms.is_off(index);
+            }
+        }
         let anchor = self.anchor.insert(Anchor::new(cx.waker().clone())).as_ref();
         let mut waits = true;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
-            if !arms.is_claimed(index) {
-                self.foreign |= !arms.is_off(index);
-                continue;
-            }
-            if waits {
+            if branch.stage == Stage::ToDo && waits {
                 let node = branch.node.insert(Waiter::branch(anchor, index));
                 waits = arms.arm(index).enter(node, false);
+                if waits {
+                    branch.stage = Stage::Waits;
+                }
             }
-            branch.stage = if waits { Stage::Waits } else { Stage::ToDo };
         }
         if waits { Looked::Nothing } else { self.go_on(arms, order, cx, false, false) }
     }
@@ -678,6 +691,18 @@ impl Driver {
         }
     }
 
+    /// The same, of all branches that stand for no others any more: at once, as there may be many.
+    fn uncover_all(&mut self, stage: Stage) {
+        for index in 0..self.branches.len() {
+            step();
+            if let Stage::Covered(by) = self.branches[index].stage {
+                if self.branches[by as usize].partner.is_none() {
+                    self.branches[index].stage = stage;
+                }
+            }
+        }
+    }
+
     /// Takes back a node of its own that it has popped itself; gives the branch. One that stood for both sides is to stand for
     /// them again.
     fn take_back_own(&mut self, arms: &mut impl Arms, own: GivenBack, stood_for_both: bool) -> Option<usize> {
@@ -700,14 +725,18 @@ impl Driver {
     }
 
     fn take_back_as(&mut self, stage: Stage, arms: &mut impl Arms, given_back: GivenBack) -> bool {
-        let mut any = false;
+        let (mut any, mut uncovers) = (false, false);
         for node in given_back {
             any = true;
             let index = node.index();
             self.end_loans(arms, index);
-            self.branches[index].stage = stage;
+            let branch = &mut self.branches[index];
+            branch.stage = stage;
+            uncovers |= branch.partner.take().is_some();
+        }
+        if uncovers {
             // (Whoever came by one of the two sides may be met by the other.)
-            self.uncover(index, if bug!("covered_are_not_missed") { Stage::ToDo } else { stage });
+            self.uncover_all(if bug!("covered_are_not_missed") { Stage::ToDo } else { stage });
         }
         any
     }
@@ -881,6 +910,8 @@ mod tests {
         Dropped,
         /// It is polled with another waker.
         Moved,
+        /// All channels are closed.
+        Closed,
     }
 
     /// The steps of one select over `count` channels, with a receive of each, and perhaps a send.
@@ -902,6 +933,10 @@ mod tests {
                     assert!(matches!(selecting.as_mut().poll(cx), Poll::Ready(_)));
                 }
                 End::Dropped => {}
+                End::Closed => {
+                    channels.iter().for_each(|(tx, _)| _ = tx.close());
+                    assert!(matches!(selecting.as_mut().poll(cx), Poll::Ready(_)));
+                }
                 End::Moved => {
                     let other = Waker::from(std::sync::Arc::new(Nothing));
                     assert!(selecting.as_mut().poll(&mut Context::from_waker(&other)).is_pending());
@@ -919,7 +954,7 @@ mod tests {
     #[test]
     fn a_select_costs_as_much_as_it_has_branches() {
         for both_sides in [false, true] {
-            for end in [End::Served, End::Dropped, End::Moved] {
+            for end in [End::Served, End::Dropped, End::Moved, End::Closed] {
                 for count in [8, 64, 512] {
                     let channels = (0..count).map(|_| crate::channel::rendezvous()).collect::<Vec<_>>();
                     let branches = if both_sides { 2 * count } else { count };

@@ -50,7 +50,7 @@ static SETS: Counter = Counter::new();
 /// ```
 ///
 /// Dropping the set drops the values of the sends that have not happened. A value that was received and that nobody has
-/// taken is the next to be received, before all others.
+/// taken is the next to be received, before all others (of several sets, that of the one dropped last).
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,

@@ -29,7 +29,8 @@
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
 //! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock),
-//! and those of the other [locks](crate::sync)), by value or by `&mut`, are **claimed**. While the select waits they all stand in
+//! and those of the other [locks](crate::sync), but not [`Condvar::wait`](crate::sync::Condvar::wait) and
+//! [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which do several things), by value or by `&mut`, are **claimed**. While the select waits they all stand in
 //! their queues under one word, and whoever meets one of them moves that word first. So exactly one of them happens: a value
 //! is taken from one channel only, a value is sent in one branch only, at most one lock or place is taken; and no send can go
 //! to, and no value can come from, a branch that has lost. Two selects that meet each other agree on it, too.
@@ -68,8 +69,8 @@
 //! # Order, fairness, starvation
 //!
 //! Ready branches are found before anything waits. `select!` looks at them in a random order, so that each of `k` ready ones
-//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time, and a
-//! branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
+//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time (it waits for one of
+//! which that is not known yet, as somebody is in the middle of it), and a branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
 //! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
 //!
 //! A select that waits has a place in the line of each of its operations, and completes the first of them that a peer comes
@@ -84,6 +85,13 @@
 //! Dropping a select, or the future that it stands in, cancels all its branches, as dropping each would: no value is lost,
 //! and what was handed over at that very moment goes to the next in line. A send that was lent, and whose value was taken at
 //! that moment, has sent: so it says when it is awaited, or selected again.
+//!
+//! # Limits
+//!
+//! Of branches that are claimed 2,096,640 wait at a time, in all selects of a program: a select that is one more panics. And the
+//! macros need levels of the compiler's recursion for each branch, so that large selects in branches of others may have to raise
+//! the crate's `recursion_limit`. (A pattern that compares what is behind a reference, as `Some(&"x")`, or that another macro has
+//! read as a `pat`, may not compile: bind, and compare in a guard.)
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").

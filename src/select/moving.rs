@@ -13,7 +13,7 @@
 //! * *`default`* runs if nothing is ready now, and `default(duration)` if nothing is for so long. In tokio these are
 //!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`.
 //! * *`select_biased!`* is short for `biased;`.
-//! * At most 32 branches, instead of 64; [`Select`](super::Select) has no limit.
+//! * At most 32 branches, instead of 64; a [`Select`](super::Select) may have any number.
 //! * A future that is used again is lent by `&mut`, as in tokio. A leno operation keeps its value if it loses, but not its place
 //!   in the line.
 //!

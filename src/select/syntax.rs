@@ -145,7 +145,7 @@ macro_rules! __select_branches {
         ::core::compile_error!("a select has one `else` branch at most")
     };
     ($how:tt [] $branches:tt $default:tt $else:tt @ [] $($rest:tt)+) => {
-        ::core::compile_error!("a select has 32 branches at most: use a `leno::select::Select` for more, or put some of them into a select of their own: `done = async { select! { … } } => …`")
+        ::core::compile_error!("a select has 32 branches at most: use a `leno::select::Select` for more, or put some of them into a select of their own, `done = async { select! { … } } => …` (perhaps with `#![recursion_limit = \"256\"]`)")
     };
 
     // Its pattern, up to the `=`. What is common is read in one step, for the sake of the compiler's limit on recursion.

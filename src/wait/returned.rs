@@ -44,8 +44,8 @@ impl Nodes {
     pub(super) fn insert(&mut self, node: NodeRef) {
         let last = last(node);
         let (stamp, was_open) = (last.stamp(), may_lead_on(last));
-        // Stamps wrap: one that was handed its value 2^27 of them ago, and was neither polled nor dropped since, is taken for one
-        // that is to come. (2^15 stays of a channel with blocks: few, but its task has to stand still for them.)
+        // Stamps wrap: of two that come here together, one that has stood in the word of a ring for 2^26 of its steps is taken for
+        // the later one; with blocks, one that was handed its value 2^15 stays before the other, and has kept it for so long.
         let is_first = |other: &Given| other.stamp.is_none_or(|other| !is_before(stamp, other));
         let before = self.given.partition_point(is_first);
         let at = if bug!("given_back_anew") { self.given.len() } else { before };
@@ -53,7 +53,7 @@ impl Nodes {
         self.given.insert(at, Given { node, stamp: Some(stamp), was_open });
     }
 
-    /// Puts a node before all others, which was taken when they were there still.
+    /// Puts a node before all others, which was taken when they were there still. (Or after them: then it comes too early.)
     pub(super) fn insert_first(&mut self, node: NodeRef) {
         let was_open = may_lead_on(last(node));
         self.unsettled += usize::from(was_open);

@@ -16,6 +16,7 @@ models! { select_forms:
     default_against_recv_of_a_waiting_send
     default_in_time_against_send
     default_in_time_against_recv
+    first_branch_behind_one_on_its_way
     mismatch_against_peers
     a_circle_of_three - 2
 }
