@@ -200,8 +200,12 @@ fn look_at_all(
         match arms.arm(index).attempt(None, cx) {
             Attempt::Ready(()) => return Looked::Won(index),
             Attempt::Wait => {}
-            Attempt::Again if biased && !bug!("bias_is_forgotten") => return Looked::Again,
-            Attempt::Again => looked = Looked::Again,
+            Attempt::Again => {
+                looked = Looked::Again;
+                if biased && !bug!("bias_is_forgotten") {
+                    break;
+                }
+            }
         }
     }
     looked
@@ -306,7 +310,7 @@ impl Driver {
         cx: &mut Context<'_>,
         is_broken: bool,
     ) -> Poll<usize> {
-        let through = if is_broken { find_through(arms) } else { None };
+        let through = if is_broken { self.mend(arms) } else { None };
         let looked = match (self.adopted, through) {
             (Some(_), _) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
             (None, Some(winner)) => {
@@ -404,6 +408,18 @@ impl Driver {
         }
     }
 
+    /// What a panic has left; gives the branch that had completed. (It may have been for want of a node, which the next one needs.)
+    #[cold]
+    fn mend(&mut self, arms: &mut impl Arms) -> Option<usize> {
+        for (index, branch) in self.branches.iter_mut().enumerate() {
+            if branch.stage == Stage::Never && arms.is_claimed(index) {
+                branch.stage = Stage::ToDo;
+            }
+            self.foreign |= arms.is_foreign(index) && !arms.is_off(index);
+        }
+        find_through(arms)
+    }
+
     /// Registers the branches, none of which was ready when it was looked at.
     #[inline(never)]
     fn begin_to_wait(&mut self, arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Looked {
@@ -413,25 +429,19 @@ impl Driver {
         }
         self.branches.make_room(count);
         self.foreign = false;
-        // (Before the first one enters: there may be no node for it, which is a panic.)
-        for (index, branch) in self.branches.iter_mut().enumerate() {
-            if arms.is_claimed(index) {
-                branch.stage = Stage::ToDo;
-            } else {
-                self.foreign |= !arms.is_off(index);
-            }
-        }
         let anchor = self.anchor.insert(Anchor::new(cx.waker().clone())).as_ref();
         let mut waits = true;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
-            if branch.stage == Stage::ToDo && waits {
+            if !arms.is_claimed(index) {
+                self.foreign |= !arms.is_off(index);
+                continue;
+            }
+            if waits {
                 let node = branch.node.insert(Waiter::branch(anchor, index));
                 waits = arms.arm(index).enter(node, false);
-                if waits {
-                    branch.stage = Stage::Waits;
-                }
             }
+            branch.stage = if waits { Stage::Waits } else { Stage::ToDo };
         }
         if waits { Looked::Nothing } else { self.go_on(arms, order, cx, false, false) }
     }
