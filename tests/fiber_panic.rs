@@ -3,9 +3,10 @@
 mod fiber_support;
 
 use fiber_support::{Defer, SeqCst, until};
-use leno::fiber::{Cord, JoinError, JoinHandle, Runtime};
+use leno::fiber::{Builder, Cord, JoinError, JoinHandle, Runtime};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::process::Command;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -197,4 +198,27 @@ fn a_panicking_waker_of_a_joiner_kills_nobody() {
     until(|| fiber.is_finished());
     alive(&runtime);
     assert_eq!(fiber.wait().unwrap(), 4);
+}
+
+/// F5: without a hook it is told on the standard error, with name, place and message. (In a process of its own, to be read.)
+#[test]
+#[cfg_attr(miri, ignore = "no processes")]
+fn without_a_hook_a_panic_that_nobody_joins_is_a_warning() {
+    const CHILD: &str = "LENO_TEST_PANICS";
+    if std::env::var_os(CHILD).is_some() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        drop(Builder::new().name("loom").spawn_on(runtime.handle(), async { panic!("a thread tore") }));
+        alive(&runtime);
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "without_a_hook_a_panic_that_nobody_joins_is_a_warning", "--nocapture"]);
+    let output = child.env(CHILD, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let line = told.lines().find(|line| line.contains("nobody joined it")).expect("it is told");
+    assert!(
+        line.contains("`loom`") && line.contains("fiber_panic.rs") && line.contains("a thread tore"),
+        "{line}"
+    );
 }

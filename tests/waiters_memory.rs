@@ -6,8 +6,10 @@
 #[path = "contract/support/mod.rs"]
 mod support;
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 
+use leno::fiber::{self, Runtime};
 use leno::rendezvous;
 
 use support::memory::Counting;
@@ -125,5 +127,36 @@ fn a_storm_of_cancelled_waits_takes_nothing() {
         let grown = Counting::live() - before;
         println!("{rounds} cancelled behind {standing}: {grown} bytes");
         assert!(grown <= 64 << 10, "{rounds} cancelled waits behind {standing} left {grown} bytes");
+    }
+}
+
+/// F16: a million fibers are parked, at a few cache lines each, and their memory comes back.
+#[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn a_million_parked_fibers_give_their_memory_back() {
+    const MANY: usize = 1_000_000;
+    let _alone = alone();
+    let runtime = Runtime::builder().workers(2).inspect(false).build().unwrap();
+    let parked = Arc::new(AtomicUsize::new(0));
+    for _ in 0..2 {
+        parked.store(0, SeqCst);
+        let mut fibers = Vec::with_capacity(MANY);
+        let before = Counting::live();
+        fibers.extend((0..MANY).map(|_| {
+            let parked = Arc::clone(&parked);
+            runtime.spawn(async move {
+                parked.fetch_add(1, SeqCst);
+                fiber::park().await;
+            })
+        }));
+        while parked.load(SeqCst) < MANY {
+            std::thread::yield_now();
+        }
+        let each = (Counting::live() - before) / MANY as isize;
+        assert!((96..=256).contains(&each), "{each} bytes for each");
+        fibers.iter().for_each(|fiber| fiber.fiber().unpark());
+        fibers.drain(..).for_each(|fiber| fiber.wait().unwrap());
+        let left = settled(before);
+        assert!(left < CACHES, "{left} bytes are left of a million fibers");
     }
 }
