@@ -13,7 +13,8 @@ struct Config {
     pause: Duration,
 }
 
-async fn worker(number: usize, mut config: watch::Receiver<Config>) {
+/// Works until nobody can change the configuration; gives the last greeting that it went by.
+async fn worker(number: usize, mut config: watch::Receiver<Config>) -> String {
     // A copy: a borrow that is kept would block whoever changes the configuration.
     let mut current = config.borrow_and_update().clone();
     loop {
@@ -27,6 +28,7 @@ async fn worker(number: usize, mut config: watch::Receiver<Config>) {
         }
     }
     println!("worker {number} stops");
+    current.greeting
 }
 
 fn main() {
@@ -43,7 +45,7 @@ fn main() {
         assert!(!reloaded, "nothing has changed: nobody is woken");
         drop(config);
         for worker in workers {
-            worker.await.expect("it ends with the configuration");
+            assert_eq!(worker.await.expect("it ends with the configuration"), "good day");
         }
     });
 }

@@ -28,9 +28,9 @@ struct Life {
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u32>().ok().filter(|n| *n > 0));
     let (count, meals) = (numbers.next().unwrap_or(Some(5)), numbers.next().unwrap_or(Some(100)));
-    let (Some(count @ 2..), Some(meals)) = (count, meals) else {
+    let (Some(count @ 2..), Some(meals), None) = (count, meals, numbers.next()) else {
         eprintln!("usage: philosophers [how many, two at least] [meals for each]");
-        return ExitCode::FAILURE;
+        return ExitCode::from(2);
     };
 
     let (lives, forks) = leno::block_on(dinner(count, meals));

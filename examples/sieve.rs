@@ -18,7 +18,8 @@ fn main() {
     };
     let primes = block_on(primes(count));
     println!("{}", primes.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
-    assert!(primes.iter().all(|&n| (2..n).take_while(|d| d * d <= n).all(|d| n % d != 0)));
+    let is_prime = |n: &u64| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    assert!(primes.iter().copied().eq((2..).filter(is_prime).take(count)), "these, and no others");
 }
 
 /// The first primes. Nobody tells the chain to stop: the last receiver goes, so the send of the last filter fails, which goes,

@@ -39,9 +39,12 @@ fn main() {
     });
 
     // Ends when all three senders are gone.
+    let mut lines = 0;
     for line in &receiver {
         println!("{line}");
+        lines += 1;
     }
+    assert_eq!(lines, 9, "three from each");
     thread.join().expect("the thread does not panic");
     tokio.block_on(task).expect("the task does not panic");
     fiber.wait().expect("the fiber does not panic");
