@@ -14,6 +14,7 @@ use std::time::Duration;
 use async_net::{TcpListener, TcpStream};
 use futures_lite::StreamExt;
 use futures_lite::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use leno::fiber::try_join_all;
 use leno::{Receiver, Sender, bounded, rendezvous, select, spawn, timeout};
 
 const GUESTS: usize = 8;
@@ -127,7 +128,7 @@ async fn party() -> io::Result<()> {
     let (closing, closed) = rendezvous();
     let room = spawn(serve(listener, closed));
     let (here, arrivals) = bounded(GUESTS);
-    let guests = (0..GUESTS).map(|_| spawn(talk(address, here.clone()))).collect::<Vec<_>>();
+    let guests = (0..GUESTS).map(|_| spawn(talk(address, here.clone())).cancel_on_drop()).collect::<Vec<_>>();
     drop(here);
 
     // Nobody talks before everybody is there (or has failed, which its handle tells).
@@ -135,13 +136,14 @@ async fn party() -> io::Result<()> {
     while let Ok(start) = arrivals.recv().await {
         starts.push(start);
     }
-    for start in starts {
-        start.send(()).await.expect("the guest waits for it");
+    if starts.len() == GUESTS {
+        for start in starts {
+            start.send(()).await.expect("the guest waits for it");
+        }
     }
-    let mut heard = 0;
-    for guest in guests {
-        heard += guest.await.expect("guests do not panic")?;
-    }
+    // The first one that fails ends the party: the others would wait for what it has not said.
+    let told = guests.into_iter().map(async |guest| guest.await.expect("guests do not panic"));
+    let heard: usize = try_join_all(told).await?.into_iter().sum();
     drop(closing);
     room.await.expect("the room does not panic")?;
     println!("{GUESTS} guests said {LINES} lines each, and heard {heard} in all");
@@ -159,7 +161,7 @@ async fn talk(address: SocketAddr, here: Sender<Sender<()>>) -> io::Result<usize
     here.send(start).await.expect("the party goes on");
     // Whoever counts the arrivals learns when there are no more.
     drop(here);
-    started.recv().await.expect("the party goes on");
+    started.recv().await.map_err(|_| io::Error::other("somebody has not come"))?;
     for n in 0..LINES {
         stream.write_all(format!("line {n}\n").as_bytes()).await?;
     }

@@ -282,15 +282,12 @@ fn who_waits_for_a_scope_waits_for_its_fibers() {
         let scope = runtime.spawn(fiber::scope(async move |scope: &fiber::Scope| {
             drop(Builder::new().scope(scope).spawn_on(&elsewhere, fiber::park()));
         }));
-        until(|| members_of(&runtime.dump(), scope.id()).len() == 1);
-        let parked = members_of(&runtime.dump(), scope.id())[0];
+        until(|| find(&runtime.dump(), scope.id()).waits().iter().any(|wait| wait.operation() == "scope"));
+        until(|| other.dump().fibers().len() == 1);
+        let parked = other.dump().fibers()[0].id();
         fiber::find(parked).unwrap().unpark();
         scope.wait().unwrap().unwrap();
     });
-}
-
-fn members_of(dump: &Dump, scope: FiberId) -> Vec<FiberId> {
-    find(dump, scope).waits().iter().filter_map(|wait| wait.fiber()).collect()
 }
 
 #[test]

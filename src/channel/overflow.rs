@@ -169,10 +169,17 @@ impl<T> Shared<T> {
         if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
             return Step::Lost;
         }
+        // This slot first: until it is full the other one is, so that no sender comes to this one, which a receiver may have claimed
+        // meanwhile by an addition.
         // SAFETY: both claimed, one full and one empty; the caller gives the value up.
         unsafe {
-            first.empty(gone);
-            behind.fill(value);
+            if bug!("forced_empties_first") {
+                first.empty(gone);
+                behind.fill(value);
+            } else {
+                behind.fill(value);
+                first.empty(gone);
+            }
         }
         Step::Ready(Sent::Kept)
     }

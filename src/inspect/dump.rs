@@ -5,7 +5,6 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
-use crate::fiber;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Home;
 use crate::task::state::Activity;
@@ -127,11 +126,11 @@ impl FiberInfo {
         })
     }
 
-    /// Nobody wakes who waits for a scope when one of several members ends; and of many members some are noted only. (Members
-    /// may be of another executor.)
+    /// Nobody wakes who waits for a scope when one of several members ends. That it waits for the scope shows all the same: of many
+    /// members only some are noted, and some may be of another executor.
     fn forget_ended(&mut self, living: &HashSet<FiberId>) {
         if let Some(noted) = &mut self.noted {
-            let has_ended = |id: FiberId| !living.contains(&id) && fiber::find(id).is_none();
+            let has_ended = |id: FiberId| !living.contains(&id);
             let is_over = |wait: &Wait| wait.operation == watch::SCOPE && wait.fiber.is_some_and(has_ended);
             let (over, waits): (Vec<_>, _) = std::mem::take(&mut noted.waits).into_iter().partition(is_over);
             noted.waits = waits;

@@ -411,11 +411,13 @@ impl Driver {
     /// What a panic has left; gives the branch that had completed. (It may have been for want of a node, which the next one needs.)
     #[cold]
     fn mend(&mut self, arms: &mut impl Arms) -> Option<usize> {
-        for (index, branch) in self.branches.iter_mut().enumerate() {
-            if branch.stage == Stage::Never && arms.is_claimed(index) {
-                branch.stage = Stage::ToDo;
+        if self.anchor.is_some() {
+            for (index, branch) in self.branches.iter_mut().enumerate() {
+                if branch.stage == Stage::Never && arms.is_claimed(index) {
+                    branch.stage = Stage::ToDo;
+                }
+                self.foreign |= arms.is_foreign(index) && !arms.is_off(index);
             }
-            self.foreign |= arms.is_foreign(index) && !arms.is_off(index);
         }
         find_through(arms)
     }

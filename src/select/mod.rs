@@ -69,8 +69,8 @@
 //! # Order, fairness, starvation
 //!
 //! Ready branches are found before anything waits. `select!` looks at them in a random order, so that each of `k` ready ones
-//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time (it waits for one of
-//! which that is not known yet, as somebody is in the middle of it), and a branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
+//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time (as it
+//! begins it waits for one of which that is not known yet, as somebody is in the middle of it), and a branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
 //! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
 //!
 //! A select that waits has a place in the line of each of its operations, and completes the first of them that a peer comes

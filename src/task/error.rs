@@ -7,6 +7,8 @@ use std::io;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
+use crate::prim::thread;
+
 /// What a fiber leaves behind.
 pub(crate) type Outcome<T> = Result<T, JoinError>;
 
@@ -159,7 +161,7 @@ pub(crate) fn shielded(f: impl FnOnce()) {
 
 /// Foreign code that is to be called whatever becomes of the calls before: the first panic goes on, at the end.
 #[derive(Default)]
-pub(crate) struct InTurn(Option<Box<dyn Any + Send>>);
+pub(crate) struct InTurn(Option<Payload>);
 
 impl InTurn {
     pub(crate) fn call(&mut self, f: impl FnOnce()) {
@@ -176,7 +178,7 @@ impl InTurn {
     /// If a call did. (During another panic that one is swallowed.)
     pub(crate) fn end(self) {
         if let Some(payload) = self.0 {
-            if std::thread::panicking() { discard(payload) } else { panic::resume_unwind(payload) }
+            if thread::panicking() { discard(payload) } else { panic::resume_unwind(payload) }
         }
     }
 }

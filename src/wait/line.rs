@@ -415,20 +415,10 @@ pub(crate) trait Primitive {
         if !word.has(MANY) {
             return Some(0);
         }
-        let eligible = |number| {
+        let oldest = behind.many.oldest(look, |number| {
             let stay = cache::place(number).stay();
             stay.at() == At::Many && (Self::SAYS || u64::from(stay.stamp()) == word.side())
-        };
-        let help = |number| {
-            let place = cache::place(number);
-            let stay = place.stay();
-            let leaves = stay.at() == At::Left;
-            if leaves {
-                behind.many.take_out(number, look, || place.stay() == stay);
-            }
-            leaves
-        };
-        let oldest = behind.many.oldest(look, eligible, help);
+        });
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
 

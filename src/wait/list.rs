@@ -19,8 +19,8 @@
 //!   the first live (unmarked) node above it, or the top, is moved on to what the marked node's `older` says, past marked
 //!   nodes in between, one at a time. Several may take out one node, each until it is linked no more. A walk unlinks
 //!   every marked node that it meets, so nobody waits for somebody who was preempted.
-//! * **oldest**: the node whose `older` is nil, by a hint, else by a walk from the top. One that is on its way out is taken out, so
-//!   that nobody walks because its owner was preempted there; one whose owner is on the way in is passed by a walk from the top.
+//! * **oldest**: the node whose `older` is nil, by a hint, else by a walk from the top; one that is not eligible (it is on
+//!   its way out, or its owner on the way in) is passed by a walk from the top.
 //!
 //! Claims:
 //! 1. *Live nodes are linked.* A node is unlinked by replacing the link to it with its own `older`, which is frozen by
@@ -148,27 +148,20 @@ impl List {
         Ok(())
     }
 
-    /// The oldest node that is `eligible`; `help` takes one out that is not because it leaves. `Err`: the list has changed under
-    /// the walk.
+    /// The oldest node that is `eligible`. `Err`: the list has changed under the walk.
     pub(super) fn oldest(
         &self,
         look: &Look<'_>,
         eligible: impl Fn(usize) -> bool,
-        help: impl Fn(usize) -> bool,
     ) -> Result<Option<usize>, ()> {
-        let mut top = self.top();
-        for _ in 0..PATIENCE {
-            if top.is_nil() {
-                return Ok(None);
-            }
-            let Some(oldest) = self.front(look).or_else(|| self.bottom(top, look)) else { break };
+        let top = self.top();
+        if top.is_nil() {
+            return Ok(None);
+        }
+        if let Some(oldest) = self.front(look).or_else(|| self.bottom(top, look)) {
             if eligible(oldest.number) {
                 return Ok(Some(oldest.number));
             }
-            if !help(oldest.number) {
-                break;
-            }
-            top = self.top();
         }
         self.oldest_by_walk(top, eligible, look)
     }
@@ -181,9 +174,6 @@ impl List {
         eligible: impl Fn(usize) -> bool,
         look: &Look<'_>,
     ) -> Result<Option<usize>, ()> {
-        if top.is_nil() {
-            return Err(());
-        }
         let mut oldest = None;
         let (mut number, mut hooks) = (top.number(), look.peek(top.number()).ok_or(())?);
         let mut older = hooks.older();

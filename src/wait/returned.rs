@@ -63,6 +63,9 @@ impl Nodes {
     /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what
     /// it gives back is never out of sight, and in its place. `Err`: there is neither; whether there are others.
     pub(super) fn take(&mut self) -> Result<NodeRef, bool> {
+        if self.unsettled > 0 {
+            self.settle();
+        }
         let first = |is_it: fn(&Given) -> bool| self.given.iter().position(is_it);
         let redirected = |given: &Given| given.was_open && given.node.state() == State::Redirect;
         let moved = if self.unsettled > 0 { first(redirected) } else { None };
@@ -86,6 +89,14 @@ impl Nodes {
             }
         }
         Ok(node)
+    }
+
+    /// Those that have got their own value lead nowhere any more.
+    fn settle(&mut self) {
+        for given in self.given.iter_mut().filter(|given| given.was_open) {
+            given.was_open = may_lead_on(given.node);
+            self.unsettled -= usize::from(!given.was_open);
+        }
     }
 
     /// How many there are that hold a value, or will: not those that were told to look, for want of one.

@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, VecDeque};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::super::place::At;
 use super::super::steps::steps_of;
 use super::{Bare, Waiting};
 
@@ -166,25 +165,4 @@ fn costs_stay_in_a_line_that_changes() {
             line.end(&format!("{count}, changing"), standing);
         }
     }
-}
-
-/// The oldest one is preempted as it leaves, when it has said so and is in the list still: nobody goes through the others for
-/// that.
-#[test]
-fn one_that_leaves_stands_still() {
-    let mut line = Counted::new(false);
-    let mut standing = (0..10_000).map(|_| line.wait()).collect::<VecDeque<_>>();
-    // (The first one is in the word.)
-    let leaves = standing.remove(1).expect("it is there");
-    let place = leaves.node.as_ref().place();
-    let stay = place.stay();
-    assert!(place.change(stay, stay.moved(At::Left)));
-    for _ in 0..100 {
-        let first = standing.pop_front().expect("it is there");
-        line.serve(first);
-    }
-    // (It walks itself, once, as those beside whom it stood have gone.)
-    assert!(line.line.leave(&leaves));
-    leaves.free();
-    line.end("behind one that leaves", standing);
 }
