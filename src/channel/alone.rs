@@ -13,9 +13,9 @@
 //! | | too few values: `close_now` was quicker | adds back; looks again |
 //! | anything else | – | as any receive |
 //!
-//! A batch of k adds for k values. This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or
+//! This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or
 //! somebody in its way, the receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to
-//! enter it where there is nothing, which are exchanges. So it is at capacity 0, too, where both sides meet in the word.
+//! enter it where there is nothing, which are exchanges. (So is a batch: see 5.) So it is at capacity 0, too, where both sides meet in the word.
 //!
 //! # Why it may
 //!
@@ -26,10 +26,15 @@
 //! 3. `len` is lowered by receives only, and by those who discard what is in a channel: a sender may close it by `close_now` while
 //!    the receiver is at work. So `len` is too small for the addition only if the channel is CLOSED, and what is in it is being
 //!    discarded, or was.
-//! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity, as no more than 255 − capacity is
-//!    taken by an addition: a receive of more, and any of a ring for 255, asks. Nobody looks at the slots of such a channel but
+//! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity: a receive from a ring for 255 asks.
+//!    Nobody looks at the slots of such a channel but
 //!    those who discard, and they wait until it is added back. (Sends fail, and so do those of permits, from before the first value
 //!    goes.)
+//!
+//! 5. *Forced sends* move the head as well. A slot that is claimed by an addition may not be one whose sender is not through: others
+//!    would not know that it is taken when they have gone round the ring, as nothing but its flag says so, and it is empty. So a
+//!    forced send goes past a slot only if the next one is full; or its own, which it fills before it empties the other, and until
+//!    then nobody gets past that. (Of a batch it would have to ask this of all slots.)
 //!
 //! # While a sender waits beside room
 //!
@@ -62,15 +67,15 @@
 use crate::task::thread;
 use crate::wait::{By, Primitive, SENDERS, Tray, Word};
 
-use super::ring::{HELD, LEN, ONE_TAKEN, Slot, taken};
+use super::ring::{HELD, LEN, ONE_TAKEN, Slot};
 use super::shared::{CLOSED, RETURNED, Shared, Step};
 
 impl<T> Shared<T> {
-    /// Whether the one receiver takes so many values by an addition (4).
+    /// Whether the one receiver takes values by an addition (4).
     #[inline(always)]
-    pub(super) fn adds(&self, count: u32) -> bool {
+    fn adds(&self) -> bool {
         // (Of capacity 0: no.)
-        self.bound.capacity.wrapping_sub(1) < LEN as u32 - count
+        self.bound.capacity.wrapping_sub(1) < LEN as u32 - 1
     }
 
     /// Whether the receiver has taken more than there was, and is about to add that back (4).
@@ -81,7 +86,7 @@ impl<T> Shared<T> {
     /// As `quick_recv`, for the one receiver.
     #[inline(always)]
     pub(super) fn quick_recv_alone(&self, tray: &mut Tray<T>) -> bool {
-        if !self.adds(1) {
+        if !self.adds() {
             return self.quick_recv(tray);
         }
         // The word itself, not a guess: nothing asks later whether that was right.
@@ -117,39 +122,17 @@ impl<T> Shared<T> {
     fn first_of(&self, before: Word) -> Option<&Slot<T>> {
         let has_one = self.ring_len(before) > 0;
         if !has_one {
-            self.add_back(before, ONE_TAKEN);
+            self.add_back(before);
         }
         has_one.then(|| self.slot(self.head(before)))
     }
 
-    /// As `take_from_ring`, for the one receiver.
-    pub(super) fn take_several_alone(&self, out: &mut Vec<T>, max: usize) -> usize {
-        let mut before = None;
-        let count = self.take_several(out, max, |word, count| {
-            if !self.adds(count) {
-                return self.cas(word, taken(word, count)).then_some(word);
-            }
-            let step = ONE_TAKEN.wrapping_mul(count.into());
-            let now = self.add(step);
-            if self.ring_len(now) < count {
-                self.add_back(now, step);
-                return None;
-            }
-            before = Some(now);
-            before
-        });
-        if before.is_some_and(is_in_the_way) {
-            self.make_way();
-        }
-        count
-    }
-
     /// Adds back what was too much for this word (3).
     #[cold]
-    fn add_back(&self, before: Word, step: u64) {
+    fn add_back(&self, before: Word) {
         debug_assert!(before.has(CLOSED));
         if !bug!("alone_adds_nothing_back") {
-            self.add(step.wrapping_neg());
+            self.add(ONE_TAKEN.wrapping_neg());
         }
     }
 

@@ -145,7 +145,6 @@ impl<T, const ALONE: bool> Takes<T> for Recv<T, ALONE> {
     fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
         let shared = self.shared();
         match shared.linked() {
-            None if ALONE => shared.take_several_alone(out, max),
             None => shared.take_from_ring(out, max),
             Some(linked) if linked.room.is_none() => {
                 shared.take_from_block(linked, out, max, &mut By::plain())

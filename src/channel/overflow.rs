@@ -166,11 +166,14 @@ impl<T> Shared<T> {
         if !first.is_full() || behind.is_full() && !bug!("forced_unchecked") {
             return Step::Busy;
         }
+        // (A receiver that is alone may come to that one unasked: see there.)
+        if len > 1 && !self.slot(head.wrapping_add(1)).is_full() && !bug!("forced_past_what_is_to_come") {
+            return Step::Busy;
+        }
         if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
             return Step::Lost;
         }
-        // This slot first: until it is full the other one is, so that no sender comes to this one, which a receiver may have claimed
-        // meanwhile by an addition.
+        // This slot first: until it is full the other one is, and nobody comes to this one, which may be claimed by then.
         // SAFETY: both claimed, one full and one empty; the caller gives the value up.
         unsafe {
             if bug!("forced_empties_first") {

@@ -349,17 +349,6 @@ impl<T> Shared<T> {
 
     /// Receives as many values as there are by one exchange, `max` at most, if nobody is in the way; how many.
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
-        self.take_several(out, max, |word, count| self.cas(word, taken(word, count)).then_some(word))
-    }
-
-    /// The same, where `claim` moves the head on by so many; it gives the word that was there before.
-    #[inline(always)]
-    pub(super) fn take_several(
-        &self,
-        out: &mut Vec<T>,
-        max: usize,
-        claim: impl FnOnce(Word, u32) -> Option<Word>,
-    ) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
         if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
@@ -370,10 +359,9 @@ impl<T> Shared<T> {
         let is_seen = !bug!("batch_takes_unpublished");
         let count = (0..most).take_while(|at| slot(*at).is_full() || *at > 0 && !is_seen).count() as u32;
         out.reserve(count as usize);
-        if count == 0 {
+        if count == 0 || !self.cas(word, taken(word, count)) {
             return 0;
         }
-        let Some(word) = claim(word, count) else { return 0 };
         for slot in (0..count).map(self.slots_from(self.head(word))) {
             if is_seen && !slot.is_full() {
                 thread::pause_until(|| slot.is_full());
@@ -565,7 +553,7 @@ impl<T> Shared<T> {
 
 /// The word when so many values have been taken out.
 #[inline(always)]
-pub(super) fn taken(word: Word, count: u32) -> Word {
+fn taken(word: Word, count: u32) -> Word {
     Word(word.0.wrapping_add(ONE_TAKEN.wrapping_mul(u64::from(count))))
 }
 

@@ -19,6 +19,7 @@ table! {
     receive_against_force: Alone(1), [S(1, 1)], [[F(2)], [TR, TR]], in_order;
     receive_against_two_forces: Alone(2), [S(1, 1), S(2, 2)], [[F(3), F(4)], [TR, TR]], in_order;
     receive_against_a_force_that_is_slow: Alone(1), [S(1, 1)], [[F(2)], [TS(3), F(4)], [TR]], any;
+    receive_against_forces_past_a_slow_sender - 1: Alone(2), [S(1, 1)], [[TS(2)], [F(3)], [TS(4), F(5), F(6)], [TR]], any;
     receive_against_a_force_and_a_permit: Alone(1), [S(1, 1)], [[F(2)], [TReserve(3), Free(3), TS(4)], [TR]], any;
     receive_against_register_and_force: Alone(1), [S(1, 1)], [[S(2, 2)], [F(3)], [TR]], three_stays;
     receive_against_one_that_waits_and_forces: Alone(1), [S(1, 1)], [[S(2, 2), F(3)], [TR]], three_stays;
