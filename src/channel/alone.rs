@@ -13,9 +13,9 @@
 //! | | too few values: `close_now` was quicker | adds back; looks again |
 //! | anything else | – | as any receive |
 //!
-//! This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or
-//! somebody in its way, the receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to
-//! enter it where there is nothing, which are exchanges. (So is a batch: see 5.) So it is at capacity 0, too, where both sides meet in the word.
+//! This is the quick way, of polls, `try_` forms, threads and selects; where it finds nothing, or somebody in its way, the
+//! receive goes on as in the ring: who waits has to be taken out of the word, and the receiver has to enter it where there is
+//! nothing, which are exchanges. (So is a batch: see 5.) So it is at capacity 0, too, where both sides meet in the word.
 //!
 //! # Why it may
 //!
@@ -27,10 +27,8 @@
 //!    the receiver is at work. So `len` is too small for the addition only if the channel is CLOSED, and what is in it is being
 //!    discarded, or was.
 //! 4. *Overdrawn*: until that is added back `len` has wrapped, and is more than the capacity: a receive from a ring for 255 asks.
-//!    Nobody looks at the slots of such a channel but
-//!    those who discard, and they wait until it is added back. (Sends fail, and so do those of permits, from before the first value
-//!    goes.)
-//!
+//!    Nobody looks at the slots of such a channel but those who discard, and they wait until it is added back. (Sends fail, and so
+//!    do those of permits, from before the first value goes.)
 //! 5. *Forced sends* move the head as well. A slot that is claimed by an addition may not be one whose sender is not through: others
 //!    would not know that it is taken when they have gone round the ring, as nothing but its flag says so, and it is empty. So a
 //!    forced send goes past a slot only if the next one is full; or its own, which it fills before it empties the other, and until

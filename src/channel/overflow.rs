@@ -14,14 +14,15 @@
 //!
 //! | channel | exchange | then |
 //! |---|---|---|
-//! | a [ring](super::ring) that is full | head + 1 | takes the first value out, puts the own one behind the last |
+//! | a [ring](super::ring) that is full | head + 1 | puts the own value behind the last, takes the first one out |
 //! | capacity 0, or all places are [reserved](super::limit), nobody waits to receive | – | the own value is the one that goes |
 //! | [linked](super::linked), no place is left, nor with somebody in the middle of something | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
 //! | the same, and no value is there | – | the own value goes |
 //!
 //! In a ring this is one exchange, in which `len` stays the same: nobody finds the channel less than full, or more. It
 //! needs that the head's slot is full and that the one behind the last is empty, as when a plain sender is let in; there is
-//! such a slot because the ring is larger than the capacity. Of two forced sends the second finds the slot of the first one's
+//! such a slot because the ring is larger than the capacity. And that the slot behind the head is full, or its own: a receiver
+//! that is [alone](super::alone) may come there unasked. Of two forced sends the second finds the slot of the first one's
 //! value at its head or behind, and waits until that is written.
 //!
 //! Of a linked channel the head and the places are two words. So the head is loaded first, then it is made sure that all places are

@@ -8,11 +8,11 @@
 //!                      ▲ head                    ▲ head + len
 //! ```
 //!
-//! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no
-//! value out and has to be noticed all the same goes on by one where a receiver waits, and otherwise by a whole ring, which changes
-//! the number and not the slot (`V`).
-//! The *limit* is the capacity, less the permits that are out: beside the word, and changed only while that says HELD. Then
-//! the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD is as if somebody waited.
+//! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no value
+//! out and has to be noticed all the same (`V`) goes on by one where a receiver goes on waiting, and otherwise by a whole ring,
+//! which changes the number and not the slot. The *limit* is the capacity, less the permits that are out: beside the word, and
+//! changed only while that says HELD. Then the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD
+//! is as if somebody waited.
 //!
 //! # Steps
 //!
@@ -27,7 +27,7 @@
 //! | nobody waits, len < limit, the slot behind the last is empty | send | len + 1 | writes, *full* |
 //! | the same, that slot is still full | send | – | looks again |
 //! | full | send waits | me, SENDERS | |
-//! | full, no receiver waits | [forced](super::overflow) send | head + 1 | writes behind the last, *full*; reads, *empty* |
+//! | full, no receiver waits, the slot behind the last is empty, that behind the head full | [forced](super::overflow) send | head + 1 | writes behind the last, *full*; reads, *empty* |
 //! | RETURNED | recv | – | takes what was given back, the first that is finished |
 //! | len > 0, the head's slot is not full yet | recv | – | looks again |
 //! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
@@ -58,14 +58,15 @@
 //!
 //! # Wrapping
 //!
-//! `head` has 27 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word has come
-//! back, with the same `len` and the same waiter: after a multiple of 2^27 values and steps V where receivers wait. Where senders wait each value that is received is one, and a V, with which somebody joins them or leaves, is a ring: 2^19
-//! of these at capacity 255. Without waiters such a word means the same as before, but for the slot, which the quick ways
-//! look at again after the exchange, and for the limit, if permits have come or gone meanwhile: a send that was suspended between
-//! its look at the limit and its exchange, for exactly as many steps, could use the place of a permit, or wait beside one that is
-//! free. With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may
-//! stand elsewhere by now, which nothing survives: so a thread would have to be suspended there while others make exactly so many
-//! steps, behind one who is the first again at their end.
+//! `head` has 27 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word has
+//! come back, with the same `len` and the same waiter. Each value that is received is a step, and so is a V while receivers
+//! wait and go on waiting: 2^27 of these. But a V with which the last receiver is served or leaves, or somebody joins senders
+//! or leaves them, is a ring: 2^19 of these at capacity 255. Without waiters such a word means the same as before, but for the
+//! slot, which the quick ways look at again after the exchange, and the others do not, and for the limit, if permits have come
+//! or gone meanwhile: a send that was suspended between its look at the limit and its exchange, for exactly as many steps,
+//! could use the place of a permit, or wait beside one that is free. With waiters it would take the first one out, who waits
+//! indeed, and bring somebody in who was next at that time, and may stand elsewhere by now, which nothing survives: so a thread
+//! would have to be suspended there while others make exactly so many steps, behind one who is the first again at their end.
 //!
 //! # Cost
 //!
@@ -253,7 +254,7 @@ impl<T> Shared<T> {
     /// V.
     #[inline(always)]
     pub(super) fn bump_ring(&self, word: Word) -> Word {
-        // (A receiver in the word: so it is empty, and no other one is about to read.)
+        // (By one the tail comes to another slot: not while an addition is in flight, which ends before a receiver waits, see `alone`.)
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
         word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 })
     }
