@@ -503,8 +503,7 @@ impl<T> Shared<T> {
 
     /// Lets the plain sender in that stands in this word, where there is room for its value.
     pub(super) fn let_in(&self, word: Word, by: &mut By) -> Step<()> {
-        let to = self.bump_ring(word);
-        let slot = self.slot(self.head(to).wrapping_add(self.ring_len(to)));
+        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() {
             return Step::Busy;
         }

@@ -692,14 +692,8 @@ impl Driver {
 
     /// A branch stands for no others any more: these are to do, as `stage` has it.
     fn uncover(&mut self, index: usize, stage: Stage) {
-        if self.branches[index].partner.take().is_none() {
-            return;
-        }
-        for branch in self.branches.iter_mut() {
-            step();
-            if branch.stage == Stage::Covered(index as u32) {
-                branch.stage = stage;
-            }
+        if self.branches[index].partner.take().is_some() {
+            self.uncover_all(stage);
         }
     }
 

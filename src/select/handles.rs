@@ -56,7 +56,8 @@ macro_rules! sends {
 // A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel. And it may be
 // borrowed by way of what would become a reference to it by itself, if it were asked for by its type.
 receives! {
-    recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a Rc<Receiver<T>> &'a Box<Receiver<T>> &'a mut Receiver<T>
+    recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a Rc<Receiver<T>> &'a Box<Receiver<T>>
+    &'a mut Receiver<T>
     &'a mut mpsc::Receiver<T>
     &'a mut spsc::Receiver<T>
 }

@@ -29,8 +29,8 @@
 //!
 //! The time is that of the executor that the caller runs on (a runtime, a cord, a virtual clock), and elsewhere that of
 //! leno's default runtime: which keeps the timer, wherever the receiver goes. (So in a
-//! [closed world](crate::fiber::RuntimeBuilder::closed_world) it is to be made inside.) In a fiber that needs no receiver, [`sleep`](crate::sleep()),
-//! [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
+//! [closed world](crate::fiber::RuntimeBuilder::closed_world) it is to be made inside.) In a fiber that needs no receiver,
+//! [`sleep`](crate::sleep()), [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
 
 // A ticker is a small actor between a timer and the one sender of a rendezvous channel:
 //
