@@ -642,6 +642,36 @@ mod joining {
     }
 
     #[test]
+    fn the_first_of_a_race_wins_although_the_budget_is_spent() {
+        cord().block_on(async {
+            let (tx, rx) = leno::unbounded();
+            (0..2000).for_each(|n| tx.try_send(n).unwrap());
+            let turns = Rc::new(Cell::new(0));
+            let counts = turns.clone();
+            let other = spawn_local(async move {
+                loop {
+                    counts.set(counts.get() + 1);
+                    yield_now().await;
+                }
+            });
+            for n in 0..1000 {
+                assert_eq!(race(rx.recv(), ready(())).await, Either::Left(Ok(n)));
+            }
+            // F10: and lets others run.
+            assert!((2..100).contains(&turns.get()), "{}", turns.get());
+            other.cancel();
+            // Where the first has used up the budget and waits, the second one's turn comes nevertheless.
+            let greedy = poll_fn(|cx| {
+                while let Poll::Ready(n) = pin!(rx.recv()).poll(cx) {
+                    tx.try_send(n.unwrap()).unwrap();
+                }
+                Poll::Pending
+            });
+            assert_eq!(race(greedy, ready(())).await, Either::<(), ()>::Right(()));
+        });
+    }
+
+    #[test]
     fn one_member_may_park() {
         cord().block_on(async {
             let me = fiber::current();

@@ -7,6 +7,7 @@
 use super::queue::SEND;
 use super::shared::{CLOSED, RETURNED, Shared};
 use super::undelivered::Undelivered;
+use crate::task::error::InTurn;
 use crate::task::finally;
 use crate::task::thread;
 use crate::wait::{Attempt, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, wake_all};
@@ -114,20 +115,16 @@ impl<T> Shared<T> {
         if self.has_nothing() {
             return;
         }
-        let drain = || {
-            let (mut pauses, mut tray) = (0, Tray::new());
-            loop {
-                match self.discard_one(&mut tray) {
-                    Attempt::Ready(()) if tray.is_full() => self.dispose(&mut tray),
-                    Attempt::Ready(()) | Attempt::Wait => return,
-                    Attempt::Again if bug!("discard_does_not_wait") => return,
-                    Attempt::Again => thread::pause(&mut pauses),
-                }
+        let (mut pauses, mut tray, mut values) = (0, Tray::new(), InTurn::default());
+        loop {
+            match self.discard_one(&mut tray) {
+                Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(&mut tray)),
+                Attempt::Ready(()) | Attempt::Wait => break,
+                Attempt::Again if bug!("discard_does_not_wait") => break,
+                Attempt::Again => thread::pause(&mut pauses),
             }
-        };
-        let rest = finally(drain);
-        drain();
-        std::mem::forget(rest);
+        }
+        values.end();
     }
 
     /// Whether it is a ring with nothing in it.

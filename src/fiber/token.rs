@@ -35,6 +35,7 @@ use crate::prim::{self, Mutex};
 use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
 use crate::task::thread;
+use crate::wait::{Branch, Operated, Operation};
 
 /// Cancels what waits for it: a cooperative cancellation for anything, fibers or not.
 ///
@@ -272,6 +273,20 @@ impl Future for Cancellation<'_> {
 }
 
 thread::waits! { ['a] Cancellation<'a>, "Cancellation" }
+
+#[allow(private_interfaces, reason = "for select, whose traits are sealed")]
+impl<'a> Operated for Cancellation<'a> {
+    type Branch = <RecvFuture<'a, Infallible> as Operated>::Branch;
+    type Output = ();
+
+    fn operation(&mut self) -> &mut Operation<Self::Branch> {
+        self.0.operation()
+    }
+
+    fn convert(&mut self, closed: <Self::Branch as Branch>::Output) {
+        _ = self.0.convert(closed);
+    }
+}
 
 /// See [`CancelToken::drop_guard`].
 #[must_use = "dropping it cancels at once"]

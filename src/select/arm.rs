@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::order::Order;
+use crate::task::budget;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, for_all};
 
 /// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
@@ -482,7 +483,13 @@ impl<F: Future + Unpin> Arm for Polled<F> {
             // A select that only asks has polled it.
             return Attempt::Ready(());
         }
-        match Pin::new(&mut self.future).poll(cx) {
+        let mut poll = || Pin::new(&mut self.future).poll(cx);
+        let mut polled = poll();
+        if polled.is_pending() && budget::is_spent() {
+            // Without a budget leno's operations do not look: one of these within it may be ready.
+            polled = budget::with(poll);
+        }
+        match polled {
             Poll::Ready(output) => {
                 self.output = Some(output);
                 Attempt::Ready(())

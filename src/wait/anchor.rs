@@ -588,7 +588,7 @@ impl By {
         }
         // Poked also if a waker panics.
         let _kept = self.take_kept();
-        self.wake();
+        shielded(|| self.wake());
     }
 
     #[cold]

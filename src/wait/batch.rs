@@ -4,19 +4,24 @@ use std::iter::Fuse;
 use std::task::Waker;
 
 use super::node::Claim;
-use crate::task::error::discard;
+use crate::prim::thread;
+use crate::task::error::{discard, shielded};
 
-/// Calls `f` with each in turn, with the rest also when it panics; a second panic ends the process, as a panic during a panic
-/// does.
+/// Calls `f` with each in turn, with the rest also when it panics: the first panic goes on, those after it end here, as
+/// they all do during another one.
 pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     struct Rest<I: Iterator, F: FnMut(I::Item)>(Fuse<I>, F);
     impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
         fn drop(&mut self) {
-            // Empty unless one has panicked.
-            self.0.by_ref().for_each(&mut self.1);
+            // Empty unless there is a panic.
+            let Rest(rest, f) = self;
+            rest.for_each(|item| shielded(|| f(item)));
         }
     }
     let mut rest = Rest(items.fuse(), f);
+    if thread::panicking() {
+        return;
+    }
     for item in rest.0.by_ref() {
         (rest.1)(item);
     }

@@ -33,6 +33,7 @@ use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
 use super::word::Word;
 use crate::prim;
+use crate::task::error::shielded;
 use crate::task::place::Place;
 use crate::task::watch::{self, Thing};
 use crate::task::{budget, thread};
@@ -259,7 +260,8 @@ impl<B: Branch> Drop for Held<'_, B> {
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        self.0.restore(self.1);
+        // (Whom that wakes is foreign code as well.)
+        shielded(|| self.0.restore(self.1));
     }
 }
 

@@ -233,6 +233,52 @@ fn a_ready_branch_wins_although_the_budget_is_spent() {
     }
 }
 
+/// S2, S6: nor does a branch that can only be polled seem to wait since the fiber has spent its budget: the first one wins where
+/// the order counts, and `default` does not run.
+#[test]
+fn a_polled_branch_looks_although_the_budget_is_spent() {
+    in_virtual_time(async {
+        let (tx, rx) = leno::unbounded();
+        (0..10_000).for_each(|n| tx.try_send(n).expect("it is open"));
+        let mutex = leno::sync::Mutex::new(());
+        // Operations of a round: more than one, to come by the end of the budget at each of them.
+        for _ in 0..1000 {
+            let received = select! { _ = async { rx.recv().await } => true, default => false };
+            assert!(received, "S6");
+            let received = select! { biased; _ = async { rx.recv().await } => true, _ = ready(()) => false };
+            assert!(received, "S2");
+            let received = async {
+                let _guard = mutex.lock().await;
+                rx.recv().await
+            };
+            let received = select! { biased; _ = received => true, default(Duration::ZERO) => false };
+            assert!(received, "S6: of several operations");
+            let limited = leno::timeout(SECOND, rx.recv());
+            assert!(select! { biased; _ = limited => true, _ = ready(()) => false }, "S2: in a timeout");
+        }
+    });
+}
+
+/// S2, S6: a token is cancelled for a select at once, as a channel is closed.
+#[test]
+fn a_cancelled_token_is_seen_by_each_select() {
+    in_virtual_time(async {
+        let token = leno::fiber::CancelToken::new();
+        let (tx, rx) = leno::unbounded();
+        (0..1000).for_each(|n| tx.try_send(n).expect("it is open"));
+        let waits = select! { _ = token.cancelled() => false, default(SECOND) => true };
+        assert!(waits, "S6");
+        token.cancel();
+        for _ in 0..1000 {
+            assert!(select! { biased; _ = token.cancelled() => true, _ = rx.recv() => false }, "S2");
+            assert!(select! { _ = token.cancelled() => true, default => false }, "S6");
+        }
+        let mut set = leno::select::Select::new();
+        let cancelled = set.add(token.cancelled());
+        set.try_select().expect("it is cancelled").output(cancelled);
+    });
+}
+
 /// F10: a loop that never waits, thanks to `default`, lets the other fibers of its cord run.
 #[test]
 fn default_yields_by_budget() {

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Either;
+use crate::task::budget;
 use crate::task::error::InTurn;
 use crate::task::thread;
 
@@ -42,7 +43,7 @@ use crate::task::thread;
 ///
 /// When it is polled again after it was ready.
 pub fn race<A: IntoFuture, B: IntoFuture>(a: A, b: B) -> Race<A::IntoFuture, B::IntoFuture> {
-    Race { a: Some(a.into_future()), b: Some(b.into_future()) }
+    Race { a: Some(a.into_future()), b: Some(b.into_future()), refused: false }
 }
 
 /// See [`race`].
@@ -51,6 +52,8 @@ pub struct Race<A, B> {
     /// Both pinned; `None` once it has ended.
     a: Option<A>,
     b: Option<B>,
+    /// `a` had no budget to look in the poll before: it is polled again before `b` is.
+    refused: bool,
 }
 
 /// Both, to be dropped where they are when it goes.
@@ -74,15 +77,22 @@ impl<A: Future, B: Future> Future for Race<A, B> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: both fields are pinned with `self`: they are not moved, there is no `Drop` for `Race`, and it is
         // `Unpin` only if both are.
-        let mut both = unsafe {
-            let this = self.get_unchecked_mut();
-            Both { a: Pin::new_unchecked(&mut this.a), b: Pin::new_unchecked(&mut this.b) }
-        };
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: as above.
+        let mut both =
+            unsafe { Both { a: Pin::new_unchecked(&mut this.a), b: Pin::new_unchecked(&mut this.b) } };
         let (Some(a), Some(b)) = (both.a.as_mut().as_pin_mut(), both.b.as_mut().as_pin_mut()) else {
             panic!("a `Race` was polled after it was ready")
         };
         if let Poll::Ready(output) = a.poll(cx) {
             return Poll::Ready(Either::Left(output));
+        }
+        // (Once: who always uses up the budget before it is not to keep `b` waiting.)
+        this.refused = budget::is_spent() && !this.refused;
+        if this.refused {
+            cx.waker().wake_by_ref();
+            mem::forget(both);
+            return Poll::Pending;
         }
         if let Poll::Ready(output) = b.poll(cx) {
             return Poll::Ready(Either::Right(output));
