@@ -56,6 +56,11 @@
 //! There a permit is a place that was taken from the [room](super::room), where places are counted from the first reservation on,
 //! and reservations wait in that as senders do: see [`places`](super::places).
 //!
+//! # Progress
+//!
+//! Who serves a ring by turns fills the slot behind the last, which a receive may not be through with: it is waited for, under the
+//! lock, so also in the drop of a permit, and of a reservation that gives way to a send.
+//!
 //! # After a close
 //!
 //! A permit sends all the same, and the value stays to be received, unless the channel was also emptied: by `close_now`,
@@ -65,7 +70,7 @@
 //! # Cost
 //!
 //! Locked instructions: a reservation of a ring 4 (the lock 2, HELD 2), its send 5 (and one less with each that finds it
-//! HELD). Where nobody has ever reserved: none more than before, and nothing to look at. A channel has 16 bytes for this;
+//! HELD). Where nobody has ever reserved: none more than before, and nothing to look at. A channel has 12 bytes for this;
 //! the lock and the queue are allocated with the first reservation.
 
 use std::mem::MaybeUninit;

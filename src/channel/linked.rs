@@ -496,26 +496,14 @@ impl<T> Shared<T> {
         tray: &mut Tray<T>,
         by: &mut By,
     ) -> Step<()> {
-        self.take_linked(linked, word, tray, |wanted| {
+        self.take_from(linked, linked.load_head(), word, tray, |wanted| {
             if wanted {
                 self.collect(linked, by);
             }
         })
     }
 
-    /// Takes the first value, and calls `taken` then, with whether its place is wanted.
-    #[inline(always)]
-    pub(super) fn take_linked(
-        &self,
-        linked: &Linked<T>,
-        word: Word,
-        tray: &mut Tray<T>,
-        taken: impl FnOnce(bool),
-    ) -> Step<()> {
-        self.take_from(linked, linked.load_head(), word, tray, taken)
-    }
-
-    /// The same, if this is the head.
+    /// Takes the first value, if this is the head, and calls `taken` then, with whether its place is wanted.
     #[inline(always)]
     pub(super) fn take_from(
         &self,

@@ -47,8 +47,8 @@
 //!
 //! # Progress
 //!
-//! A send that must not wait waits for those who are in the middle of a slot, for a few instructions, where others would be
-//! polled again. Otherwise lock-free: an exchange fails only because another one has succeeded.
+//! A send that must not wait waits for those who are in the middle of a slot, the head's, the one behind it or the one behind the
+//! last, for a few instructions, where others would be polled again. Otherwise lock-free: an exchange fails only because another one has succeeded.
 //!
 //! The value that goes is disposed of when the send is through, see [`undelivered`](super::undelivered).
 

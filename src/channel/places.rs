@@ -273,8 +273,7 @@ impl<T> Shared<T> {
                 let line = self.line.load();
                 linked.len(line) > 0 || self.line.load() != line
             }
-            End::Receiver if word.is_free() => !room.is_all(in_count(word) + out),
-            End::Receiver => out < capacity,
+            End::Receiver => in_count(word) + out < capacity,
         };
         // (The word first: so it, the permits, and what was collected were as they were read at one time.)
         is_unsure || room.queue.load() != word || permits() != before || room.collected() != collected

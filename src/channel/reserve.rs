@@ -71,7 +71,10 @@ impl<T> Branch for Reserving<T> {
     }
 
     fn is_unsure(&self) -> bool {
-        self.shared().is_unsure_of(self.count)
+        // (Of a ring it was asked under the lock.)
+        let shared = self.shared();
+        let is_unsure = |linked| shared.is_unsure_room(linked, End::Sender, self.count.into());
+        shared.linked().is_some_and(is_unsure)
     }
 
     prospects!(Sender);
@@ -316,16 +319,5 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn reserve_owned(self) -> ReserveOwned<T> {
         ReserveOwned::new(self)
-    }
-}
-
-impl<T> Shared<T> {
-    /// Whether there may be so many places, although they were not found.
-    fn is_unsure_of(&self, count: u32) -> bool {
-        match self.linked() {
-            // It was asked under the lock.
-            None => false,
-            Some(linked) => self.is_unsure_room(linked, End::Sender, count.into()),
-        }
     }
 }

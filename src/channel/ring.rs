@@ -37,7 +37,7 @@
 //! | capacity 0, a sender waits, not CLOSED | recv | next, V | claims it, takes its value |
 //! | empty, CLOSED | recv | – | fails |
 //! | empty | recv waits | me | |
-//! | nobody waits, len + k ≤ capacity, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
+//! | nobody waits, len + k ≤ limit, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
 //! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
 //! A receiver that is alone takes values by an addition: see [`alone`](super::alone).
@@ -449,7 +449,13 @@ impl<T> Shared<T> {
     #[inline]
     fn recv_from_ring(&self, word: Word, len: u32, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if !word.first_is_branch() && word.is_one_sided(SENDERS, CLOSED) {
-            return self.refill(word, len, tray).map(|waker| by.wakes(waker));
+            return match self.refill(word, len, tray) {
+                Ok(waker) => {
+                    by.wakes(waker);
+                    Step::Ready(())
+                }
+                Err(step) => step,
+            };
         }
         let slot = self.slot(self.head(word));
         if !slot.is_full() {
@@ -482,23 +488,21 @@ impl<T> Shared<T> {
     }
 
     /// Receives the first value of a ring that is full, and moves that of the plain sender who stands in the word behind the
-    /// last; gives his waker.
+    /// last; gives his waker. Or the step that it came to.
     #[inline(always)]
-    pub(super) fn refill(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Step<Option<Waker>> {
+    pub(super) fn refill(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Result<Option<Waker>, Step<()>> {
         let slot = self.slot(self.head(word));
         let behind = self.slot(self.head(word).wrapping_add(len));
         if !slot.is_full() || behind.is_full() && !bug!("refill_unchecked") {
-            return Step::Busy;
+            return Err(Step::Busy);
         }
-        let Some(popped) = Ring(self).pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))) else {
-            return Step::Lost;
-        };
+        let popped = Ring(self).pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))).ok_or(Step::Lost)?;
         // SAFETY: claimed, and full.
         unsafe { slot.empty(tray) };
         let claim = popped.plain();
         // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
         unsafe { behind.fill_from(claim.take()) };
-        Step::Ready(claim.done())
+        Ok(claim.done())
     }
 
     /// Lets the plain sender in that stands in this word, where there is room for its value.

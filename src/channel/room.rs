@@ -292,11 +292,6 @@ impl Room {
         });
     }
 
-    /// Whether these are all places.
-    pub(super) fn is_all(&self, places: u64) -> bool {
-        places >= self.most()
-    }
-
     /// How many places there are.
     pub(super) fn most(&self) -> u64 {
         (self.capacity as u64).min(MOST)

@@ -160,19 +160,6 @@ pub(super) enum Step<R> {
     Moved,
 }
 
-impl<R> Step<R> {
-    #[inline(always)]
-    pub(super) fn map<S>(self, f: impl FnOnce(R) -> S) -> Step<S> {
-        match self {
-            Step::Ready(output) => Step::Ready(f(output)),
-            Step::Wait => Step::Wait,
-            Step::Busy => Step::Busy,
-            Step::Lost => Step::Lost,
-            Step::Moved => Step::Moved,
-        }
-    }
-}
-
 /// Steps until one is decisive; `give_way` where one was lost.
 #[inline(always)]
 pub(super) fn attempts<R>(
@@ -671,7 +658,7 @@ impl<T> Shared<T> {
         if len > 0 {
             let is_plain = !word.first_is_branch();
             return match is_plain.then(|| self.refill(word, len, tray)) {
-                Some(Step::Ready(waker)) => Meeting::Peer(waker),
+                Some(Ok(waker)) => Meeting::Peer(waker),
                 _ => Meeting::Unclear(Kept::default()),
             };
         }

@@ -16,7 +16,8 @@
 //!    has an operation of its own to complete does that first: the value goes along with the wakers ([`By`]), which are called
 //!    when the outcome is safe, and of which one that panics keeps nothing from the others.
 //! 2. A hook that panics has had its value. If several values are at their end, the first panic goes on after all of them;
-//!    during a panic those of hooks end here.
+//!    during a panic those of hooks end here, as do those of hooks and wakers that are called within a longer step
+//!    ([`By::end_in_passing`]).
 //! 3. A channel without a hook looks at one pointer, where a value is dropped.
 //!
 //! A node that a future has in a peer's hands holds no value that is lost: the peer moves it on before it says that it is

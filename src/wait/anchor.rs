@@ -428,7 +428,7 @@ pub(crate) struct By {
     /// Whether it claims seniors, too: see the header.
     dares: bool,
     /// Nodes of more senior selects, and of those that watch, to be poked.
-    kept: u32,
+    kept: Kept,
     /// Nodes of its own that it has popped.
     own: u32,
     /// Whether one of these stood for both sides.
@@ -443,20 +443,18 @@ impl By {
     /// A plain operation, or a select that has not begun to wait.
     #[inline]
     pub(crate) fn plain() -> By {
-        By { anchor: None, dares: false, kept: 0, own: 0, own_two: false, wake: None, more: Vec::new() }
+        By::of(None)
+    }
+
+    #[inline]
+    fn of(anchor: Option<AnchorRef>) -> By {
+        let kept = Kept::default();
+        By { anchor, dares: false, kept, own: 0, own_two: false, wake: None, more: Vec::new() }
     }
 
     /// A select that waits, or is busy.
     pub(crate) fn select(anchor: AnchorRef) -> By {
-        By {
-            anchor: Some(anchor),
-            dares: false,
-            kept: 0,
-            own: 0,
-            own_two: false,
-            wake: None,
-            more: Vec::new(),
-        }
+        By::of(Some(anchor))
     }
 
     /// Whether it need not ask before it acts on others.
@@ -467,7 +465,7 @@ impl By {
     /// Whether it may act on the select of the anchor `other`, whose node it has popped; otherwise it has the node now.
     pub(super) fn may_claim(&mut self, other: AnchorRef, node: NodeRef, two: bool) -> bool {
         if other.watches() && !bug!("who_watches_is_claimed") {
-            chain(node, &mut self.kept);
+            chain(node, &mut self.kept.0);
             return false;
         }
         let Some(anchor) = self.anchor else { return true };
@@ -477,7 +475,7 @@ impl By {
             return false;
         }
         if other.rank() < anchor.rank() && !self.dares {
-            chain(node, &mut self.kept);
+            chain(node, &mut self.kept.0);
             return false;
         }
         true
@@ -511,9 +509,7 @@ impl By {
 
     /// Wakes, and pokes, whoever `other` was to.
     pub(crate) fn adopt(&mut self, other: &mut By) {
-        for node in GivenBack(std::mem::take(&mut other.kept)) {
-            chain(node.as_ref(), &mut self.kept);
-        }
+        self.kept.add(other.take_kept());
         for waker in other.wake.take().into_iter().chain(other.more.drain(..)) {
             self.wakes(Some(waker));
         }
@@ -528,7 +524,7 @@ impl By {
     /// Whoever is to be woken, if that is one and nobody is to be poked.
     #[inline]
     pub(crate) fn take_only(&mut self) -> Option<Waker> {
-        if self.more.is_empty() && self.kept == 0 { self.wake.take() } else { None }
+        if self.more.is_empty() && !self.keeps() { self.wake.take() } else { None }
     }
 
     /// Wakes whoever is to be woken.
@@ -546,14 +542,14 @@ impl By {
     /// It holds nothing any more, and nothing need look whether it does.
     #[inline(always)]
     pub(crate) fn end(self) {
-        debug_assert!(self.wake.is_none() && self.more.is_empty() && self.kept == 0 && self.own == 0);
+        debug_assert!(self.wake.is_none() && self.more.is_empty() && !self.keeps() && self.own == 0);
         std::mem::forget(self);
     }
 
     /// Whether it has nodes of others, to be poked.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
-        self.kept != 0
+        self.kept.is_any()
     }
 
     /// Wakes and pokes in the middle of something: a waker that panics does so for itself.
@@ -569,14 +565,14 @@ impl By {
     /// Leaves it to somebody else to poke those whose nodes it has kept.
     #[cold]
     pub(crate) fn take_kept(&mut self) -> Kept {
-        Kept(std::mem::take(&mut self.kept))
+        std::mem::take(&mut self.kept)
     }
 
     /// Pokes those whose nodes it has kept: it stands in their place, or has won, or is over.
     #[inline]
     pub(crate) fn poke(&mut self) {
-        if self.kept != 0 {
-            self.poke_kept();
+        if self.keeps() {
+            drop(self.take_kept());
         }
     }
 
@@ -584,16 +580,11 @@ impl By {
     #[cold]
     fn end_late(&mut self) {
         for node in GivenBack(std::mem::take(&mut self.own)) {
-            chain(node.as_ref(), &mut self.kept);
+            chain(node.as_ref(), &mut self.kept.0);
         }
         // Poked also if a waker panics.
         let _kept = self.take_kept();
         shielded(|| self.wake());
-    }
-
-    #[cold]
-    fn poke_kept(&mut self) {
-        drop(self.take_kept());
     }
 }
 
@@ -605,7 +596,6 @@ impl Drop for By {
         if self.wake.is_some() || self.own != 0 {
             self.end_late();
         }
-        self.poke();
     }
 }
 

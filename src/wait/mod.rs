@@ -38,9 +38,10 @@
 //! a receiver that waits, which is redirected to it, or to those who come, who find it in [`returned`]. A lock that was
 //! granted goes to the next. Nobody waits for a peer there, in drops or in polls, but for: `try_` forms, deadlines and
 //! `into_inner`, which have to say now what happened; a batch of sends that is dropped, whose value goes back; a select
-//! that begins with an operation that waits already, lent or left by another one of its set; a receiver that
-//! [places](crate::channel) the value of a select in a full ring; and the last receiver, which drains what is just being
-//! published.
+//! that begins with an operation that waits already, lent or left by another one of its set; and in channels, where a slot that
+//! is needed is just being written or read: a receiver that places the value of a select in a full ring, or is alone behind a
+//! forced send; a forced send; whoever serves a ring by turns, as a permit that is dropped; and the last receiver, which drains
+//! what is just being published. (And who finds a channel closed, for forced sends in between.)
 //!
 //! # Foreign code
 //!

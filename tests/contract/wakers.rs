@@ -349,7 +349,10 @@ fn a_panicking_wake_leaves_nobody_asleep(kind: Kind) {
                 }
             }
             let closed = catch_unwind(AssertUnwindSafe(|| tx.close()));
-            assert!(closed.is_err() && tx.is_closed(), "C13, C29: the closing happened, and the panic went on");
+            assert!(
+                closed.is_err() && tx.is_closed(),
+                "C13, C29: the closing happened, and the panic went on"
+            );
             let asleep = wakers.iter().filter(|w| !w.was_woken()).count();
             assert_eq!(asleep, 0, "C13: receivers left asleep after the wake of {bad:?} panicked");
             for receiving in &mut waiting {
