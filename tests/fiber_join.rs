@@ -208,8 +208,10 @@ fn errors_say_what_they_are() {
     let cancelled = leno::spawn(pending::<()>());
     cancelled.cancel();
     assert!(error(cancelled).try_into_panic().unwrap_err().is_cancelled());
-    let told = io::Error::from(panicked());
-    assert_eq!((told.kind(), told.to_string()), (io::ErrorKind::Other, panicked().to_string()));
+    let panicked = panicked();
+    let said = panicked.to_string();
+    let told = io::Error::from(panicked);
+    assert_eq!((told.kind(), told.to_string()), (io::ErrorKind::Other, said));
     let late = leno::block_on(leno::timeout(Duration::ZERO, pending::<()>())).map_err(io::Error::from);
     assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
 }

@@ -40,12 +40,29 @@ fn a_panic_in_poll_is_joined() {
     // F5, F14
     let (runtime, told) = told();
     let fiber: JoinHandle<()> = runtime.spawn(async { panic!("in poll") });
+    let id = fiber.id();
     let error = fiber.wait().unwrap_err();
-    assert_eq!(error.to_string(), "the fiber panicked: in poll");
+    assert_eq!((error.id(), error.to_string()), (Some(id), format!("fiber {id} panicked: in poll")));
     assert_eq!(format!("{error:?}"), "JoinError::Panicked(\"in poll\")");
     assert_eq!(text(error), "in poll");
     alive(&runtime);
     assert!(told.lock().unwrap().is_empty());
+}
+
+#[test]
+fn an_error_names_its_fiber() {
+    // F14, F15
+    let (runtime, _told) = told();
+    let (id, error) = runtime.block_on(async {
+        let named: JoinHandle<()> = Builder::new().name("worker").spawn(async { panic_any(5) });
+        (named.id(), named.await.unwrap_err())
+    });
+    assert_eq!((error.id(), error.to_string()), (Some(id), format!("fiber {id} `worker` panicked")));
+    let cancelled = runtime.spawn(pending::<()>());
+    let id = cancelled.id();
+    cancelled.cancel();
+    let error = cancelled.wait().unwrap_err();
+    assert_eq!((error.id(), error.to_string()), (Some(id), format!("fiber {id} was cancelled")));
 }
 
 #[test]

@@ -126,8 +126,11 @@ fn who_joins_a_panic_gets_it_and_the_scope_its_message() {
             })
             .await
             .unwrap_err();
-            assert_eq!(failed.to_string(), "the fiber panicked: at 5");
-            let joined = rx.recv().await.unwrap().await.unwrap_err();
+            let fiber = rx.recv().await.unwrap();
+            let id = fiber.id();
+            assert_eq!((failed.id(), failed.to_string()), (Some(id), format!("fiber {id} panicked: at 5")));
+            let joined = fiber.await.unwrap_err();
+            assert_eq!(joined.id(), Some(id));
             assert_eq!(joined.into_panic().downcast_ref::<String>(), Some(&String::from("at 5")));
         });
     });
@@ -148,7 +151,7 @@ fn a_body_that_panics_is_caught_wherever_it_does() {
                 std::future::ready(())
             })
             .await;
-            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: called");
+            assert_eq!(failed.unwrap_err().to_string(), "the body of a scope panicked: called");
             assert_eq!(drops.count(), 1);
 
             let probe = drops.probe();
@@ -158,7 +161,7 @@ fn a_body_that_panics_is_caught_wherever_it_does() {
                 panic!("polled")
             })
             .await;
-            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: polled");
+            assert_eq!(failed.unwrap_err().to_string(), "the body of a scope panicked: polled");
             assert_eq!(drops.count(), 2);
         });
     });
@@ -545,7 +548,7 @@ fn a_body_that_panics_when_it_is_dropped_is_caught_too() {
             })
             .await;
             assert!(ended.load(SeqCst), "it did not wait");
-            assert_eq!(failed.unwrap_err().to_string(), "the fiber panicked: in a drop");
+            assert_eq!(failed.unwrap_err().to_string(), "the body of a scope panicked: in a drop");
         });
     });
 }

@@ -41,8 +41,8 @@ pub enum Overflow {
 /// # Senders that never wait
 ///
 /// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never says that the
-/// channel is full, and a branch of a `select!` that sends is always ready. (In a fiber whose turn is over the first poll comes
-/// with the next turn, as for every operation.) The send is a success also if it was its own value that was discarded. What is
+/// channel is full, and a branch of a `select!` that sends is always ready. (In a fiber whose [turn](crate::fiber#turns) is over the
+/// first poll comes with the next one, as for every operation.) The send is a success also if it was its own value that was discarded. What is
 /// discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is dropped.
 ///
 /// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
@@ -79,6 +79,9 @@ impl<T> Builder<T> {
     }
 
     /// What a send does where there is no room. Unless this is said, it waits.
+    ///
+    /// Say the [`capacity`](Self::capacity), too: without one it is 0, and a policy discards each value that no receiver waits for.
+    /// (`DropOldest` with a capacity of 1 is [`conflated`](super::conflated).)
     pub fn overflow(self, overflow: Overflow) -> Self {
         Builder { overflow, ..self }
     }

@@ -118,6 +118,7 @@
 //! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are there |
 //! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
 //! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
+//! | operations count against the task's budget | on leno's executors; in a loop on tokio's, call its `consume_budget().await` |
 //!
 //! ```
 //! # leno::block_on(async {
@@ -162,7 +163,7 @@
 //! | Kotlin | leno |
 //! |---|---|
 //! | `Channel(CONFLATED)` | [`conflated()`](super::conflated) |
-//! | `Channel(n, BufferOverflow.DROP_OLDEST)`, `DROP_LATEST` | [`Builder::overflow`](super::Builder::overflow) with [`DropOldest`](super::Overflow::DropOldest), [`DropNewest`](super::Overflow::DropNewest) |
+//! | `Channel(n, BufferOverflow.DROP_OLDEST)`, `DROP_LATEST` | [`Builder::overflow`](super::Builder::overflow) with [`DropOldest`](super::Overflow::DropOldest), [`DropNewest`](super::Overflow::DropNewest); without a capacity that is 0, not 1 as there |
 //! | `Channel(n) { undelivered -> … }` | [`Builder::on_undelivered`](super::Builder::on_undelivered) |
 //! | `channel.send(v)`, `channel.receive()` | `tx.send(v).await`, `rx.recv().await` |
 //! | `trySend(v)`, `tryReceive()` | `try_send`, `try_recv` |

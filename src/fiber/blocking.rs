@@ -191,6 +191,7 @@ impl<R> Slot<R> {
 ///
 /// A panic of the closure goes on in the fiber that waits. Polling it again after it was ready panics.
 #[track_caller]
+#[doc(alias = "spawn_blocking")]
 pub fn unblock<R, C>(closure: C) -> Unblock<R>
 where
     C: FnOnce() -> R + Send + 'static,

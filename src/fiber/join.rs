@@ -67,6 +67,7 @@ impl<T> JoinHandle<T> {
     /// the poll that is under way if it runs (its own cancel included). The handle then gives
     /// [`JoinError::is_cancelled`]. If the fiber ends by itself meanwhile, it gives the value. Cancelling a fiber
     /// that has ended does nothing.
+    #[doc(alias = "abort")]
     pub fn cancel(&self) {
         self.task.cancel();
     }
@@ -128,7 +129,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(!self.taken, "a `JoinHandle` was polled after it had given the fiber's outcome");
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
-            return Poll::Ready(Err(JoinError::self_join()));
+            return Poll::Ready(Err(JoinError::self_join(self.task.id)));
         }
         // SAFETY: this is the handle, `T` the output, and nothing was taken yet.
         let outcome = unsafe { join::poll_outcome(&self.task, cx) };

@@ -3,14 +3,41 @@
 //! What differs most from all of them: a fiber that is spawned in a fiber is its *child*, and is cancelled with it.
 //! [`Builder::root`] starts one that is nobody's child. A fiber whose parent ends by itself goes on, as everywhere.
 //!
-//! leno has no I/O of its own: `async-io` and `async-net` work in its fibers, and so does what tokio has, while a tokio runtime
-//! runs beside them and is [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter).
+//! leno has no I/O of its own. `async-io` and `async-net` work in its fibers as they are. tokio's sockets and timers need a tokio
+//! runtime, which is [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter): in a cord, and in the
+//! future of a `block_on`, by a guard around that call; in a fiber of a runtime, which moves between threads, at each poll:
+//!
+//! ```
+//! use std::pin::pin;
+//! use std::time::Duration;
+//!
+//! /// `future`, in a tokio runtime whoever polls it.
+//! async fn entered<F: Future>(tokio: tokio::runtime::Handle, future: F) -> F::Output {
+//!     let mut future = pin!(future);
+//!     std::future::poll_fn(|cx| {
+//!         let _guard = tokio.enter();
+//!         future.as_mut().poll(cx)
+//!     })
+//!     .await
+//! }
+//!
+//! let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+//! let fiber = leno::spawn(entered(tokio.handle().clone(), async {
+//!     tokio::time::sleep(Duration::from_millis(1)).await;
+//!     "slept"
+//! }));
+//! assert_eq!(leno::block_on(fiber).unwrap(), "slept");
+//!
+//! let _guard = tokio.enter();
+//! leno::fiber::Cord::new().block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
+//! # Ok::<(), std::io::Error>(())
+//! ```
 //!
 //! # From tokio
 //!
 //! | tokio | leno |
 //! |---|---|
-//! | `#[tokio::main]` | `leno::block_on(async { … })` in `main` |
+//! | `#[tokio::main]` | `leno::block_on(async { … })` in `main`; what still runs on the default runtime when `main` returns is cut off: join it, or use a [`Runtime`], which drops it |
 //! | `Runtime::new`, `Builder::new_multi_thread().worker_threads(n)` | [`Runtime::new`], `Runtime::builder().workers(n)` |
 //! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
@@ -23,13 +50,13 @@
 //! | `JoinHandle`: `.await`, `is_finished`, `id` | the same; dropped, it detaches, too |
 //! | `handle.abort()`; `AbortHandle` | [`cancel()`](JoinHandle::cancel); [`handle.fiber()`](JoinHandle::fiber), a reference that cancels |
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
-//! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; its fiber's `id` is that of the handle |
+//! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
 //! | `JoinSet`, all of whose tasks one waits for | [`scope()`], [`try_scope`] |
 //! | `JoinSet`, whose results one takes as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`] |
 //! | `tokio::join!`, `try_join!` | those of `futures`; of many alike [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |
-//! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; leno's operations count by themselves |
+//! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; on leno's executors its operations count by themselves: see [turns](crate::fiber#turns) |
 //! | `task_local! { static X: T }`, `X.scope(v, f)` | [`fiber_local!`](crate::fiber_local!), a value for each fiber, `X.set(v)` |
 //! | `time::sleep`, `sleep_until`, `timeout`, `timeout_at`, `interval`, `interval_at` | the same; instants are those of std |
 //! | `interval.reset()`; `reset_at`, `reset_after` | the same; a new [`interval_at`] |

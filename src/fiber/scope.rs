@@ -100,6 +100,8 @@ impl fmt::Debug for Scope {
 
 /// Runs `body`, which may start fibers on the scope that it is given, and goes on once all of them have ended.
 ///
+/// `body` is an async closure: `async |s| { … }`. (With `|s| async { … }` the compiler asks for types, and then for lifetimes.)
+///
 /// The first panic, of the body or of a fiber, cancels all the rest, and is the scope's error; the panic of a fiber whose
 /// handle is kept gives its message here, and its payload there. [`Scope::cancel`] ends the scope as cancelled. What fibers
 /// spawn with [`leno::spawn`](crate::spawn) is their own affair, not the scope's.
@@ -168,9 +170,9 @@ impl Scope {
 /// What came of a scope.
 pub(super) fn over<R>(failure: Option<Failure>, given: Option<R>) -> Result<R, JoinError> {
     match (failure, given) {
-        (Some(failure), _) => Err(JoinError::panicked(failure.into_payload())),
+        (Some(failure), _) => Err(failure.into_error()),
         (None, Some(result)) => Ok(result),
-        (None, None) => Err(JoinError::cancelled()),
+        (None, None) => Err(JoinError::cancelled(None)),
     }
 }
 

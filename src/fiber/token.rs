@@ -137,6 +137,7 @@ impl CancelToken {
 
     /// A token that is cancelled with this one; of a cancelled one, it is so from the start.
     #[must_use = "nobody can ask a token that is dropped"]
+    #[doc(alias = "child_token")]
     pub fn child(&self) -> CancelToken {
         CancelToken::make(Some(self), None)
     }

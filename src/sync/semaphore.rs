@@ -86,8 +86,11 @@ pub enum AcquireTimeoutError {
     Closed,
 }
 
+const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERMITS` permits, some 2^34 (2^29 on 32 bits): for as \
+                        good as no limit give that many";
+
 impl Semaphore {
-    /// As many permits can be free at once.
+    /// As many permits can be free at once: 17,179,869,183, or 2^29 − 1 on machines of 32 bits.
     pub const MAX_PERMITS: usize = if usize::BITS < 64 { usize::MAX >> 3 } else { MOST as usize };
 
     prim::const_fn! {
@@ -96,7 +99,7 @@ impl Semaphore {
         /// # Panics
         /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
         pub fn new(permits: usize) -> Semaphore {
-            assert!(permits <= Semaphore::MAX_PERMITS, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
+            assert!(permits <= Semaphore::MAX_PERMITS, "{}", TOO_MANY);
             Semaphore { permits: Permits::new(permits as u64) }
         }
     }
@@ -253,7 +256,7 @@ impl Semaphore {
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
         let added = self.permits.add(n as u64, Self::MAX_PERMITS as u64);
-        assert!(added, "a semaphore has `Semaphore::MAX_PERMITS` permits at most");
+        assert!(added, "{}", TOO_MANY);
     }
 
     /// Takes away permits that are free, `n` at most, for good; gives how many these were.

@@ -102,7 +102,8 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
     let outcome = match polled {
         Ok(Poll::Pending) => return Poll::Pending,
         Ok(Poll::Ready(value)) => Ok(value),
-        Err(payload) => Err(JoinError::panicked(payload)),
+        // SAFETY: as above.
+        Err(payload) => Err(unsafe { panicked(header, payload) }),
     };
     // SAFETY: as above.
     unsafe { settle::<F>(header, outcome) };
@@ -114,7 +115,17 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
 /// As `Vtable::cancel` says: the caller is the running thread.
 unsafe fn cancel<F: Future>(header: NonNull<Header>) {
     // SAFETY: a fiber of this vtable, running on this thread.
-    unsafe { settle::<F>(header, Err(JoinError::cancelled())) };
+    unsafe { settle::<F>(header, Err(JoinError::cancelled(Some(header.as_ref().id)))) };
+}
+
+/// # Safety
+///
+/// The caller is the running thread of this fiber.
+#[cold]
+unsafe fn panicked(header: NonNull<Header>, payload: Payload) -> JoinError {
+    // SAFETY: the running thread has a count; it stays there.
+    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
+    JoinError::panicked(Some(&task), payload)
 }
 
 /// Drops the future and stores the outcome: the first panic wins, and any panic over a value or a cancel.
@@ -132,7 +143,8 @@ unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Out
     if let Err(payload) = dropped {
         match &outcome {
             Err(first) if first.is_panic() => discard(payload),
-            _ => discard(std::mem::replace(&mut outcome, Err(JoinError::panicked(payload)))),
+            // SAFETY: as above.
+            _ => discard(std::mem::replace(&mut outcome, Err(unsafe { panicked(header, payload) }))),
         }
     }
     // SAFETY: the running thread has a count; it stays there.

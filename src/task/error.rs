@@ -8,6 +8,7 @@ use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 
 use crate::prim::thread;
+use crate::task::header::{FiberId, Task};
 
 /// What a fiber leaves behind.
 pub(crate) type Outcome<T> = Result<T, JoinError>;
@@ -28,42 +29,59 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 pub struct JoinError(Repr);
 
 enum Repr {
-    Cancelled,
-    SelfJoin,
-    Panicked(Opaque),
+    Cancelled(Option<FiberId>),
+    SelfJoin(FiberId),
+    Panicked(Box<Panic>),
 }
 
-/// A payload that nobody reads through a shared reference, but for its message.
-struct Opaque(Payload);
+/// A panic, and whose it was; `None`: that of a scope's body.
+struct Panic {
+    fiber: Option<(FiberId, Option<Box<str>>)>,
+    /// Nobody reads it through a shared reference, but for its message.
+    payload: Payload,
+}
 
 // SAFETY: the payload is reached by value only, except for `message`, which looks at it as a `&str` or a
-// `String`; both are `Sync`.
-unsafe impl Sync for Opaque {}
+// `String`; both are `Sync`, as is the rest.
+unsafe impl Sync for Panic {}
 
 impl JoinError {
-    pub(crate) fn cancelled() -> Self {
-        JoinError(Repr::Cancelled)
+    /// `None`: a scope was.
+    pub(crate) fn cancelled(fiber: Option<FiberId>) -> Self {
+        JoinError(Repr::Cancelled(fiber))
     }
 
-    pub(crate) fn self_join() -> Self {
-        JoinError(Repr::SelfJoin)
+    pub(crate) fn self_join(fiber: FiberId) -> Self {
+        JoinError(Repr::SelfJoin(fiber))
     }
 
-    pub(crate) fn panicked(payload: Payload) -> Self {
-        JoinError(Repr::Panicked(Opaque(payload)))
+    /// `None`: the body of a scope has.
+    pub(crate) fn panicked(fiber: Option<&Task>, payload: Payload) -> Self {
+        let fiber = fiber.map(|task| (task.id, task.name().map(Box::from)));
+        JoinError(Repr::Panicked(Box::new(Panic { fiber, payload })))
     }
 
     pub(crate) fn payload(&self) -> Option<&(dyn Any + Send)> {
         match &self.0 {
-            Repr::Panicked(Opaque(payload)) => Some(&**payload),
-            Repr::Cancelled | Repr::SelfJoin => None,
+            Repr::Panicked(panic) => Some(&*panic.payload),
+            Repr::Cancelled(_) | Repr::SelfJoin(_) => None,
+        }
+    }
+
+    /// The id of the fiber that has no value to give; of a [scope](crate::fiber::scope()), that of the fiber that panicked. `None`:
+    /// the scope was cancelled, or its body panicked.
+    pub fn id(&self) -> Option<FiberId> {
+        match &self.0 {
+            Repr::Cancelled(fiber) => *fiber,
+            Repr::SelfJoin(fiber) => Some(*fiber),
+            Repr::Panicked(panic) => panic.fiber.as_ref().map(|(id, _)| *id),
         }
     }
 
     /// Whether the fiber was cancelled: by [`cancel`](crate::fiber::JoinHandle::cancel), with its parent, or
     /// with its runtime.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.0, Repr::Cancelled)
+        matches!(self.0, Repr::Cancelled(_))
     }
 
     /// Whether the fiber panicked: in a poll, or when its future was dropped.
@@ -73,7 +91,7 @@ impl JoinError {
 
     /// Whether a fiber awaited its own handle, which could never end.
     pub fn is_self_join(&self) -> bool {
-        matches!(self.0, Repr::SelfJoin)
+        matches!(self.0, Repr::SelfJoin(_))
     }
 
     /// The payload of the panic, for [`std::panic::resume_unwind`].
@@ -95,7 +113,7 @@ impl JoinError {
     /// The fiber did not panic: the error as it was.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.0 {
-            Repr::Panicked(Opaque(payload)) => Ok(payload),
+            Repr::Panicked(panic) => Ok(panic.payload),
             other => Err(JoinError(other)),
         }
     }
@@ -186,10 +204,10 @@ impl InTurn {
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Repr::Cancelled => f.write_str("JoinError::Cancelled"),
-            Repr::SelfJoin => f.write_str("JoinError::SelfJoin"),
-            Repr::Panicked(Opaque(payload)) => {
-                write!(f, "JoinError::Panicked({:?})", known_message(&**payload).unwrap_or("…"))
+            Repr::Cancelled(_) => f.write_str("JoinError::Cancelled"),
+            Repr::SelfJoin(_) => f.write_str("JoinError::SelfJoin"),
+            Repr::Panicked(panic) => {
+                write!(f, "JoinError::Panicked({:?})", known_message(&*panic.payload).unwrap_or("…"))
             }
         }
     }
@@ -198,12 +216,17 @@ impl fmt::Debug for JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Repr::Cancelled => f.write_str("the fiber was cancelled"),
-            Repr::SelfJoin => f.write_str("a fiber cannot wait for its own end"),
-            Repr::Panicked(Opaque(payload)) => match known_message(&**payload) {
-                Some(message) => write!(f, "the fiber panicked: {message}"),
-                None => f.write_str("the fiber panicked"),
-            },
+            Repr::Cancelled(Some(id)) => write!(f, "fiber {id} was cancelled"),
+            Repr::Cancelled(None) => f.write_str("the scope was cancelled"),
+            Repr::SelfJoin(id) => write!(f, "fiber {id} cannot wait for its own end"),
+            Repr::Panicked(panic) => {
+                match &panic.fiber {
+                    Some((id, name)) => id.write(name.as_deref(), f)?,
+                    None => f.write_str("the body of a scope")?,
+                }
+                f.write_str(" panicked")?;
+                known_message(&*panic.payload).map_or(Ok(()), |message| write!(f, ": {message}"))
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 
 use crate::prim::Mutex;
-use crate::task::error::{Payload, discard, message, shielded};
+use crate::task::error::{JoinError, Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
 use crate::task::watch::{self, Object};
 
@@ -48,8 +48,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn into_payload(self) -> Payload {
-        self.payload
+    pub(crate) fn into_error(self) -> JoinError {
+        JoinError::panicked(self.task.as_ref(), self.payload)
     }
 
     /// The fiber and its panic, if nobody else knows of it.

@@ -8,8 +8,8 @@ use super::operation::{Branch, Operation};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operation of leno, which a select could claim",
     label = "not such an operation",
-    note = "any other future is polled: wrap it, `foreign(std::pin::pin!(future))` or `foreign(Box::pin(future))`, or \
-            `foreign(future)` if it is `Unpin`"
+    note = "any other future is polled: wrap it in `leno::select::foreign`: `foreign(std::pin::pin!(future))` or `foreign(Box::pin(future))`, \
+            or `foreign(future)` if it is `Unpin`"
 )]
 pub trait Operated {
     type Branch: Branch;
