@@ -31,6 +31,9 @@
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
 //! | [`inspect`] | dumps of fibers and of who waits for what, deadlocks |
 //!
+//! What corresponds to what you know from std, tokio, crossbeam, flume, kanal, async-lock, Kotlin or Go:
+//! [`channel::moving`], [`fiber::moving`], [`select::moving`], [`sync::moving`].
+//!
 //! # Three ways to call
 //!
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
