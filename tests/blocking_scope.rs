@@ -3,7 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, OnDrop, SeqCst, in_time};
-use leno::fiber::{self, Cord, Runtime, blocking_scope};
+use leno::fiber::{self, Builder, Cord, Runtime, blocking_scope};
 use std::future::{Future, pending};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -120,6 +120,23 @@ fn the_first_panic_cancels_the_others() {
         });
         assert_eq!(failed.unwrap_err().into_panic().downcast_ref::<&str>(), Some(&"in the body"));
         assert_eq!(drops.count(), 2);
+    });
+}
+
+#[test]
+fn fibers_have_names_and_ids() {
+    in_time(|| {
+        let text = String::from("borrowed");
+        let (len, id, seen) = blocking_scope(|s| {
+            let named =
+                s.spawn_with(Builder::new().name("counts"), async { (fiber::current().id(), text.len()) });
+            assert_eq!(named.name(), Some("counts"));
+            let id = named.id();
+            let (seen, len) = named.wait().unwrap();
+            (len, id, seen)
+        })
+        .unwrap();
+        assert_eq!((len, id), (8, seen));
     });
 }
 

@@ -34,6 +34,7 @@ fn runs_there_and_comes_back() {
         // From another executor, and from a plain thread.
         assert_eq!(futures_lite::future::block_on(on(&there, async { 1 })), 1);
         assert_eq!(on(&there, async { 2 }).wait(), 2);
+        assert_eq!(there.handle().on(async { 3 }).wait(), 3);
     });
 }
 

@@ -3,7 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, in_time};
-use leno::fiber::{CancelToken, Runtime};
+use leno::fiber::{CancelToken, Runtime, TryScope};
 use std::future::pending;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -124,6 +124,18 @@ fn a_scope_of_a_token_is_cancelled_with_it() {
         }));
         assert!(ended.unwrap_err().is_cancelled());
         assert_eq!(drops.count(), 1);
+        // One whose body may fail: its error, or that it was cancelled.
+        let server = CancelToken::new();
+        let failed = leno::block_on(server.try_scope(async |_: &TryScope<u8>| Err::<(), _>(7)));
+        assert_eq!(failed.unwrap(), Err(7));
+        assert!(!server.is_cancelled());
+        let cancels = server.clone();
+        let ended = leno::block_on(server.try_scope(async move |s: &TryScope<u8>| {
+            cancels.cancel();
+            assert!(s.token().is_cancelled());
+            pending::<Result<(), u8>>().await
+        }));
+        assert!(ended.unwrap_err().is_cancelled());
         // Of a cancelled one, from the start; and not the other way round.
         let refused = leno::block_on(server.scope(async |_: &leno::fiber::Scope| ()));
         assert!(refused.unwrap_err().is_cancelled());

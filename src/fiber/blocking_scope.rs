@@ -26,6 +26,7 @@ use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::error::JoinError;
+use crate::task::header::FiberId;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, finally, thread};
 
@@ -48,6 +49,16 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
+        self.spawn_with(Builder::new(), future)
+    }
+
+    /// The same, with what the builder says: a name, say.
+    #[track_caller]
+    pub fn spawn_with<F>(&'scope self, builder: Builder, future: F) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
         let packet = Arc::new(Mutex::new(None));
         let give = Arc::clone(&packet);
         let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(async move {
@@ -56,7 +67,7 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         });
         // SAFETY: only the lifetime changes. The module's invariants: future and outcome are gone before `'scope` ends.
         let fiber: Pin<Box<dyn Future<Output = ()> + Send + 'static>> = unsafe { std::mem::transmute(fiber) };
-        let builder = Builder::new().root().scope(&self.scope);
+        let builder = builder.root().scope(&self.scope);
         let _busy = Busy::new(&*self.home);
         let handle = builder.start_on(&self.home, Location::caller(), fiber);
         ScopedHandle { handle, packet, _scope: PhantomData }
@@ -96,6 +107,16 @@ impl<T> ScopedHandle<'_, T> {
     /// As [`JoinHandle::is_finished`].
     pub fn is_finished(&self) -> bool {
         self.handle.is_finished()
+    }
+
+    /// The fiber's id.
+    pub fn id(&self) -> FiberId {
+        self.handle.id()
+    }
+
+    /// The name that its builder gave it.
+    pub fn name(&self) -> Option<&str> {
+        self.handle.name()
     }
 }
 

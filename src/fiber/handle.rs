@@ -50,7 +50,7 @@ impl Handle {
     }
 
     /// Starts a fiber on that runtime, as [`spawn`](crate::spawn) does on the caller's: called in one of its fibers, the new one is
-    /// that one's child. [`Builder::spawn_on`] starts one with a name.
+    /// that one's child. [`Builder::spawn_on`] starts one with a name, and [`on`](Self::on) waits for it.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where

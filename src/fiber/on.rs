@@ -6,6 +6,7 @@ use std::panic::{self, Location};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::fiber::handle::Handle;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
 use crate::fiber::spawn::Builder;
@@ -37,7 +38,20 @@ where
     F::IntoFuture: Send + 'static,
     F::Output: Send + 'static,
 {
-    On { stage: Stage::New(runtime.home().clone(), future.into_future()), at: Location::caller() }
+    runtime.handle().on(future)
+}
+
+impl Handle {
+    /// Runs `future` on that runtime, and gives what it gives; see [`on`].
+    #[track_caller]
+    pub fn on<F>(&self, future: F) -> On<F::IntoFuture>
+    where
+        F: IntoFuture,
+        F::IntoFuture: Send + 'static,
+        F::Output: Send + 'static,
+    {
+        On { stage: Stage::New(self.home().clone(), future.into_future()), at: Location::caller() }
+    }
 }
 
 /// See [`on`].

@@ -198,7 +198,29 @@ impl<E: Send + 'static> TryScope<E> {
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
     {
-        self.scope.spawn(self.clone().member(future))
+        self.spawn_with(Builder::new(), future)
+    }
+
+    /// The same, with what the builder says: a name, say.
+    ///
+    /// ```
+    /// use leno::fiber::{Builder, try_scope};
+    ///
+    /// let sum: Result<i32, std::num::ParseIntError> = leno::block_on(try_scope(async |s| {
+    ///     let parser = s.spawn_with(Builder::new().name("parser"), async { "7".parse::<i32>() });
+    ///     assert_eq!(parser.name(), Some("parser"));
+    ///     Ok(parser.await.unwrap_or(0))
+    /// }))
+    /// .expect("nothing panics");
+    /// assert_eq!(sum, Ok(7));
+    /// ```
+    #[track_caller]
+    pub fn spawn_with<F, T>(&self, builder: Builder, future: F) -> JoinHandle<T>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+    {
+        builder.scope(&self.scope).spawn(self.clone().member(future))
     }
 }
 
@@ -281,22 +303,33 @@ impl<E> fmt::Debug for TryScope<E> {
 pub async fn try_scope<T, E>(
     body: impl AsyncFnOnce(&TryScope<E>) -> Result<T, E>,
 ) -> Result<Result<T, E>, JoinError> {
-    let mut kept = None;
-    let error = Arc::new(Mutex::new(None));
-    let ended = scope(async |scope: &Scope| {
-        let scope = TryScope { scope: scope.clone(), error: Arc::clone(&error) };
-        match body(&scope).await {
-            Ok(value) => kept = Some(value),
-            Err(error) => scope.fail(error),
+    Scope::new(None).run_try(body).await
+}
+
+impl Scope {
+    /// The life of a scope whose body may fail.
+    pub(super) async fn run_try<T, E>(
+        self,
+        body: impl AsyncFnOnce(&TryScope<E>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, JoinError> {
+        let mut kept = None;
+        let error = Arc::new(Mutex::new(None));
+        let ended = self
+            .run(async |scope: &Scope| {
+                let scope = TryScope { scope: scope.clone(), error: Arc::clone(&error) };
+                match body(&scope).await {
+                    Ok(value) => kept = Some(value),
+                    Err(error) => scope.fail(error),
+                }
+            })
+            .await;
+        let error = error.lock().take();
+        match (ended, error, kept) {
+            (Err(panicked), _, _) if panicked.is_panic() => Err(panicked),
+            (_, Some(error), _) => Ok(Err(error)),
+            (Ok(()), None, Some(value)) => Ok(Ok(value)),
+            (Err(cancelled), None, _) => Err(cancelled),
+            (Ok(()), None, None) => unreachable!("a body that gave no value has failed"),
         }
-    })
-    .await;
-    let error = error.lock().take();
-    match (ended, error, kept) {
-        (Err(panicked), _, _) if panicked.is_panic() => Err(panicked),
-        (_, Some(error), _) => Ok(Err(error)),
-        (Ok(()), None, Some(value)) => Ok(Ok(value)),
-        (Err(cancelled), None, _) => Err(cancelled),
-        (Ok(()), None, None) => unreachable!("a body that gave no value has failed"),
     }
 }

@@ -30,7 +30,7 @@ use std::task::{Context, Poll};
 use futures_core::future::FusedFuture;
 
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
-use crate::fiber::scope::Scope;
+use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
 use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
@@ -231,6 +231,18 @@ impl CancelToken {
     /// As [`scope`](crate::fiber::scope()).
     pub async fn scope<R>(&self, body: impl AsyncFnOnce(&Scope) -> R) -> Result<R, JoinError> {
         Scope::new(Some(self)).run(body).await
+    }
+
+    /// As [`try_scope`](crate::fiber::try_scope), for a scope that is cancelled with this token.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_scope`](crate::fiber::try_scope).
+    pub async fn try_scope<T, E>(
+        &self,
+        body: impl AsyncFnOnce(&TryScope<E>) -> Result<T, E>,
+    ) -> Result<Result<T, E>, JoinError> {
+        Scope::new(Some(self)).run_try(body).await
     }
 
     /// A guard that cancels the token when it is dropped.
