@@ -216,10 +216,11 @@ impl<R> Unpin for Unblock<R> {}
 impl<R> Unblock<R> {
     /// Nobody wants the result any more.
     fn give_up(&self) {
-        let state = self.slot.0.lock().replace(State::Gone);
-        if let State::Queued(..) = state {
-            self.slot.calm();
-        }
+        let mut shared = self.slot.0.lock();
+        let state = shared.replace(State::Gone);
+        // Its executor is busy until the closure has gone, also if that panics.
+        let _busy = if let State::Queued(..) = state { shared.busy.take() } else { None };
+        drop(shared);
         drop(state);
     }
 

@@ -14,7 +14,7 @@ use crate::fiber::fiber_ref::FiberRef;
 use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
 use crate::task::watch::{self, Object};
-use crate::task::{context, join, thread};
+use crate::task::{budget, context, join, thread};
 use crate::time::{Timeout, timeout};
 
 /// Waits for a fiber to end, and gives its value.
@@ -41,6 +41,10 @@ pub struct JoinHandle<T> {
     task: Task,
     taken: bool,
     cancel_on_drop: bool,
+    /// It was polled before the fiber had ended.
+    waits: bool,
+    /// The fiber had ended in the poll before, and there was no budget to say so.
+    refused: bool,
     _owns: PhantomData<(T, *mut ())>,
 }
 
@@ -58,7 +62,14 @@ impl<T> JoinHandle<T> {
     ///
     /// `task` is the join handle's count of a fiber whose output is `T`, and this is its only handle.
     pub(crate) unsafe fn new(task: Task) -> Self {
-        JoinHandle { task, taken: false, cancel_on_drop: false, _owns: PhantomData }
+        JoinHandle {
+            task,
+            taken: false,
+            cancel_on_drop: false,
+            waits: false,
+            refused: false,
+            _owns: PhantomData,
+        }
     }
 
     /// Cancels the fiber and, transitively, its children.
@@ -131,10 +142,15 @@ impl<T> Future for JoinHandle<T> {
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
             return Poll::Ready(Err(JoinError::self_join(self.task.id)));
         }
+        // (One that need not wait counts, as an operation does.)
+        if !self.waits && self.is_finished() && !budget::may_begin(&mut self.refused, cx) {
+            return Poll::Pending;
+        }
         // SAFETY: this is the handle, `T` the output, and nothing was taken yet.
         let outcome = unsafe { join::poll_outcome(&self.task, cx) };
         self.taken = outcome.is_ready();
         if !self.taken {
+            self.waits = true;
             note(&self.task);
         }
         outcome

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::task::header::Task;
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
-use crate::task::{context, thread, waker};
+use crate::task::{budget, context, thread, waker};
 use crate::time::{Timeout, timeout};
 
 /// Waits until the current fiber is unparked, by [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
@@ -38,7 +38,7 @@ use crate::time::{Timeout, timeout};
 /// When it is polled outside a fiber.
 #[track_caller]
 pub fn park() -> Park {
-    Park { place: Place::here() }
+    Park { place: Place::here(), waits: false, refused: false }
 }
 
 /// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both have come by
@@ -57,15 +57,24 @@ pub fn park_timeout(limit: Duration) -> ParkTimeout {
 #[derive(Debug)]
 pub struct Park {
     place: Place,
+    /// It was polled, and not refused.
+    waits: bool,
+    /// There was no budget for it in the poll before.
+    refused: bool,
 }
 
 impl Future for Park {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // (Before it takes the token: a loop of parks that find one is to let others run.)
+        if !self.waits && !budget::may_begin(&mut self.refused, cx) {
+            return Poll::Pending;
+        }
         match context::with_task(|task| poll_token(task, cx)) {
             Some(polled) => {
-                if polled.is_pending() {
+                self.waits = polled.is_pending();
+                if self.waits {
                     watch::waits(self.place, || ("park", Object::Nothing));
                 }
                 polled

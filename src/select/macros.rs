@@ -233,7 +233,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
         if this.look(&mut chosen, cx).is_pending() {
             let Otherwise::After(d) = this.otherwise else { return Poll::Pending };
             let timer = this.timer.get_or_insert_with(|| sleep(d));
-            std::task::ready!(Pin::new(timer).poll(cx));
+            std::task::ready!(timer.poll_time(cx));
             this.time_out(&mut chosen, cx);
         }
         Poll::Ready(chosen)

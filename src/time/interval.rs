@@ -187,7 +187,7 @@ impl Interval {
 
     fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         let waits = self.sleep.waits();
-        ready!(Pin::new(&mut self.sleep).poll(cx));
+        ready!(self.sleep.poll_time(cx));
         if !waits && !budget::may_begin(&mut self.refused, cx) {
             return Poll::Pending;
         }

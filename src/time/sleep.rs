@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use crate::fiber::default_home;
@@ -14,7 +14,7 @@ use crate::task::home::HomeRef;
 use crate::task::place::Place;
 use crate::task::seam::{TimerKey, TimerState};
 use crate::task::watch::{self, Object};
-use crate::task::{context, thread};
+use crate::task::{budget, context, thread};
 use crate::time::now;
 
 /// Sleeps for `duration`, counted from this call.
@@ -42,6 +42,7 @@ pub fn sleep(duration: Duration) -> Sleep {
         clock,
         timer: None,
         place: Place::here(),
+        refused: false,
     }
 }
 
@@ -49,7 +50,14 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// the past is ready at once.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline: Some(deadline), span: None, clock: clock_here(), timer: None, place: Place::here() }
+    Sleep {
+        deadline: Some(deadline),
+        span: None,
+        clock: clock_here(),
+        timer: None,
+        place: Place::here(),
+        refused: false,
+    }
 }
 
 fn clock_here() -> usize {
@@ -68,6 +76,8 @@ pub struct Sleep {
     clock: usize,
     timer: Option<(HomeRef, TimerKey)>,
     place: Place,
+    /// The time was up in the poll before, and there was no budget to say so.
+    refused: bool,
 }
 
 impl Sleep {
@@ -149,6 +159,19 @@ impl Sleep {
         self.span = None;
     }
 
+    /// As a poll, for whoever counts it himself.
+    pub(crate) fn poll_time(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let polled = context::with_home(default_home, |home| self.poll_on(home, cx.waker()));
+        // Where the executor has ended, whoever polls goes on elsewhere.
+        let polled = polled
+            .or_else(|| self.poll_on(&default_home(), cx.waker()))
+            .expect("the default runtime does not end");
+        if polled.is_pending() {
+            watch::waits(self.place, || ("sleep", self.deadline.map_or(Object::Nothing, Object::Time)));
+        }
+        polled
+    }
+
     /// As a poll on `home`; `None`: that has ended, and the time is not up.
     fn poll_on(&mut self, home: &HomeRef, waker: &Waker) -> Option<Poll<()>> {
         self.move_to(home);
@@ -194,15 +217,10 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        let polled = context::with_home(default_home, |home| this.poll_on(home, cx.waker()));
-        // Where the executor has ended, whoever polls goes on elsewhere.
-        let polled = polled
-            .or_else(|| this.poll_on(&default_home(), cx.waker()))
-            .expect("the default runtime does not end");
-        if polled.is_pending() {
-            watch::waits(this.place, || ("sleep", this.deadline.map_or(Object::Nothing, Object::Time)));
-        }
-        polled
+        let waits = this.waits();
+        ready!(this.poll_time(cx));
+        // (One that need not wait counts, as an operation does: a loop of them is to let others run.)
+        if waits || budget::may_begin(&mut this.refused, cx) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 

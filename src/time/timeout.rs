@@ -87,13 +87,12 @@ impl<F: Future> Future for Timeout<F> {
         // `Unpin` only if `F` is.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
-        let (mut future, sleep) =
-            unsafe { (Pin::new_unchecked(&mut this.future), Pin::new(&mut this.sleep)) };
+        let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
         let waited = std::mem::replace(&mut this.waits, true);
-        ready!(sleep.poll(cx));
+        ready!(this.sleep.poll_time(cx));
         // Without a budget leno's operations do not look.
         if budget::is_spent() && !std::mem::replace(&mut this.overtime, true) {
             cx.waker().wake_by_ref();

@@ -85,6 +85,8 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             panic!("a `Race` was polled after it was ready")
         };
         if let Poll::Ready(output) = a.poll(cx) {
+            // (Here, and not by the return: `output` is dropped should the loser's drop panic.)
+            drop(both);
             return Poll::Ready(Either::Left(output));
         }
         // (Once: who always uses up the budget before it is not to keep `b` waiting.)
@@ -95,6 +97,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             return Poll::Pending;
         }
         if let Poll::Ready(output) = b.poll(cx) {
+            drop(both);
             return Poll::Ready(Either::Right(output));
         }
         mem::forget(both);

@@ -428,7 +428,15 @@ impl<T: Entry> Crew<T> {
         let injected = self.injected.load(Ordering::Relaxed);
         self.injected.store(injected & CLOSED, Ordering::Relaxed);
         // SAFETY: by contract; nothing foreign is called.
-        unsafe { worker.own(|own| own.queue.extend(inject.drain(..))) };
+        unsafe {
+            worker.own(|own| match own.queue.is_empty() {
+                true => std::mem::swap(&mut own.queue, &mut *inject),
+                false => own.queue.extend(inject.drain(..)),
+            });
+        }
+        if inject.capacity() > KEEP {
+            *inject = VecDeque::new();
+        }
     }
 
     /// From `inject`: a worker of several takes one, and its share of the rest if its ring is empty; a strict one
