@@ -175,3 +175,35 @@ access! {
     ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
     [] OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
 }
+
+/// Futures of a lock, which they borrow or keep: once `$keep` has kept what their operation got, it is the guard's.
+macro_rules! locks {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $Future:ident, $name:literal, $call:literal, $lock:ty;
+        $branch:ty => $guard:ty, $keep:expr;
+    )+) => {$(
+        $(#[$doc])+
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<$($lifetime,)? T: ?Sized> {
+            // Before the lock: it must be dropped first.
+            operation: Operation<$branch>,
+            lock: $lock,
+        }
+
+        impl<$($lifetime,)? T: ?Sized> $Future<$($lifetime,)? T> {
+            #[inline(always)]
+            fn output(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $guard {
+                $keep(outcome);
+                // SAFETY: the lock is held, and now the guard's.
+                unsafe { <$guard>::new(Clone::clone(&self.lock), self.operation.place()) }
+            }
+        }
+
+        $crate::wait::future! {
+            [$($lifetime,)? T: ?Sized] $Future<$($lifetime,)? T>, $name, $call;
+            $branch => $guard, $Future::output; or Elapsed
+        }
+    )+};
+}
+pub(super) use locks;
