@@ -43,7 +43,7 @@ pub use super::{SendError, SendTimeoutError, TrySendError};
 
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::Listen;
-use super::error::from;
+use super::error::same;
 use crate::prim::{Arc, Ordering};
 use crate::task::finally;
 use crate::task::place::Place;
@@ -191,15 +191,9 @@ errors! {
     }
 }
 
-from! {
-    RecvError => TryRecvError {
-        RecvError::Closed => TryRecvError::Closed,
-        RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
-    }
-    RecvError => RecvTimeoutError {
-        RecvError::Closed => RecvTimeoutError::Closed,
-        RecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
-    }
+same! {
+    RecvError => TryRecvError: Closed, Lagged(missed);
+    RecvError => RecvTimeoutError: Closed, Lagged(missed);
 }
 
 impl<T> Sender<T> {
