@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use super::handle::asks;
 use super::kind::Mpsc;
-use super::lone::lone_receiver;
+use super::receiver::receiver;
 use super::shared::{Shared, SharedRef};
 
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
@@ -331,7 +331,7 @@ impl<T> Clone for Sender<T> {
     }
 }
 
-lone_receiver!();
+receiver! { mut }
 
 macro_rules! handle {
     ($($name:ident)*) => {$(

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 use super::super::handle::{asks, shareable};
-use super::super::lone::lone_receiver;
+use super::super::receiver::receiver;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::{SharedRef, Which};
@@ -176,7 +176,7 @@ impl<T> Sender<T> {
     }
 }
 
-lone_receiver!();
+receiver! { mut }
 
 macro_rules! handle {
     ($name:ident, $end:ident, $side:literal) => {
