@@ -102,44 +102,6 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
-        self.send(value).wait()
-    }
-
-    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
-    /// [`SendFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed, or the time was up and the value is not sent; it comes back.
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_timeout(d)
-    }
-
-    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`send_timeout`](Self::send_timeout).
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_deadline(t)
-    }
-
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -192,6 +154,53 @@ impl<T> Sender<T> {
         unsafe { Closed::new(self) }
     }
 }
+
+/// The methods of a module's `Sender` that send from a plain thread. `mut`: of one that there is one of only.
+macro_rules! sends_blocking {
+    ($($mut:tt)?) => {
+        impl<T> Sender<T> {
+            /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
+            ///
+            /// # Errors
+            /// The channel is closed; the value comes back.
+            ///
+            /// # Panics
+            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+            #[inline]
+            #[track_caller]
+            pub fn send_blocking(&$($mut)? self, value: T) -> Result<(), SendError<T>> {
+                self.send(value).wait()
+            }
+
+            /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
+            /// [`SendFuture::wait_timeout`].
+            ///
+            /// # Errors
+            /// The channel is closed, or the time was up and the value is not sent; it comes back.
+            ///
+            /// # Panics
+            /// As [`send_blocking`](Self::send_blocking).
+            #[track_caller]
+            pub fn send_timeout(&$($mut)? self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
+                self.send(value).wait_timeout(d)
+            }
+
+            /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+            ///
+            /// # Errors
+            /// As [`send_timeout`](Self::send_timeout).
+            ///
+            /// # Panics
+            /// As [`send_blocking`](Self::send_blocking).
+            #[track_caller]
+            pub fn send_deadline(&$($mut)? self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+                self.send(value).wait_deadline(t)
+            }
+        }
+    };
+}
+pub(super) use sends_blocking;
+sends_blocking!();
 
 receiver! {
     []
