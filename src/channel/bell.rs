@@ -210,3 +210,85 @@ macro_rules! gone {
     };
 }
 pub(super) use gone;
+
+/// What the handles of the caller's `Shared` have in common: how many there are, and waiting for the receivers to go.
+macro_rules! sender {
+    () => {
+        impl<T> std::panic::UnwindSafe for Sender<T> {}
+        impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+        impl<T> std::panic::UnwindSafe for Receiver<T> {}
+        impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+
+        impl<T> Sender<T> {
+            /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
+            ///
+            /// Cancelling: dropping the future has no effect.
+            #[track_caller]
+            pub fn closed(&self) -> Closed<'_, T> {
+                Closed { operation: Operation::new(Listen(Gone(&self.shared))) }
+            }
+
+            /// Whether there is no receiver.
+            pub fn is_closed(&self) -> bool {
+                self.shared.receivers() == 0
+            }
+
+            /// How many receivers there are.
+            pub fn receiver_count(&self) -> usize {
+                self.shared.receivers()
+            }
+
+            /// How many senders there are.
+            pub fn sender_count(&self) -> usize {
+                self.shared.senders.load($crate::prim::Ordering::Relaxed)
+            }
+
+            /// Whether both send to the same channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.shared, &other.shared)
+            }
+
+            /// Panics if an invariant does not hold. For tests.
+            #[doc(hidden)]
+            pub fn assert_valid(&self) -> usize {
+                self.shared.assert_valid()
+            }
+        }
+
+        impl<T> Receiver<T> {
+            /// Whether both receive from the same channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.shared, &other.shared)
+            }
+        }
+
+        impl<T> Clone for Sender<T> {
+            fn clone(&self) -> Self {
+                // ORDERING: Relaxed; the caller has one, so the count is above zero.
+                self.shared.senders.fetch_add(1, $crate::prim::Ordering::Relaxed);
+                Sender { shared: Arc::clone(&self.shared) }
+            }
+        }
+
+        impl<T> Drop for Sender<T> {
+            fn drop(&mut self) {
+                self.shared.drop_sender();
+            }
+        }
+
+        impl<T> fmt::Debug for Sender<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
+            }
+        }
+
+        /// Waits for the last receiver to go. Made by [`Sender::closed`].
+        #[must_use = "futures do nothing unless polled"]
+        pub struct Closed<'a, T> {
+            operation: Operation<Listen<Gone<'a, T>>>,
+        }
+
+        future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Listen<Gone<'a, T>> => (), |_, ()| (); or Elapsed }
+    };
+}
+pub(super) use sender;

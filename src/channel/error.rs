@@ -211,16 +211,6 @@ impl<T> TrySendError<T> {
             TrySendError::Full(value) | TrySendError::Closed(value) => value,
         }
     }
-
-    /// Whether a later attempt may succeed.
-    pub fn is_full(&self) -> bool {
-        matches!(self, TrySendError::Full(_))
-    }
-
-    /// Whether every later attempt will fail.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, TrySendError::Closed(_))
-    }
 }
 
 impl<T> SendTimeoutError<T> {
@@ -230,75 +220,64 @@ impl<T> SendTimeoutError<T> {
             SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,
         }
     }
-
-    /// Whether the time was up.
-    pub fn is_timeout(&self) -> bool {
-        matches!(self, SendTimeoutError::Timeout(_))
-    }
-
-    /// Whether the channel is closed.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, SendTimeoutError::Closed(_))
-    }
 }
 
-impl TryRecvError {
-    /// Whether a later attempt may succeed.
-    pub fn is_empty(&self) -> bool {
-        *self == TryRecvError::Empty
-    }
-
-    /// Whether every later attempt will fail.
-    pub fn is_closed(&self) -> bool {
-        *self == TryRecvError::Closed
-    }
+/// Which of an error's cases it is.
+macro_rules! asks {
+    ($($error:ident $(<$T:ident>)? { $(#[$doc:meta] $method:ident: $case:ident,)+ })+) => {$(
+        impl $(<$T>)? $error $(<$T>)? {
+            $(
+                #[$doc]
+                pub fn $method(&self) -> bool {
+                    matches!(self, $error::$case { .. })
+                }
+            )+
+        }
+    )+};
 }
 
-impl RecvTimeoutError {
-    /// Whether the time was up.
-    pub fn is_timeout(&self) -> bool {
-        *self == RecvTimeoutError::Timeout
+asks! {
+    TrySendError<T> {
+        /// Whether a later attempt may succeed.
+        is_full: Full,
+        /// Whether every later attempt will fail.
+        is_closed: Closed,
     }
-
-    /// Whether the channel is closed and empty.
-    pub fn is_closed(&self) -> bool {
-        *self == RecvTimeoutError::Closed
+    SendTimeoutError<T> {
+        /// Whether the time was up.
+        is_timeout: Timeout,
+        /// Whether the channel is closed.
+        is_closed: Closed,
     }
-}
-
-impl TryReserveError {
-    /// Whether a later attempt may succeed.
-    pub fn is_full(&self) -> bool {
-        *self == TryReserveError::Full
+    TryRecvError {
+        /// Whether a later attempt may succeed.
+        is_empty: Empty,
+        /// Whether every later attempt will fail.
+        is_closed: Closed,
     }
-
-    /// Whether the channel is closed.
-    pub fn is_closed(&self) -> bool {
-        *self == TryReserveError::Closed
+    RecvTimeoutError {
+        /// Whether the time was up.
+        is_timeout: Timeout,
+        /// Whether the channel is closed and empty.
+        is_closed: Closed,
     }
-}
-
-impl TryReserveManyError {
-    /// Whether a later attempt may succeed.
-    pub fn is_full(&self) -> bool {
-        *self == TryReserveManyError::Full
+    TryReserveError {
+        /// Whether a later attempt may succeed.
+        is_full: Full,
+        /// Whether the channel is closed.
+        is_closed: Closed,
     }
-
-    /// Whether the channel is closed.
-    pub fn is_closed(&self) -> bool {
-        *self == TryReserveManyError::Closed
+    TryReserveManyError {
+        /// Whether a later attempt may succeed.
+        is_full: Full,
+        /// Whether the channel is closed.
+        is_closed: Closed,
     }
-}
-
-impl ReserveTimeoutError {
-    /// Whether the time was up.
-    pub fn is_timeout(&self) -> bool {
-        *self == ReserveTimeoutError::Timeout
-    }
-
-    /// Whether the channel is closed.
-    pub fn is_closed(&self) -> bool {
-        *self == ReserveTimeoutError::Closed
+    ReserveTimeoutError {
+        /// Whether the time was up.
+        is_timeout: Timeout,
+        /// Whether the channel is closed.
+        is_closed: Closed,
     }
 }
 
@@ -312,7 +291,6 @@ macro_rules! from {
         }
     )+};
 }
-pub(super) use from;
 
 from! {
     SendError<T> => TrySendError {
@@ -332,25 +310,24 @@ from! {
         // What one place is too many for is a rendezvous.
         ReserveManyError::Rendezvous | ReserveManyError::TooMany => ReserveError::Rendezvous,
     }
-    ReserveError => ReserveManyError {
-        ReserveError::Closed => ReserveManyError::Closed,
-        ReserveError::Rendezvous => ReserveManyError::Rendezvous,
-    }
-    ReserveError => TryReserveError {
-        ReserveError::Closed => TryReserveError::Closed,
-        ReserveError::Rendezvous => TryReserveError::Rendezvous,
-    }
-    ReserveError => ReserveTimeoutError {
-        error => ReserveManyError::from(error).into(),
-    }
-    ReserveManyError => TryReserveManyError {
-        ReserveManyError::Closed => TryReserveManyError::Closed,
-        ReserveManyError::Rendezvous => TryReserveManyError::Rendezvous,
-        ReserveManyError::TooMany => TryReserveManyError::TooMany,
-    }
-    ReserveManyError => ReserveTimeoutError {
-        ReserveManyError::Closed => ReserveTimeoutError::Closed,
-        ReserveManyError::Rendezvous => ReserveTimeoutError::Rendezvous,
-        ReserveManyError::TooMany => ReserveTimeoutError::TooMany,
-    }
+}
+
+/// Errors whose cases are all those of others, too.
+macro_rules! same {
+    ($($from:ident => $error:ident: $($case:ident $(($value:ident))?),+;)+) => {$(
+        impl From<$from> for $error {
+            fn from(error: $from) -> Self {
+                match error { $($from::$case $(($value))? => $error::$case $(($value))?,)+ }
+            }
+        }
+    )+};
+}
+pub(super) use same;
+
+same! {
+    ReserveError => ReserveManyError: Closed, Rendezvous;
+    ReserveError => TryReserveError: Closed, Rendezvous;
+    ReserveError => ReserveTimeoutError: Closed, Rendezvous;
+    ReserveManyError => TryReserveManyError: Closed, Rendezvous, TooMany;
+    ReserveManyError => ReserveTimeoutError: Closed, Rendezvous, TooMany;
 }

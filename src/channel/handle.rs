@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::many::{RecvMany, SendMany};
+use super::owned::IntoRecv;
+use super::receiver::receiver;
 use super::shared::{End, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::undelivered::{Extras, Spare};
@@ -100,44 +102,6 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
-        self.send(value).wait()
-    }
-
-    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
-    /// [`SendFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed, or the time was up and the value is not sent; it comes back.
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_timeout(d)
-    }
-
-    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`send_timeout`](Self::send_timeout).
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_deadline(t)
-    }
-
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -191,81 +155,58 @@ impl<T> Sender<T> {
     }
 }
 
-impl<T> Receiver<T> {
-    /// Receives the next value; waits while there is none.
+/// The methods of a module's `Sender` that send from a plain thread. `mut`: of one that there is one of only.
+macro_rules! sends_blocking {
+    ($($mut:tt)?) => {
+        impl<T> Sender<T> {
+            /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
+            ///
+            /// # Errors
+            /// The channel is closed; the value comes back.
+            ///
+            /// # Panics
+            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
+            #[inline]
+            #[track_caller]
+            pub fn send_blocking(&$($mut)? self, value: T) -> Result<(), SendError<T>> {
+                self.send(value).wait()
+            }
+
+            /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
+            /// [`SendFuture::wait_timeout`].
+            ///
+            /// # Errors
+            /// The channel is closed, or the time was up and the value is not sent; it comes back.
+            ///
+            /// # Panics
+            /// As [`send_blocking`](Self::send_blocking).
+            #[track_caller]
+            pub fn send_timeout(&$($mut)? self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
+                self.send(value).wait_timeout(d)
+            }
+
+            /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+            ///
+            /// # Errors
+            /// As [`send_timeout`](Self::send_timeout).
+            ///
+            /// # Panics
+            /// As [`send_blocking`](Self::send_blocking).
+            #[track_caller]
+            pub fn send_deadline(&$($mut)? self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
+                self.send(value).wait_deadline(t)
+            }
+        }
+    };
+}
+pub(super) use sends_blocking;
+sends_blocking!();
+
+receiver! {
+    []
     ///
     /// Receivers that wait are served in the order in which they began to wait.
-    ///
-    /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
-    /// receiver, before all values that are still to be sent.
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    #[inline(always)]
-    #[track_caller]
-    pub fn recv(&self) -> RecvFuture<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { RecvFuture::new(self) }
-    }
-
-    /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
-    ///
-    /// # Errors
-    /// There is none now, or the channel is closed and empty.
-    #[inline]
-    pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.recv().try_now()
-    }
-
-    /// Receives on a plain thread: [`recv`](Self::recv) and [`RecvFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn recv_blocking(&self) -> Result<T, RecvError> {
-        self.recv().wait()
-    }
-
-    /// Receives on a plain thread, waiting for `d` of real time at most: [`recv`](Self::recv) and
-    /// [`RecvFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed and empty, or the time was up and nothing was taken.
-    ///
-    /// # Panics
-    /// As [`recv_blocking`](Self::recv_blocking).
-    #[track_caller]
-    pub fn recv_timeout(&self, d: Duration) -> Result<T, RecvTimeoutError> {
-        self.recv().wait_timeout(d)
-    }
-
-    /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`recv_timeout`](Self::recv_timeout).
-    ///
-    /// # Panics
-    /// As [`recv_blocking`](Self::recv_blocking).
-    #[track_caller]
-    pub fn recv_deadline(&self, t: Instant) -> Result<T, RecvTimeoutError> {
-        self.recv().wait_deadline(t)
-    }
-
-    /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how many:
-    /// at least one; or 0 if `max` is, be the channel closed or not.
-    ///
-    /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
-    /// Room in `out` is made for what there is, not for `max`.
-    ///
-    /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
-    /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
-    ///
-    /// # Errors
-    /// The channel is closed and empty.
+    recv;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -277,22 +218,8 @@ impl<T> Receiver<T> {
     /// assert_eq!(seen, [1, 2, 3, 4, 5]);
     /// # });
     /// ```
-    #[track_caller]
-    pub fn recv_many<'a>(&'a self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-        // SAFETY: a side may have several.
-        unsafe { RecvMany::new(self, out, max) }
-    }
-
-    /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
-    ///
-    /// # Errors
-    /// There is none now, or the channel is closed and empty; unless `max` is 0.
-    pub fn try_recv_many(&self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
-        self.recv_many(out, max).try_now()
-    }
-
-    /// Takes what is in the channel now, without waiting: at most as many values as it held at the call. Of a rendezvous channel
-    /// that is nothing; [`try_iter`](Self::try_iter) takes the values of those who wait.
+    recv_many;
+    /// Of a rendezvous channel that is nothing; [`try_iter`](Self::try_iter) takes the values of those who wait.
     ///
     /// ```
     /// let (tx, rx) = leno::bounded(4);
@@ -300,38 +227,21 @@ impl<T> Receiver<T> {
     /// tx.try_send(2).unwrap();
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [1, 2]);
     /// ```
-    pub fn drain(&self) -> Drain<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { Drain::new(self, self.len()) }
-    }
-
-    /// Receives on a plain thread until the channel is closed and empty; each step blocks as
-    /// [`recv_blocking`](Self::recv_blocking) does.
-    pub fn iter(&self) -> Iter<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { Iter::new(self) }
-    }
-
-    /// Receives without waiting, until there is no value.
-    pub fn try_iter(&self) -> TryIter<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { TryIter::new(self) }
-    }
-
-    /// A stream of the channel's values; it ends when the channel is closed and empty.
+    drain;
     ///
-    /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receiver.
-    #[track_caller]
-    pub fn stream(&self) -> RecvStream<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { RecvStream::new(self) }
-    }
-
-    /// As [`stream`](Self::stream), keeping the receiver.
-    #[track_caller]
-    pub fn into_stream(self) -> IntoStream<T> {
-        IntoStream::new(self)
-    }
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let mut receiving = rx.into_recv();
+    /// tx.send(1).await.unwrap();
+    /// assert_eq!((&mut receiving).await, Ok(1));
+    /// let rx = receiving.into_receiver();
+    /// # drop(rx);
+    /// # });
+    /// ```
+    into_recv;
+    /// As of a reference that is shared: so that a program reads the same where the receiver is single.
+    into_iter;
 }
 
 /// A handle can be sent and shared where values can be sent, whatever is in it.
@@ -479,25 +389,6 @@ macro_rules! handle {
 
 handle!(Sender, Sender, "Sender");
 handle!(Receiver, Receiver, "Receiver");
-
-impl<T> IntoIterator for Receiver<T> {
-    type Item = T;
-    type IntoIter = IntoIter<T>;
-
-    fn into_iter(self) -> IntoIter<T> {
-        IntoIter::new(self)
-    }
-}
-
-/// As of a reference that is shared: so that a program reads the same where the receiver is single.
-impl<'a, T> IntoIterator for &'a mut Receiver<T> {
-    type Item = T;
-    type IntoIter = Iter<'a, T>;
-
-    fn into_iter(self) -> Iter<'a, T> {
-        self.iter()
-    }
-}
 
 impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;

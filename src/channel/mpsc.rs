@@ -27,9 +27,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::handle::asks;
+use super::handle::{asks, sends_blocking};
 use super::kind::Mpsc;
-use super::lone::lone_receiver;
+use super::receiver::receiver;
 use super::shared::{Shared, SharedRef};
 
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
@@ -150,43 +150,6 @@ impl<T> Sender<T> {
         self.0.force_send(value)
     }
 
-    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
-        self.0.send_blocking(value)
-    }
-
-    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and [`SendFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed, or the time was up and the value is not sent; it comes back.
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_timeout(&self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.0.send_timeout(value, d)
-    }
-
-    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`send_timeout`](Self::send_timeout).
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_deadline(&self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.0.send_deadline(value, t)
-    }
-
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -292,6 +255,8 @@ impl<T> Sender<T> {
     }
 }
 
+sends_blocking!();
+
 /// A handle that does not keep the channel open, and can be made a [`Sender`] again. See
 /// [`leno::channel::WeakSender`](super::WeakSender).
 pub struct WeakSender<T>(super::WeakSender<T>);
@@ -331,7 +296,7 @@ impl<T> Clone for Sender<T> {
     }
 }
 
-lone_receiver!();
+receiver!(mut);
 
 macro_rules! handle {
     ($($name:ident)*) => {$(

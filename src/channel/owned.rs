@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use super::future::{cancel, recv_until, send_until};
 use super::kind::{Kind, Many};
-use super::{Receiver, RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
 use crate::wait::{Operation, future};
 
 /// A send that keeps its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
@@ -37,8 +37,9 @@ pub struct IntoSend<T, K: Kind = Many> {
 
 /// A receive that keeps its receiver, and waits until there is a value, or the channel is closed and empty.
 ///
-/// Made by [`Receiver::into_recv`]. It borrows nothing: where `T` is `'static` it is, too. The receiver stays in it, also after it
-/// has completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_receiver`](Self::into_receiver) gives it back.
+/// Made by [`Receiver::into_recv`](super::Receiver::into_recv). It borrows nothing: where `T` is `'static` it is, too. The
+/// receiver stays in it, also after it has completed, until the future is dropped, as by [`wait`](Self::wait), or
+/// [`into_receiver`](Self::into_receiver) gives it back.
 ///
 /// Dropping it before it completes cancels the receive: a value that was handed to it already goes to the next receiver, before all
 /// values that are still to be sent. Then the receiver is dropped; if it was the last one, what is in the channel is dropped with
@@ -68,25 +69,6 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn into_send(self, value: T) -> IntoSend<T> {
         IntoSend::new(self, value)
-    }
-}
-
-impl<T> Receiver<T> {
-    /// As [`recv`](Self::recv), in a future that keeps this receiver.
-    ///
-    /// ```
-    /// # leno::block_on(async {
-    /// let (tx, rx) = leno::bounded(1);
-    /// let mut receiving = rx.into_recv();
-    /// tx.send(1).await.unwrap();
-    /// assert_eq!((&mut receiving).await, Ok(1));
-    /// let rx = receiving.into_receiver();
-    /// # drop(rx);
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn into_recv(self) -> IntoRecv<T> {
-        IntoRecv::new(self)
     }
 }
 

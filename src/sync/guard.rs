@@ -1,9 +1,7 @@
 //! The guards of a [`Mutex`]: while one lives, the lock is held.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -132,40 +130,80 @@ impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
     }
 }
 
+/// What a guard gives: access to what it guards, unique where there is a `mut`.
 macro_rules! access {
-    ($([$($lifetime:lifetime)?] $guard:ty, $self:ident => $value:expr;)+) => {$(
-        impl<$($lifetime,)? T: ?Sized> Deref for $guard {
+    ($([$($lifetime:lifetime)?] $guard:ty, $self:ident => $value:expr $(, mut $unique:expr)?;)+) => {$(
+        impl<$($lifetime,)? T: ?Sized> std::ops::Deref for $guard {
             type Target = T;
 
+            #[inline]
             fn deref(&$self) -> &T {
                 // SAFETY: the lock is held, and the guard borrowed.
                 unsafe { &*$value }
             }
         }
 
-        impl<$($lifetime,)? T: ?Sized> DerefMut for $guard {
-            fn deref_mut(&mut $self) -> &mut T {
-                // SAFETY: the lock is held, and the guard borrowed uniquely.
-                unsafe { &mut *$value }
+        access! { @mut [$($lifetime)?] $guard, $self $($unique)? }
+
+        impl<$($lifetime,)? T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Debug::fmt(&**self, f)
             }
         }
 
-        impl<$($lifetime,)? T: ?Sized + fmt::Debug> fmt::Debug for $guard {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&**self, f)
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized + fmt::Display> fmt::Display for $guard {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&**self, f)
+        impl<$($lifetime,)? T: ?Sized + std::fmt::Display> std::fmt::Display for $guard {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&**self, f)
             }
         }
     )+};
+    (@mut [$($lifetime:lifetime)?] $guard:ty, $self:ident) => {};
+    (@mut [$($lifetime:lifetime)?] $guard:ty, $self:ident $unique:expr) => {
+        impl<$($lifetime,)? T: ?Sized> std::ops::DerefMut for $guard {
+            #[inline]
+            fn deref_mut(&mut $self) -> &mut T {
+                // SAFETY: the lock is held uniquely, and the guard so borrowed.
+                unsafe { &mut *$unique }
+            }
+        }
+    };
 }
+pub(super) use access;
 
 access! {
-    ['a] MutexGuard<'a, T>, self => self.mutex.value();
-    ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr();
-    [] OwnedMutexGuard<T>, self => self.mutex.value();
+    ['a] MutexGuard<'a, T>, self => self.mutex.value(), mut self.mutex.value();
+    ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
+    [] OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
 }
+
+/// Futures of a lock, which they borrow or keep: once `$keep` has kept what their operation got, it is the guard's.
+macro_rules! locks {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $Future:ident, $name:literal, $call:literal, $lock:ty;
+        $branch:ty => $guard:ty, $keep:expr;
+    )+) => {$(
+        $(#[$doc])+
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<$($lifetime,)? T: ?Sized> {
+            // Before the lock: it must be dropped first.
+            operation: Operation<$branch>,
+            lock: $lock,
+        }
+
+        impl<$($lifetime,)? T: ?Sized> $Future<$($lifetime,)? T> {
+            #[inline(always)]
+            fn output(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $guard {
+                $keep(outcome);
+                // SAFETY: the lock is held, and now the guard's.
+                unsafe { <$guard>::new(Clone::clone(&self.lock), self.operation.place()) }
+            }
+        }
+
+        $crate::wait::future! {
+            [$($lifetime,)? T: ?Sized] $Future<$($lifetime,)? T>, $name, $call;
+            $branch => $guard, $Future::output; or Elapsed
+        }
+    )+};
+}
+pub(super) use locks;

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::guard::{MutexGuard, OwnedMutexGuard};
+use super::guard::{MutexGuard, OwnedMutexGuard, locks};
 use super::raw::{Acquire, Locked, RawMutex};
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
-use crate::wait::{Operation, future};
+use crate::wait::Operation;
 
 /// A mutual exclusion lock for fibers, tasks and threads.
 ///
@@ -79,14 +79,14 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> Lock<'_, T> {
         // SAFETY: the future borrows the mutex.
-        Lock { mutex: self, operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }) }
+        Lock { operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }), lock: self }
     }
 
     /// As [`lock`](Self::lock), begun at `place`.
     pub(super) fn lock_at(&self, place: Place) -> Lock<'_, T> {
         // SAFETY: the future borrows the mutex.
         let acquire = unsafe { Acquire::new(&raw const self.raw) };
-        Lock { mutex: self, operation: Operation::at(place, acquire) }
+        Lock { operation: Operation::at(place, acquire), lock: self }
     }
 
     /// Locks if that needs no waiting.
@@ -135,7 +135,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock_arc(self: &Arc<Self>) -> LockArc<T> {
         // SAFETY: the future keeps the mutex.
         let acquire = unsafe { Acquire::new(&raw const self.raw) };
-        LockArc { operation: Operation::new(acquire), mutex: Arc::clone(self) }
+        LockArc { operation: Operation::new(acquire), lock: Arc::clone(self) }
     }
 
     /// As [`try_lock`](Self::try_lock), with the guard of [`lock_arc`](Self::lock_arc).
@@ -196,41 +196,11 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Waits for the lock of a [`Mutex`]. Made by [`Mutex::lock`].
-///
-/// Dropping it leaves the line; a lock that it was granted already goes to the next one.
-#[must_use = "futures do nothing unless polled"]
-pub struct Lock<'a, T: ?Sized> {
-    mutex: &'a Mutex<T>,
-    operation: Operation<Acquire>,
+locks! {
+    /// Waits for the lock of a [`Mutex`]. Made by [`Mutex::lock`].
+    ///
+    /// Dropping it leaves the line; a lock that it was granted already goes to the next one.
+    ['a] Lock, "Lock", "lock", &'a Mutex<T>; Acquire => MutexGuard<'a, T>, Locked::keep;
+    /// As [`Lock`], keeping the mutex. Made by [`Mutex::lock_arc`].
+    [] LockArc, "LockArc", "lock_arc", Arc<Mutex<T>>; Acquire => OwnedMutexGuard<T>, Locked::keep;
 }
-
-/// As [`Lock`], keeping the mutex. Made by [`Mutex::lock_arc`].
-#[must_use = "futures do nothing unless polled"]
-pub struct LockArc<T: ?Sized> {
-    // Before the mutex: it must be dropped first.
-    operation: Operation<Acquire>,
-    mutex: Arc<Mutex<T>>,
-}
-
-impl<'a, T: ?Sized> Lock<'a, T> {
-    #[inline(always)]
-    fn output(&mut self, locked: Locked) -> MutexGuard<'a, T> {
-        locked.keep();
-        self.mutex.guard(self.operation.place())
-    }
-}
-
-impl<T: ?Sized> LockArc<T> {
-    fn output(&mut self, locked: Locked) -> OwnedMutexGuard<T> {
-        locked.keep();
-        // SAFETY: the lock is held, and now the guard's.
-        unsafe { OwnedMutexGuard::new(Arc::clone(&self.mutex), self.operation.place()) }
-    }
-}
-
-future! {
-    ['a, T: ?Sized] Lock<'a, T>, "Lock", "lock";
-    Acquire => MutexGuard<'a, T>, Lock::output; or Elapsed
-}
-future! { [T: ?Sized] LockArc<T>, "LockArc", "lock_arc"; Acquire => OwnedMutexGuard<T>, LockArc::output; or Elapsed }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::guard::locks;
 use super::permits::{Shut, Taken, Taking, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgraded, Upgrading, WRITE};
 use super::rwlock_guard::{
@@ -270,72 +271,29 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     }
 }
 
-macro_rules! borrowed {
-    ($(#[$doc:meta] $Future:ident => $Guard:ident, $name:literal, $call:literal;)+) => {$(
-        #[$doc]
-        ///
-        /// Dropping it leaves the line; a lock that it was granted already goes to the next.
-        #[must_use = "futures do nothing unless polled"]
-        pub struct $Future<'a, T: ?Sized> {
-            lock: &'a RwLock<T>,
-            operation: Operation<Taking<RawRwLock>>,
-        }
-
-        impl<'a, T: ?Sized> $Future<'a, T> {
-            #[inline]
-            fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<'a, T> {
-                outcome.expect("nobody closes a lock").keep();
-                // SAFETY: the lock is held, and now the guard's.
-                unsafe { $Guard::new(self.lock, self.operation.place()) }
-            }
-        }
-
-        future! {
-            ['a, T: ?Sized] $Future<'a, T>, $name, $call;
-            Taking<RawRwLock> => $Guard<'a, T>, $Future::output; or Elapsed
-        }
-    )+};
-}
-
-borrowed! {
+locks! {
     /// Waits to read. Made by [`RwLock::read`].
-    Read => RwLockReadGuard, "Read", "read";
+    ///
+    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    ['a] Read, "Read", "read", &'a RwLock<T>; Taking<RawRwLock> => RwLockReadGuard<'a, T>, keep;
     /// Waits to write. Made by [`RwLock::write`].
-    Write => RwLockWriteGuard, "Write", "write";
+    ///
+    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    ['a] Write, "Write", "write", &'a RwLock<T>; Taking<RawRwLock> => RwLockWriteGuard<'a, T>, keep;
     /// Waits to read, with a guard that can become a writer's. Made by [`RwLock::upgradable_read`].
-    UpgradableRead => RwLockUpgradableReadGuard, "UpgradableRead", "upgradable_read";
-}
-
-macro_rules! owned {
-    ($(#[$doc:meta] $Future:ident => $Guard:ident, $name:literal, $call:literal;)+) => {$(
-        #[$doc]
-        #[must_use = "futures do nothing unless polled"]
-        pub struct $Future<T: ?Sized> {
-            // Before the lock: it must be dropped first.
-            operation: Operation<Taking<RawRwLock>>,
-            lock: Arc<RwLock<T>>,
-        }
-
-        impl<T: ?Sized> $Future<T> {
-            fn output(&mut self, outcome: Result<Taken<RawRwLock>, Shut>) -> $Guard<T> {
-                outcome.expect("nobody closes a lock").keep();
-                // SAFETY: the lock is held, and now the guard's.
-                unsafe { $Guard::new(Arc::clone(&self.lock), self.operation.place()) }
-            }
-        }
-
-        future! {
-            [T: ?Sized] $Future<T>, $name, $call;
-            Taking<RawRwLock> => $Guard<T>, $Future::output; or Elapsed
-        }
-    )+};
-}
-
-owned! {
+    ///
+    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    ['a] UpgradableRead, "UpgradableRead", "upgradable_read", &'a RwLock<T>;
+    Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>, keep;
     /// As [`Read`], keeping the lock. Made by [`RwLock::read_arc`].
-    ReadArc => OwnedRwLockReadGuard, "ReadArc", "read_arc";
+    [] ReadArc, "ReadArc", "read_arc", Arc<RwLock<T>>; Taking<RawRwLock> => OwnedRwLockReadGuard<T>, keep;
     /// As [`Write`], keeping the lock. Made by [`RwLock::write_arc`].
-    WriteArc => OwnedRwLockWriteGuard, "WriteArc", "write_arc";
+    [] WriteArc, "WriteArc", "write_arc", Arc<RwLock<T>>; Taking<RawRwLock> => OwnedRwLockWriteGuard<T>, keep;
+}
+
+#[inline(always)]
+fn keep(outcome: Result<Taken<RawRwLock>, Shut>) {
+    outcome.expect("nobody closes a lock").keep();
 }
 
 /// Waits to write, for one that reads already. Made by [`RwLockUpgradableReadGuard::upgrade`].

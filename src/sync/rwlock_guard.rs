@@ -1,12 +1,11 @@
 //! The guards of a [`RwLock`]: while one lives, its share of the lock is held, which is noted of the fiber that took it.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::guard::access;
 use super::permits::{Source, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
 use super::rwlock::{RwLock, Upgrade};
@@ -266,26 +265,8 @@ macro_rules! guards {
             }
         }
 
-        impl<$($lifetime,)? T: ?Sized> Deref for $guard {
-            type Target = T;
-
-            #[inline]
-            fn deref(&self) -> &T {
-                // SAFETY: the lock is held, and the guard borrowed.
-                unsafe { &*self.lock.shared() }
-            }
-        }
-
         guards! { $into [$($lifetime)?] $guard, $permits }
-        show! { [$($lifetime)?] $guard }
     )+};
-    (reads [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
-        guards! { maps [$($lifetime)?] $guard, $permits }
-    };
-    (writes [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
-        guards! { maps [$($lifetime)?] $guard, $permits }
-        guards! { writes_owned [$($lifetime)?] $guard, $permits }
-    };
     (maps [$lifetime:lifetime] $guard:ty, $permits:expr) => {
         guards! { plain [$lifetime] $guard, $permits }
         impl<$lifetime, T: ?Sized> $guard {
@@ -306,65 +287,22 @@ macro_rules! guards {
             }
         }
     };
-    (writes_owned [$($lifetime:lifetime)?] $guard:ty, $permits:expr) => {
-        impl<$($lifetime,)? T: ?Sized> DerefMut for $guard {
-            #[inline]
-            fn deref_mut(&mut self) -> &mut T {
-                // SAFETY: the lock is held for writing, and the guard borrowed uniquely.
-                unsafe { &mut *self.lock.value() }
-            }
-        }
-    };
-}
-
-macro_rules! show {
-    ([$($lifetime:lifetime)?] $guard:ty) => {
-        impl<$($lifetime,)? T: ?Sized + fmt::Debug> fmt::Debug for $guard {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&**self, f)
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized + fmt::Display> fmt::Display for $guard {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Display::fmt(&**self, f)
-            }
-        }
-    };
 }
 
 guards! {
-    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, reads;
-    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, writes;
+    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, maps;
+    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, maps;
     ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE, plain;
     [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ, plain;
-    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, writes_owned;
+    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, plain;
 }
 
-impl<T: ?Sized> Deref for MappedRwLockReadGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held, and the guard borrowed.
-        unsafe { self.value.as_ref() }
-    }
+access! {
+    ['a] RwLockReadGuard<'a, T>, self => self.lock.shared();
+    ['a] RwLockWriteGuard<'a, T>, self => self.lock.shared(), mut self.lock.value();
+    ['a] RwLockUpgradableReadGuard<'a, T>, self => self.lock.shared();
+    [] OwnedRwLockReadGuard<T>, self => self.lock.shared();
+    [] OwnedRwLockWriteGuard<T>, self => self.lock.shared(), mut self.lock.value();
+    ['a] MappedRwLockReadGuard<'a, T>, self => self.value.as_ptr();
+    ['a] MappedRwLockWriteGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
 }
-
-impl<T: ?Sized> Deref for MappedRwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held, and the guard borrowed.
-        unsafe { self.value.as_ref() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MappedRwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held for writing, and the guard borrowed uniquely.
-        unsafe { self.value.as_mut() }
-    }
-}
-
-show! { ['a] MappedRwLockReadGuard<'a, T> }
-show! { ['a] MappedRwLockWriteGuard<'a, T> }

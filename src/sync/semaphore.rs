@@ -46,24 +46,6 @@ pub struct Semaphore {
 impl std::panic::UnwindSafe for Semaphore {}
 impl std::panic::RefUnwindSafe for Semaphore {}
 
-/// Some permits of a [`Semaphore`]; dropping it gives them back.
-#[must_use = "the permits go back at once if this is not held"]
-pub struct Permit<'a> {
-    semaphore: &'a Semaphore,
-    permits: u32,
-    /// Noted of who took them.
-    share: Share,
-}
-
-/// As [`Permit`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
-#[must_use = "the permits go back at once if this is not held"]
-pub struct OwnedPermit {
-    semaphore: Arc<Semaphore>,
-    permits: u32,
-    /// As in [`Permit`].
-    share: Share,
-}
-
 /// The semaphore is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcquireError(());
@@ -305,54 +287,47 @@ impl fmt::Debug for Semaphore {
     }
 }
 
-/// Waits for permits of a [`Semaphore`]. Made by [`Semaphore::acquire`] and [`Semaphore::acquire_many`].
-///
-/// Dropping it leaves the line; permits that it was granted already go to the next one.
-#[must_use = "futures do nothing unless polled"]
-pub struct Acquire<'a> {
-    semaphore: &'a Semaphore,
-    operation: Operation<Taking>,
-}
-
-/// As [`Acquire`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
-#[must_use = "futures do nothing unless polled"]
-pub struct AcquireArc {
-    // Before the semaphore: it must be dropped first.
-    operation: Operation<Taking>,
-    semaphore: Arc<Semaphore>,
-}
-
-impl<'a> Acquire<'a> {
-    #[inline]
-    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<Permit<'a>, AcquireError> {
-        outcome.map_err(|Shut| AcquireError(()))?.keep();
-        let permits = self.operation.branch().permits();
-        let share = self.semaphore.share(permits, self.operation.place());
-        Ok(Permit { semaphore: self.semaphore, permits, share })
-    }
-}
-
-impl AcquireArc {
-    fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<OwnedPermit, AcquireError> {
-        outcome.map_err(|Shut| AcquireError(()))?.keep();
-        let permits = self.operation.branch().permits();
-        let share = self.semaphore.share(permits, self.operation.place());
-        Ok(OwnedPermit { semaphore: Arc::clone(&self.semaphore), permits, share })
-    }
-}
-
-future! {
-    ['a] Acquire<'a>, "Acquire", "acquire";
-    Taking => Result<Permit<'a>, AcquireError>, Acquire::output; or AcquireTimeoutError => Permit<'a>
-}
-future! {
-    [] AcquireArc, "AcquireArc", "acquire_arc";
-    Taking => Result<OwnedPermit, AcquireError>, AcquireArc::output; or AcquireTimeoutError => OwnedPermit
-}
-
+/// Permits of a semaphore that they borrow or keep, and the future that gets them.
 macro_rules! permit {
-    ($([$($lifetime:lifetime)?] $permit:ty, $name:literal, $self:ident => $like:expr;)+) => {$(
-        impl<$($lifetime)?> $permit {
+    ($(
+        [$($lifetime:lifetime)?] $semaphore:ty;
+        $(#[$doc:meta])+ $Permit:ident, $name:literal;
+        $(#[$future_doc:meta])+ $Future:ident, $future:literal, $call:literal;
+    )+) => {$(
+        $(#[$doc])+
+        #[must_use = "the permits go back at once if this is not held"]
+        pub struct $Permit<$($lifetime)?> {
+            semaphore: $semaphore,
+            permits: u32,
+            /// Noted of who took them.
+            share: Share,
+        }
+
+        $(#[$future_doc])+
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Future<$($lifetime)?> {
+            // Before the semaphore: it must be dropped first.
+            operation: Operation<Taking>,
+            semaphore: $semaphore,
+        }
+
+        impl<$($lifetime)?> $Future<$($lifetime)?> {
+            #[inline]
+            fn output(&mut self, outcome: Result<Taken, Shut>) -> Result<$Permit<$($lifetime)?>, AcquireError> {
+                outcome.map_err(|Shut| AcquireError(()))?.keep();
+                let permits = self.operation.branch().permits();
+                let share = self.semaphore.share(permits, self.operation.place());
+                Ok($Permit { semaphore: Clone::clone(&self.semaphore), permits, share })
+            }
+        }
+
+        future! {
+            [$($lifetime)?] $Future<$($lifetime)?>, $future, $call;
+            Taking => Result<$Permit<$($lifetime)?>, AcquireError>, $Future::output;
+            or AcquireTimeoutError => $Permit<$($lifetime)?>
+        }
+
+        impl<$($lifetime)?> $Permit<$($lifetime)?> {
             /// Gives the permits up without giving them back: the semaphore has fewer from now on.
             pub fn forget(mut self) {
                 self.share.leave();
@@ -374,8 +349,7 @@ macro_rules! permit {
                 if self.permits == 0 {
                     self.share.leave();
                 }
-                let $self = &*self;
-                Some($like(n, share))
+                Some(Self { semaphore: Clone::clone(&self.semaphore), permits: n, share })
             }
 
             /// Joins those of the same semaphore into one.
@@ -397,7 +371,7 @@ macro_rules! permit {
             }
         }
 
-        impl<$($lifetime)?> Drop for $permit {
+        impl<$($lifetime)?> Drop for $Permit<$($lifetime)?> {
             #[inline]
             fn drop(&mut self) {
                 if self.permits > 0 {
@@ -407,7 +381,7 @@ macro_rules! permit {
             }
         }
 
-        impl<$($lifetime)?> fmt::Debug for $permit {
+        impl<$($lifetime)?> fmt::Debug for $Permit<$($lifetime)?> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct($name).field("permits", &self.permits).finish_non_exhaustive()
             }
@@ -416,12 +390,19 @@ macro_rules! permit {
 }
 
 permit! {
-    ['a] Permit<'a>, "Permit", permit => |permits, share| {
-        Permit { semaphore: permit.semaphore, permits, share }
-    };
-    [] OwnedPermit, "OwnedPermit", permit => |permits, share| {
-        OwnedPermit { semaphore: Arc::clone(&permit.semaphore), permits, share }
-    };
+    ['a] &'a Semaphore;
+    /// Some permits of a [`Semaphore`]; dropping it gives them back.
+    Permit, "Permit";
+    /// Waits for permits of a [`Semaphore`]. Made by [`Semaphore::acquire`] and [`Semaphore::acquire_many`].
+    ///
+    /// Dropping it leaves the line; permits that it was granted already go to the next one.
+    Acquire, "Acquire", "acquire";
+
+    [] Arc<Semaphore>;
+    /// As [`Permit`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+    OwnedPermit, "OwnedPermit";
+    /// As [`Acquire`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+    AcquireArc, "AcquireArc", "acquire_arc";
 }
 
 impl OwnedPermit {

@@ -42,9 +42,9 @@ use futures_core::stream::FusedStream;
 pub use super::{SendError, SendTimeoutError, TrySendError};
 
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
-use super::bell::Listen;
-use super::error::from;
-use crate::prim::{Arc, Ordering};
+use super::bell::{Listen, sender};
+use super::error::same;
+use crate::prim::Arc;
 use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
@@ -119,11 +119,6 @@ pub struct Receiver<T> {
     back: Option<T>,
 }
 
-impl<T> std::panic::UnwindSafe for Sender<T> {}
-impl<T> std::panic::RefUnwindSafe for Sender<T> {}
-impl<T> std::panic::UnwindSafe for Receiver<T> {}
-impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
-
 /// Why nothing was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecvError {
@@ -191,15 +186,9 @@ errors! {
     }
 }
 
-from! {
-    RecvError => TryRecvError {
-        RecvError::Closed => TryRecvError::Closed,
-        RecvError::Lagged(missed) => TryRecvError::Lagged(missed),
-    }
-    RecvError => RecvTimeoutError {
-        RecvError::Closed => RecvTimeoutError::Closed,
-        RecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
-    }
+same! {
+    RecvError => TryRecvError: Closed, Lagged(missed);
+    RecvError => RecvTimeoutError: Closed, Lagged(missed);
 }
 
 impl<T> Sender<T> {
@@ -245,29 +234,6 @@ impl<T> Sender<T> {
         Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
     }
 
-    /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
-    ///
-    /// Cancelling: dropping the future has no effect.
-    #[track_caller]
-    pub fn closed(&self) -> Closed<'_, T> {
-        Closed { operation: Operation::new(Listen(Gone(&self.shared))) }
-    }
-
-    /// Whether there is no receiver.
-    pub fn is_closed(&self) -> bool {
-        self.shared.receivers() == 0
-    }
-
-    /// How many receivers there are.
-    pub fn receiver_count(&self) -> usize {
-        self.shared.receivers()
-    }
-
-    /// How many senders there are.
-    pub fn sender_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Relaxed)
-    }
-
     /// How many values are kept: those that the slowest receiver has yet to see.
     pub fn len(&self) -> usize {
         self.shared.len()
@@ -286,17 +252,6 @@ impl<T> Sender<T> {
     /// What becomes of a receiver that is too slow.
     pub fn lag(&self) -> Lag {
         self.shared.lag
-    }
-
-    /// Whether both send to the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
-    /// Panics if an invariant does not hold. For tests.
-    #[doc(hidden)]
-    pub fn assert_valid(&self) -> usize {
-        self.shared.assert_valid()
     }
 }
 
@@ -319,11 +274,6 @@ impl<T> Receiver<T> {
     /// Whether all senders are gone; what they have sent can still be received.
     pub fn is_closed(&self) -> bool {
         self.shared.has_ended()
-    }
-
-    /// Whether both receive from the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
     }
 }
 
@@ -430,19 +380,7 @@ impl<T: Clone> Receiver<T> {
     }
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        // ORDERING: Relaxed; the caller has one, so the count is above zero.
-        self.shared.senders.fetch_add(1, Ordering::Relaxed);
-        Sender { shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        self.shared.drop_sender();
-    }
-}
+sender!();
 
 /// It sees what the original has yet to see, and goes its own way.
 impl<T: Clone> Clone for Receiver<T> {
@@ -502,14 +440,6 @@ impl<T> SendAsync<'_, T> {
         }
     }
 }
-
-/// Waits for the last receiver to go. Made by [`Sender::closed`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Closed<'a, T> {
-    operation: Operation<Listen<Gone<'a, T>>>,
-}
-
-future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Listen<Gone<'a, T>> => (), |_, ()| (); or Elapsed }
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
@@ -614,12 +544,6 @@ impl<T: Clone> Drop for IntoFeed<T> {
         // SAFETY: from `Box::leak`, and nobody else's any more.
         let _free = finally(|| drop(unsafe { Box::from_raw(receiver.as_ptr()) }));
         self.flow.operation = None;
-    }
-}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use super::super::handle::{asks, shareable};
-use super::super::lone::lone_receiver;
+use super::super::handle::{asks, sends_blocking, shareable};
+use super::super::receiver::receiver;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::{SharedRef, Which};
@@ -79,44 +79,6 @@ impl<T> Sender<T> {
         self.send(value).try_now()
     }
 
-    /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// # Panics
-    /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-    #[inline]
-    #[track_caller]
-    pub fn send_blocking(&mut self, value: T) -> Result<(), SendError<T>> {
-        self.send(value).wait()
-    }
-
-    /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
-    /// [`SendFuture::wait_timeout`].
-    ///
-    /// # Errors
-    /// The channel is closed, or the time was up and the value is not sent; it comes back.
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_timeout(&mut self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_timeout(d)
-    }
-
-    /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
-    ///
-    /// # Errors
-    /// As [`send_timeout`](Self::send_timeout).
-    ///
-    /// # Panics
-    /// As [`send_blocking`](Self::send_blocking).
-    #[track_caller]
-    pub fn send_deadline(&mut self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.send(value).wait_deadline(t)
-    }
-
     /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
     /// them, unless the channel closes.
     ///
@@ -176,7 +138,9 @@ impl<T> Sender<T> {
     }
 }
 
-lone_receiver!();
+sends_blocking!(mut);
+
+receiver!(mut);
 
 macro_rules! handle {
     ($name:ident, $end:ident, $side:literal) => {

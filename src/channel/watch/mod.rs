@@ -72,8 +72,8 @@ use std::ops::Deref;
 pub use super::{RecvError, SendError};
 
 use self::shared::{Change, Gone, Held, Shared, Wanted};
-use super::bell::Listen;
-use crate::prim::{Arc, Ordering};
+use super::bell::{Listen, sender};
+use crate::prim::Arc;
 use crate::wait::{Operation, future};
 
 /// A channel that holds `value`, which counts as seen.
@@ -103,11 +103,6 @@ pub struct Receiver<T> {
     /// The version that it has seen.
     seen: u64,
 }
-
-impl<T> std::panic::UnwindSafe for Sender<T> {}
-impl<T> std::panic::RefUnwindSafe for Sender<T> {}
-impl<T> std::panic::UnwindSafe for Receiver<T> {}
-impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
 
 /// A look at the value, which nobody changes meanwhile. See [the module](self#looking).
 pub struct Ref<'a, T> {
@@ -217,40 +212,6 @@ impl<T> Sender<T> {
         self.shared.add_receiver();
         Receiver { shared: Arc::clone(&self.shared), seen: self.shared.version() }
     }
-
-    /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
-    ///
-    /// Cancelling: dropping the future has no effect.
-    #[track_caller]
-    pub fn closed(&self) -> Closed<'_, T> {
-        Closed { operation: Operation::new(Listen(Gone(&self.shared))) }
-    }
-
-    /// Whether there is no receiver.
-    pub fn is_closed(&self) -> bool {
-        self.shared.receivers() == 0
-    }
-
-    /// How many receivers there are.
-    pub fn receiver_count(&self) -> usize {
-        self.shared.receivers()
-    }
-
-    /// How many senders there are.
-    pub fn sender_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Relaxed)
-    }
-
-    /// Whether both send to the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
-    /// Panics if an invariant of the waiter queues does not hold. For tests.
-    #[doc(hidden)]
-    pub fn assert_valid(&self) -> usize {
-        self.shared.assert_valid()
-    }
 }
 
 impl<T> Receiver<T> {
@@ -320,26 +281,9 @@ impl<T> Receiver<T> {
     pub fn mark_unchanged(&mut self) {
         self.seen = self.shared.version();
     }
-
-    /// Whether both receive from the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        // ORDERING: Relaxed; the caller has one, so the count is above zero.
-        self.shared.senders.fetch_add(1, Ordering::Relaxed);
-        Sender { shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
-        self.shared.drop_sender();
-    }
-}
+sender!();
 
 /// The sender of a channel with the default value.
 impl<T: Default> Default for Sender<T> {
@@ -372,14 +316,6 @@ future! {
     Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed; or Elapsed
 }
 
-/// Waits for the last receiver to go. Made by [`Sender::closed`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Closed<'a, T> {
-    operation: Operation<Listen<Gone<'a, T>>>,
-}
-
-future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Listen<Gone<'a, T>> => (), |_, ()| (); or Elapsed }
-
 /// Waits for a value of which something is true. Made by [`Receiver::wait_for`].
 #[must_use = "futures do nothing unless polled"]
 pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
@@ -393,12 +329,6 @@ future! {
 
 fn ref_of<T>(found: Result<(Held<'_, T>, u64), RecvError>) -> Result<Ref<'_, T>, RecvError> {
     found.map(|(held, seen)| Ref::new(held, seen))
-}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
-    }
 }
 
 impl<T> fmt::Debug for Receiver<T> {

@@ -1,10 +1,32 @@
-//! What receivers of which there is one only have in common: mpsc's and spsc's. What waits or tries has them by `&mut`.
+//! What the receivers of all kinds have in common. Where there is one only, what waits or tries has it by `&mut`.
 
-/// The methods of a module's `Receiver`, in terms of the module's own futures and iterators.
-macro_rules! lone_receiver {
-    () => {
+/// The methods of a module's `Receiver`, in terms of the module's own futures and iterators; each with what there is to add of it.
+/// `mut`: of one that there is one of only.
+macro_rules! receiver {
+    (mut) => {
+        receiver! {
+            [mut]
+            recv;
+            ///
+            /// See [`leno::Receiver::recv_many`](crate::Receiver::recv_many) for an example.
+            recv_many;
+            drain;
+            /// See [`leno::Receiver::into_recv`](crate::Receiver::into_recv).
+            into_recv;
+            into_iter;
+        }
+    };
+    (
+        [$($mut:tt)?]
+        $(#[$recv:meta])* recv;
+        $(#[$recv_many:meta])* recv_many;
+        $(#[$drain:meta])* drain;
+        $(#[$into_recv:meta])* into_recv;
+        $(#[$into_iter:meta])* into_iter;
+    ) => {
         impl<T> Receiver<T> {
             /// Receives the next value; waits while there is none.
+            $(#[$recv])*
             ///
             /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
             /// receive, before all values that are still to be sent.
@@ -13,8 +35,8 @@ macro_rules! lone_receiver {
             /// The channel is closed and empty.
             #[inline(always)]
             #[track_caller]
-            pub fn recv(&mut self) -> RecvFuture<'_, T> {
-                // SAFETY: borrowed alone.
+            pub fn recv(&$($mut)? self) -> RecvFuture<'_, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { RecvFuture::new(self) }
             }
 
@@ -23,7 +45,7 @@ macro_rules! lone_receiver {
             /// # Errors
             /// There is none now, or the channel is closed and empty.
             #[inline]
-            pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+            pub fn try_recv(&$($mut)? self) -> Result<T, TryRecvError> {
                 self.recv().try_now()
             }
 
@@ -36,7 +58,7 @@ macro_rules! lone_receiver {
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
             #[inline]
             #[track_caller]
-            pub fn recv_blocking(&mut self) -> Result<T, RecvError> {
+            pub fn recv_blocking(&$($mut)? self) -> Result<T, RecvError> {
                 self.recv().wait()
             }
 
@@ -48,7 +70,7 @@ macro_rules! lone_receiver {
             /// # Panics
             /// As [`recv_blocking`](Self::recv_blocking).
             #[track_caller]
-            pub fn recv_timeout(&mut self, d: Duration) -> Result<T, RecvTimeoutError> {
+            pub fn recv_timeout(&$($mut)? self, d: Duration) -> Result<T, RecvTimeoutError> {
                 self.recv().wait_timeout(d)
             }
 
@@ -60,7 +82,7 @@ macro_rules! lone_receiver {
             /// # Panics
             /// As [`recv_blocking`](Self::recv_blocking).
             #[track_caller]
-            pub fn recv_deadline(&mut self, t: Instant) -> Result<T, RecvTimeoutError> {
+            pub fn recv_deadline(&$($mut)? self, t: Instant) -> Result<T, RecvTimeoutError> {
                 self.recv().wait_deadline(t)
             }
 
@@ -71,14 +93,14 @@ macro_rules! lone_receiver {
             /// Room in `out` is made for what there is, not for `max`.
             ///
             /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
-            /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing. See
-            /// [`leno::Receiver::recv_many`](crate::Receiver::recv_many) for an example.
+            /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
             ///
             /// # Errors
             /// The channel is closed and empty.
+            $(#[$recv_many])*
             #[track_caller]
-            pub fn recv_many<'a>(&'a mut self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
-                // SAFETY: borrowed alone.
+            pub fn recv_many<'a>(&'a $($mut)? self, out: &'a mut Vec<T>, max: usize) -> RecvMany<'a, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { RecvMany::new(self, out, max) }
             }
 
@@ -86,26 +108,27 @@ macro_rules! lone_receiver {
             ///
             /// # Errors
             /// There is none now, or the channel is closed and empty; unless `max` is 0.
-            pub fn try_recv_many(&mut self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
+            pub fn try_recv_many(&$($mut)? self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
                 self.recv_many(out, max).try_now()
             }
 
             /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
-            pub fn drain(&mut self) -> Drain<'_, T> {
-                // SAFETY: borrowed alone.
+            $(#[$drain])*
+            pub fn drain(&$($mut)? self) -> Drain<'_, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { Drain::new(self, self.len()) }
             }
 
             /// Receives on a plain thread until the channel is closed and empty; each step blocks as
             /// [`recv_blocking`](Self::recv_blocking) does.
-            pub fn iter(&mut self) -> Iter<'_, T> {
-                // SAFETY: borrowed alone.
+            pub fn iter(&$($mut)? self) -> Iter<'_, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { Iter::new(self) }
             }
 
             /// Receives without waiting, until there is no value.
-            pub fn try_iter(&mut self) -> TryIter<'_, T> {
-                // SAFETY: borrowed alone.
+            pub fn try_iter(&$($mut)? self) -> TryIter<'_, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { TryIter::new(self) }
             }
 
@@ -113,13 +136,13 @@ macro_rules! lone_receiver {
             ///
             /// Dropping it leaves no waiter behind; a value that was handed to it goes to the next receive.
             #[track_caller]
-            pub fn stream(&mut self) -> RecvStream<'_, T> {
-                // SAFETY: borrowed alone.
+            pub fn stream(&$($mut)? self) -> RecvStream<'_, T> {
+                // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { RecvStream::new(self) }
             }
 
-            /// As [`recv`](Self::recv), in a future that keeps this receiver. See
-            /// [`leno::Receiver::into_recv`](crate::Receiver::into_recv).
+            /// As [`recv`](Self::recv), in a future that keeps this receiver.
+            $(#[$into_recv])*
             #[track_caller]
             pub fn into_recv(self) -> IntoRecv<T> {
                 IntoRecv::new(self)
@@ -141,6 +164,7 @@ macro_rules! lone_receiver {
             }
         }
 
+        $(#[$into_iter])*
         impl<'a, T> IntoIterator for &'a mut Receiver<T> {
             type Item = T;
             type IntoIter = Iter<'a, T>;
@@ -151,5 +175,4 @@ macro_rules! lone_receiver {
         }
     };
 }
-
-pub(super) use lone_receiver;
+pub(super) use receiver;
