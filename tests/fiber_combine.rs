@@ -642,6 +642,35 @@ mod joining {
     }
 
     #[test]
+    fn a_loser_that_panics_in_its_drop_takes_no_output_with_it() {
+        // C1, C29
+        for loses in ["first", "second"] {
+            let drops = Drops::default();
+            let probe = Cell::new(Some(drops.probe()));
+            let winner = async {
+                yield_now().await;
+                probe.take()
+            };
+            let bomb = fiber_support::Defer(|| panic!("in the loser's drop"));
+            let loser = async move {
+                let _bomb = bomb;
+                pending::<()>().await;
+            };
+            let raced = catch_unwind(AssertUnwindSafe(|| {
+                cord().block_on(async {
+                    if loses == "first" {
+                        drop(race(loser, winner).await);
+                    } else {
+                        drop(race(winner, loser).await);
+                    }
+                });
+            }));
+            assert!(raced.is_err());
+            assert_eq!(drops.count(), 1, "{loses}");
+        }
+    }
+
+    #[test]
     fn the_first_of_a_race_wins_although_the_budget_is_spent() {
         cord().block_on(async {
             let (tx, rx) = leno::unbounded();

@@ -394,6 +394,48 @@ fn what_was_refused_begins_the_next_time() {
     });
 }
 
+/// F10: a loop of what is over at once, though it is no operation of a channel, lets others run, and can be cancelled.
+#[test]
+fn what_is_over_at_once_lets_others_run() {
+    type Step = fn() -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    let steps: [(&str, Step); 4] = [
+        ("sleep", || Box::pin(leno::sleep(Duration::ZERO))),
+        ("sleep_until", || Box::pin(fiber::sleep_until(fiber::now()))),
+        ("join", || Box::pin(async { fiber::spawn_now(async {}).await.unwrap() })),
+        ("park", || {
+            fiber::current().unpark();
+            Box::pin(fiber::park())
+        }),
+    ];
+    for (name, step) in steps {
+        Cord::new().block_on(async move {
+            let turns = Rc::new(Cell::new(0));
+            let counts = turns.clone();
+            let other = fiber::spawn_local(async move {
+                loop {
+                    counts.set(counts.get() + 1);
+                    yield_now().await;
+                }
+            });
+            for _ in 0..1000 {
+                step().await;
+            }
+            assert!((1000 / 256..100).contains(&turns.get()), "{name}: {}", turns.get());
+            other.cancel();
+        });
+        in_time(move || {
+            let runtime = Runtime::builder().workers(1).build().unwrap();
+            let endless = runtime.spawn(async move {
+                loop {
+                    step().await;
+                }
+            });
+            endless.cancel();
+            assert!(endless.wait().unwrap_err().is_cancelled(), "{name}");
+        });
+    }
+}
+
 /// F10, C28: a limit that is over at once is no way around the budget, and does not throw away what is there.
 #[test]
 fn a_limit_of_zero_keeps_to_the_budget() {
