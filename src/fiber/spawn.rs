@@ -318,7 +318,8 @@ impl<T> Newborn<T> {
         match admit(listing, root) {
             Admission::Listed => {
                 if let Err(refused) = go(queued) {
-                    // SAFETY: a newborn is ours, and this thread may drop the future by contract.
+                    // SAFETY: a newborn is ours, and this thread may drop the future by contract. Refused: so the roster was closed
+                    // before, which this thread knows since.
                     unsafe { run::end_entry(refused) };
                 }
             }

@@ -89,7 +89,8 @@ impl Drop for Entered<'_> {
 ///
 /// # Safety
 ///
-/// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`.
+/// For a cord's fiber, this is the cord's thread: what it spawns there need not be `Send`. Or the cord's roster is closed: then
+/// whatever is spawned there is dropped on this thread, as part of the spawn.
 #[inline]
 pub(crate) unsafe fn enter_fiber<'a>(place: &'a mut Frame, task: &'a Task) -> Entered<'a> {
     Entered::new(place, (Some(task), Some(task.home())), trace::enter(task))

@@ -143,7 +143,7 @@ pub(crate) unsafe fn end_entry(task: Task) {
 ///
 /// # Safety
 ///
-/// The caller is the owner, and for a cord's fiber on the cord's thread.
+/// The caller is the owner, and for a cord's fiber on the cord's thread, or its roster is closed.
 unsafe fn end_owned(task: Task) {
     let mut place = context::Frame::nobody();
     // SAFETY: by contract.

@@ -32,7 +32,8 @@
 //!    bucket's is `NEVER`. A bucket that time has come to is taken out, so a `first` that is gone misleads once.
 //! 5. `occupied` and `levels` have a bit for each bucket, and each level, that is not empty.
 //!
-//! Cost: setting and clearing a constant number of steps; until it is due an entry moves once per level at most.
+//! Cost: setting and clearing a constant number of steps, over many of them (the slab is walked through where few of its entries
+//! are in use, and half of them are gone since the last time); until it is due an entry moves once per level at most.
 //!
 //! Source: Varghese and Lauck, "Hashed and hierarchical timing wheels" (1987), scheme 7.
 
@@ -50,8 +51,10 @@ const BUCKETS: usize = 1 << DIGIT;
 const LEVELS: usize = (u64::BITS - TICK).div_ceil(DIGIT) as usize;
 /// No entry.
 const NIL: u32 = u32::MAX;
-/// A slab that has grown beyond this gives its memory back when it is empty.
+/// A slab that has grown beyond this gives memory back when few of its entries are in use.
 const KEEP: usize = 1024;
+/// Few: one of so many.
+const FEW: usize = 8;
 
 /// See the module.
 #[derive(Debug)]
@@ -60,6 +63,9 @@ pub(super) struct Wheel {
     /// The first free entry.
     free: u32,
     pending: usize,
+    /// With so many pending, or fewer, memory is given back. (Half of them at each time: so that many a timer comes or goes between
+    /// two walks through the slab.)
+    few: usize,
     /// The next number.
     number: u64,
     /// The tick that time has come to.
@@ -110,6 +116,7 @@ impl Wheel {
             entries: Vec::new(),
             free: NIL,
             pending: 0,
+            few: 0,
             number: 0,
             elapsed: 0,
             levels: 0,
@@ -146,6 +153,7 @@ impl Wheel {
         let index = u32::try_from(self.entries.len()).ok().filter(|index| *index != NIL);
         self.free = index.expect("there are too many timers at once");
         self.entries.push(Entry { at: NEVER, number: 0, waker: None, next: NIL, prev: NIL, place: 0 });
+        self.few = self.entries.len() / FEW;
     }
 
     /// Whom a timer wakes; `None`: it is gone.
@@ -282,10 +290,22 @@ impl Wheel {
         Due { at: entry.at, number: entry.number, waker: entry.waker.take().expect("pending") }
     }
 
+    /// Cuts off what is free at the end of the slab, if little of it is in use.
     fn give_memory_back(&mut self) {
-        if self.pending == 0 && self.entries.capacity() > KEEP {
-            (self.entries, self.free) = (Vec::new(), NIL);
+        if self.pending > self.few || self.entries.len() <= KEEP {
+            return;
         }
+        let last = self.entries.iter().rposition(|entry| entry.waker.is_some());
+        self.entries.truncate(last.map_or(0, |last| last + 1));
+        self.entries.shrink_to_fit();
+        // The first ones first, so that the end stays free.
+        self.free = NIL;
+        for (index, entry) in self.entries.iter_mut().enumerate().rev() {
+            if entry.waker.is_none() {
+                entry.next = std::mem::replace(&mut self.free, index as u32);
+            }
+        }
+        self.few = (self.entries.len() / FEW).min(self.pending / 2);
     }
 
     /// The entries from this one on.
@@ -439,5 +459,28 @@ mod tests {
         (0..5000).for_each(|_| _ = wheel.set(9000, Waker::noop().clone()));
         assert!(keys.into_iter().all(|key| wheel.clear(key).is_none()));
         assert_eq!(wheel.pending(), 5000);
+    }
+
+    #[test]
+    fn a_burst_leaves_little_memory_where_a_timer_stays() {
+        let mut wheel = Wheel::new();
+        let set = |wheel: &mut Wheel, at| wheel.set(at, Waker::noop().clone());
+        let first = set(&mut wheel, 1 << 40);
+        let keys: Vec<_> = (0..100_000).map(|at| set(&mut wheel, at)).collect();
+        // One that is set while the slab is large: the next ones stand in front of it.
+        let among = keys[50_000];
+        for key in keys.iter().rev().filter(|key| key.entry != among.entry) {
+            wheel.clear(*key).expect("it is pending");
+        }
+        wheel.assert_valid();
+        assert_eq!(wheel.entries.len(), 50_002);
+        let next = set(&mut wheel, 1 << 41);
+        assert_eq!((next.entry, wheel.pending()), (1, 3));
+        wheel.clear(among).expect("it is pending");
+        wheel.clear(next).expect("it is pending");
+        wheel.assert_valid();
+        assert!(wheel.entries.len() <= 2 && wheel.entries.capacity() <= KEEP, "{}", wheel.entries.len());
+        assert!(keys.into_iter().all(|key| wheel.clear(key).is_none()));
+        assert_eq!(taken(&mut wheel, 1 << 42), [(1 << 40, first.number)]);
     }
 }
