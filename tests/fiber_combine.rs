@@ -644,12 +644,12 @@ mod joining {
     #[test]
     fn a_loser_that_panics_in_its_drop_takes_no_output_with_it() {
         // C1, C29
-        for loses in ["first", "second"] {
+        for (loses, both_panic) in [("first", false), ("second", false), ("first", true), ("second", true)] {
             let drops = Drops::default();
             let probe = Cell::new(Some(drops.probe()));
             let winner = async {
                 yield_now().await;
-                probe.take()
+                (probe.take(), both_panic.then(|| fiber_support::Defer(|| panic!("in the output's drop"))))
             };
             let bomb = fiber_support::Defer(|| panic!("in the loser's drop"));
             let loser = async move {

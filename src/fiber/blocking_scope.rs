@@ -52,7 +52,8 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         self.spawn_with(Builder::new(), future)
     }
 
-    /// The same, with what the builder says: a name, say.
+    /// The same, with what the builder says: a name, say. The scope is this one, and the fiber nobody's child, whatever it says of
+    /// that.
     #[track_caller]
     pub fn spawn_with<F>(&'scope self, builder: Builder, future: F) -> ScopedHandle<'scope, F::Output>
     where

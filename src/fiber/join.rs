@@ -94,7 +94,8 @@ impl<T> JoinHandle<T> {
         JoinTimeout { limited: timeout(limit, self) }
     }
 
-    /// Whether the fiber has ended, so that awaiting it is immediate.
+    /// Whether the fiber has ended: awaiting it waits for nobody then, but for the next [turn](crate::fiber#turns) of a fiber
+    /// whose turn is over.
     pub fn is_finished(&self) -> bool {
         self.task.state.is_complete()
     }

@@ -26,10 +26,10 @@
 //!
 //! # Turns
 //!
-//! A poll of a fiber is its turn, in which it may begin 256 operations of leno. The next one is pending, even if it could complete,
+//! A poll of a fiber is its turn, in which it may begin some 256 operations of leno. The next one is pending, even if it could complete,
 //! and the fiber goes to the back of the queue: so a loop over a channel that is never empty still lets others run. `.await`,
 //! `select!`, `race` and `timeout` see to that by themselves. (A sleep, join or park that is over at once counts, too.) Who polls an operation just once (`now_or_never`) may find it pending for
-//! this reason: the `try_` forms say what is there. On other executors and on threads nothing is counted.
+//! this reason: the `try_` forms, where there are any, say what is there. On other executors and on threads nothing is counted.
 //!
 //! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.
 //!

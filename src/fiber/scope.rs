@@ -201,7 +201,7 @@ impl<E: Send + 'static> TryScope<E> {
         self.spawn_with(Builder::new(), future)
     }
 
-    /// The same, with what the builder says: a name, say.
+    /// The same, with what the builder says: a name, say. The scope is this one, whatever it says of that.
     ///
     /// ```
     /// use leno::fiber::{Builder, try_scope};

@@ -483,13 +483,8 @@ impl<F: Future + Unpin> Arm for Polled<F> {
             // A select that only asks has polled it.
             return Attempt::Ready(());
         }
-        let mut poll = || Pin::new(&mut self.future).poll(cx);
-        let mut polled = poll();
-        if polled.is_pending() && budget::is_spent() {
-            // Without a budget leno's operations do not look: one of these within it may be ready.
-            polled = budget::with(poll);
-        }
-        match polled {
+        // (Without a budget leno's operations do not look: one of these within it may be ready.)
+        match budget::insist(|| Pin::new(&mut self.future).poll(cx)) {
             Poll::Ready(output) => {
                 self.output = Some(output);
                 Attempt::Ready(())

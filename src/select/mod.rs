@@ -29,7 +29,7 @@
 //!
 //! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
 //! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock),
-//! and those of the other [locks](crate::sync), but not [`Condvar::wait`](crate::sync::Condvar::wait) and
+//! those of the other [locks](crate::sync), and [`cancelled`](crate::fiber::CancelToken::cancelled) of a token, but not [`Condvar::wait`](crate::sync::Condvar::wait) and
 //! [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which do several things), by value or by `&mut`, are **claimed**. While the select waits they all stand in
 //! their queues under one word, and whoever meets one of them moves that word first. So exactly one of them happens: a value
 //! is taken from one channel only, a value is sent in one branch only, at most one lock or place is taken; and no send can go

@@ -5,7 +5,7 @@
 //! thread inside a fiber: it would wait for a refill that comes after it.
 
 use std::cell::Cell;
-use std::task::Context;
+use std::task::{Context, Poll};
 
 use crate::task::finally;
 use crate::task::here::{self, UNLIMITED};
@@ -82,7 +82,23 @@ pub(crate) fn may_begin(refused: &mut bool, cx: &Context<'_>) -> bool {
     !*refused
 }
 
-/// Whether nothing is left: an operation that is polled now does not even look.
-pub(crate) fn is_spent() -> bool {
-    here::budget(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false)
+/// Whether nothing is left: an operation that is polled now does not even look. Who asks waits for the next poll then, and counts as
+/// refused.
+pub(crate) fn refuses() -> bool {
+    here::budget(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false) && !spend()
+}
+
+/// Polls, and if it came to nothing and something in it was refused, once more with a budget of its own: so that whatever is ready
+/// is found. (Not if something in it has had such a budget, and used it up: around others each would double what a poll may do.)
+pub(crate) fn insist<R>(mut poll: impl FnMut() -> Poll<R>) -> Poll<R> {
+    let look = || here::budget(|budget| (budget.left.get(), budget.spent.get())).unwrap_or((UNLIMITED, 0));
+    let (left, spent) = look();
+    let polled = poll();
+    if polled.is_pending() {
+        let (left_now, spent_now) = look();
+        if left_now < left.min(REFUSALS) && spent_now.wrapping_sub(spent) < PER_POLL {
+            return with(poll);
+        }
+    }
+    polled
 }

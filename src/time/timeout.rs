@@ -94,7 +94,8 @@ impl<F: Future> Future for Timeout<F> {
         let waited = std::mem::replace(&mut this.waits, true);
         ready!(this.sleep.poll_time(cx));
         // Without a budget leno's operations do not look.
-        if budget::is_spent() && !std::mem::replace(&mut this.overtime, true) {
+        if !this.overtime && budget::refuses() {
+            this.overtime = true;
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }

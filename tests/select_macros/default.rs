@@ -259,6 +259,56 @@ fn a_polled_branch_looks_although_the_budget_is_spent() {
     });
 }
 
+/// F10: selects in branches of selects look so as well, and each turn ends nevertheless; so does a yield in a branch.
+#[test]
+fn polled_branches_keep_to_the_budget() {
+    in_virtual_time(async {
+        fn within(depth: u32, taken: &Cell<u32>) -> std::pin::Pin<Box<dyn Future<Output = ()> + '_>> {
+            Box::pin(async move {
+                if depth > 0 {
+                    select! { () = within(depth - 1, taken) => {}, () = pending() => {} }
+                }
+                let (tx, rx) = bounded(1);
+                loop {
+                    tx.send(()).await.expect("it is open");
+                    rx.recv().await.expect("it is open");
+                    taken.set(taken.get() + 2);
+                }
+            })
+        }
+        for depth in 1..8 {
+            let taken = Cell::new(0);
+            let mut endless = within(depth, &taken);
+            for turn in 1..4 {
+                // (A fiber's turn is a poll of it.)
+                poll_fn(|cx| Poll::Ready(endless.as_mut().poll(cx).is_pending())).await;
+                assert!(taken.get() <= turn * 600, "F10: depth {depth}, turn {turn}: {}", taken.get());
+                leno::yield_now().await;
+            }
+            assert!(taken.get() > 300, "it goes on: depth {depth}: {}", taken.get());
+        }
+        let turns = std::rc::Rc::new(Cell::new(0));
+        let counts = turns.clone();
+        let other = leno::fiber::spawn_local(async move {
+            loop {
+                counts.set(counts.get() + 1);
+                leno::yield_now().await;
+            }
+        });
+        for before in 0..600 {
+            let (tx, rx) = bounded(1);
+            for _ in 0..before % 300 {
+                tx.send(()).await.expect("it is open");
+                rx.recv().await.expect("it is open");
+            }
+            let turn = turns.get();
+            select! { biased; () = leno::yield_now() => {}, () = pending() => {} }
+            assert!(turns.get() > turn, "F10: a yield yields");
+        }
+        other.cancel();
+    });
+}
+
 /// S2, S6: a token is cancelled for a select at once, as a channel is closed.
 #[test]
 fn a_cancelled_token_is_seen_by_each_select() {

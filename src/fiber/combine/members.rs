@@ -130,7 +130,7 @@ impl<F: Future> Members<F> {
             return Poll::Ready(None);
         }
         // (Once: who always uses up the budget before them is not to keep them waiting.)
-        self.refused = budget::is_spent() && !self.refused;
+        self.refused = !self.refused && budget::refuses();
         if self.refused {
             cx.waker().wake_by_ref();
             return Poll::Pending;

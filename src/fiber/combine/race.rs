@@ -3,12 +3,13 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Either;
 use crate::task::budget;
-use crate::task::error::InTurn;
+use crate::task::error::{InTurn, discard};
 use crate::task::thread;
 
 /// Waits for the first of two futures to be ready, and drops the other.
@@ -62,6 +63,19 @@ struct Both<'a, A, B> {
     b: Pin<&'a mut Option<B>>,
 }
 
+impl<A, B> Both<'_, A, B> {
+    /// Drops both, and gives the output; that is dropped as well should one of their drops panic.
+    fn give<R>(self, output: R) -> R {
+        match panic::catch_unwind(AssertUnwindSafe(|| drop(self))) {
+            Ok(()) => output,
+            Err(payload) => {
+                discard(output);
+                panic::resume_unwind(payload)
+            }
+        }
+    }
+}
+
 impl<A, B> Drop for Both<'_, A, B> {
     fn drop(&mut self) {
         let mut drops = InTurn::default();
@@ -85,20 +99,17 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             panic!("a `Race` was polled after it was ready")
         };
         if let Poll::Ready(output) = a.poll(cx) {
-            // (Here, and not by the return: `output` is dropped should the loser's drop panic.)
-            drop(both);
-            return Poll::Ready(Either::Left(output));
+            return Poll::Ready(both.give(Either::Left(output)));
         }
         // (Once: who always uses up the budget before it is not to keep `b` waiting.)
-        this.refused = budget::is_spent() && !this.refused;
+        this.refused = !this.refused && budget::refuses();
         if this.refused {
             cx.waker().wake_by_ref();
             mem::forget(both);
             return Poll::Pending;
         }
         if let Poll::Ready(output) = b.poll(cx) {
-            drop(both);
-            return Poll::Ready(Either::Right(output));
+            return Poll::Ready(both.give(Either::Right(output)));
         }
         mem::forget(both);
         Poll::Pending
