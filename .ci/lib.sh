@@ -37,13 +37,10 @@ limited() {
     timeout --kill-after=10 "$limit" "$@"
 }
 
-# For what runs the models' scenarios for minutes.
-optimized=(--config "profile.dev.package.loom-tests.opt-level=2")
-
 # epochs OPTION…: the tests of loom-tests that need real epochs, in a target folder of their own.
 epochs() {
     RUSTFLAGS="--cfg leno_epoch --cfg crossbeam_loom" CARGO_TARGET_DIR="$target/epoch" \
-        limited cargo test -p loom-tests --test epoch "${optimized[@]}" "$@"
+        limited cargo test -p loom-tests --test epoch "$@"
 }
 
 # models OPTION…: the models, on a loom with .ci/loom.patch. In a copy of the sources, as that changes Cargo.lock.
@@ -59,7 +56,7 @@ models() {
     (
         cd "$copy/leno"
         CARGO_TARGET_DIR="$copy/target" LENO_LOOM=patched limited cargo test -p loom-tests --test models \
-            --config "patch.crates-io.loom.path=\"$copy/loom\"" "${optimized[@]}" "$@"
+            --config "patch.crates-io.loom.path=\"$copy/loom\"" "$@"
     )
 }
 
