@@ -6,8 +6,8 @@ use fiber_support::{Count, Drops, OnDrop, SECOND, SeqCst, Stash, cord, in_time};
 use futures_core::stream::FusedStream;
 use futures_lite::Stream;
 use leno::fiber::{
-    self, Cord, Either, FutureExt, Runtime, join_all, map_concurrent, map_unordered, race, spawn_local,
-    try_join_all, try_map_concurrent,
+    self, Cord, Either, FutureExt, JoinHandle, Runtime, join_all, map_concurrent, map_unordered, race,
+    spawn_local, try_join_all, try_map_concurrent,
 };
 use leno::{Receiver, Sender, bounded, yield_now};
 use std::cell::{Cell, RefCell};
@@ -613,18 +613,24 @@ mod joining {
         });
     }
 
+    /// A fiber that counts its turns, which others let it have.
+    fn counts_turns() -> (JoinHandle<()>, Rc<Cell<u32>>) {
+        let turns = Rc::new(Cell::new(0));
+        let counts = turns.clone();
+        let fiber = spawn_local(async move {
+            loop {
+                counts.set(counts.get() + 1);
+                yield_now().await;
+            }
+        });
+        (fiber, turns)
+    }
+
     #[test]
     fn members_that_are_ready_at_once_let_others_run() {
         // F10: by the budget.
         cord().block_on(async {
-            let turns = Rc::new(Cell::new(0));
-            let counts = turns.clone();
-            let other = spawn_local(async move {
-                loop {
-                    counts.set(counts.get() + 1);
-                    yield_now().await;
-                }
-            });
+            let (other, turns) = counts_turns();
             let all = join_all((0..10_000).map(ready)).await;
             assert_eq!(all.len(), 10_000);
             let after_one = turns.replace(0);
@@ -675,14 +681,7 @@ mod joining {
         cord().block_on(async {
             let (tx, rx) = leno::unbounded();
             (0..2000).for_each(|n| tx.try_send(n).unwrap());
-            let turns = Rc::new(Cell::new(0));
-            let counts = turns.clone();
-            let other = spawn_local(async move {
-                loop {
-                    counts.set(counts.get() + 1);
-                    yield_now().await;
-                }
-            });
+            let (other, turns) = counts_turns();
             for n in 0..1000 {
                 assert_eq!(race(rx.recv(), ready(())).await, Either::Left(Ok(n)));
             }

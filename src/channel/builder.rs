@@ -42,8 +42,8 @@ pub enum Overflow {
 ///
 /// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never says that the
 /// channel is full, and a branch of a `select!` that sends is always ready. (In a fiber whose [turn](crate::fiber#turns) is over the
-/// first poll comes with the next one, as for every operation.) The send is a success also if it was its own value that was discarded. What is
-/// discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is dropped.
+/// first poll comes with the next one, as for every operation.) The send is a success also if it was its own value that was
+/// discarded. What is discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is dropped.
 ///
 /// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
 ///   discards that value.

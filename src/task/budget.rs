@@ -75,17 +75,26 @@ fn refuse(left: &Cell<u32>, n: u32) -> bool {
 /// beginning. `refused`: whether it was, since it began last.
 #[inline]
 pub(crate) fn may_begin(refused: &mut bool, cx: &Context<'_>) -> bool {
-    *refused = !*refused && !spend();
+    may(refused, || !spend(), cx)
+}
+
+/// The same for one that takes nothing from the budget itself, but looks at what does.
+pub(crate) fn may_look(refused: &mut bool, cx: &Context<'_>) -> bool {
+    may(refused, || is_spent() && !spend(), cx)
+}
+
+#[inline(always)]
+fn may(refused: &mut bool, is_refused: impl FnOnce() -> bool, cx: &Context<'_>) -> bool {
+    *refused = !*refused && is_refused();
     if *refused {
         cx.waker().wake_by_ref();
     }
     !*refused
 }
 
-/// Whether nothing is left: an operation that is polled now does not even look. Who asks waits for the next poll then, and counts as
-/// refused.
-pub(crate) fn refuses() -> bool {
-    here::budget(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false) && !spend()
+/// Whether nothing is left: an operation that is polled now does not even look.
+fn is_spent() -> bool {
+    here::budget(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false)
 }
 
 /// Polls, and if it came to nothing and something in it was refused, once more with a budget of its own: so that whatever is ready

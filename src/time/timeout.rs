@@ -94,9 +94,7 @@ impl<F: Future> Future for Timeout<F> {
         let waited = std::mem::replace(&mut this.waits, true);
         ready!(this.sleep.poll_time(cx));
         // Without a budget leno's operations do not look.
-        if !this.overtime && budget::refuses() {
-            this.overtime = true;
-            cx.waker().wake_by_ref();
+        if !budget::may_look(&mut this.overtime, cx) {
             return Poll::Pending;
         }
         if waited {

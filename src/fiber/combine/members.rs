@@ -130,9 +130,7 @@ impl<F: Future> Members<F> {
             return Poll::Ready(None);
         }
         // (Once: who always uses up the budget before them is not to keep them waiting.)
-        self.refused = !self.refused && budget::refuses();
-        if self.refused {
-            cx.waker().wake_by_ref();
+        if !budget::may_look(&mut self.refused, cx) {
             return Poll::Pending;
         }
         let next = ready!(self.guarded(|members| Pin::new(&mut members.set).poll_next(cx)));

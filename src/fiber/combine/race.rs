@@ -102,9 +102,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             return Poll::Ready(both.give(Either::Left(output)));
         }
         // (Once: who always uses up the budget before it is not to keep `b` waiting.)
-        this.refused = !this.refused && budget::refuses();
-        if this.refused {
-            cx.waker().wake_by_ref();
+        if !budget::may_look(&mut this.refused, cx) {
             mem::forget(both);
             return Poll::Pending;
         }
