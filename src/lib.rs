@@ -1,9 +1,8 @@
 //! CSP channels and synchronization for fibers.
 //!
-//! leno gives futures a place to meet: channels that hand a value over or buffer it, a mutex that suspends instead of
-//! blocking, and [`select`](select::select), which waits for several of these and completes exactly one. All of
-//! it works on leno's own fibers, on the tasks of any other executor and on plain threads, also mixed on one
-//! channel.
+//! leno lets futures meet: channels that hand over or buffer values, a mutex that suspends instead of blocking, and
+//! [`select`](select::select), which waits for several of these and completes exactly one. All of it works in leno's own
+//! fibers, in tasks of any other executor and on plain threads, even mixed on one channel.
 //!
 //! ```
 //! leno::block_on(async {
@@ -29,23 +28,23 @@
 //! | [`select`](mod@select) | waiting for several operations at once |
 //! | [`fiber`] | [`Runtime`](fiber::Runtime) and [`Cord`](fiber::Cord), [`spawn`], joining, cancelling |
 //! | [`time`] | [`sleep`], [`timeout`], real and virtual clocks |
-//! | [`inspect`] | dumps of fibers and of who waits for what, deadlocks |
+//! | [`inspect`] | dumps of fibers, who waits for what, and deadlock detection |
 //!
-//! What corresponds to what you know from std, tokio, crossbeam, flume, kanal, async-lock, Kotlin or Go:
+//! Translation tables from std, tokio, crossbeam, flume, kanal, async-lock, Kotlin and Go:
 //! [`channel::moving`], [`fiber::moving`], [`select::moving`], [`sync::moving`].
 //!
 //! # Three ways to call
 //!
-//! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or
-//! `.wait_deadline(t)` on a plain thread; or use its `try_` form, which never waits. Futures of operations are
-//! `Unpin`, and dropping one cancels what it was about to do and nothing else: no value is lost with a receive. (What a future
-//! owns goes with it: the one value of a [`oneshot`](channel::oneshot)'s receiver, the handle of an `into_send`.)
+//! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a
+//! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` and cancellation-safe:
+//! dropping one cancels the operation and nothing else, and a dropped receive loses no value. (What a future owns is
+//! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.)
 //!
 //! # Models of your own code
 //!
 //! [loom](https://docs.rs/loom) runs a piece of concurrent code in every interleaving. leno's channels,
-//! [`Mutex`](sync::Mutex) and [`select!`] can take part in a model of your own code: they are built on loom's atomics,
-//! cells and threads if the compiler is given `--cfg leno_loom` and leno its feature `loom`.
+//! [`Mutex`](sync::Mutex) and [`select!`] can take part in loom models of your own code: with `--cfg leno_loom` and the
+//! feature `loom` they are built on loom's atomics, cells and threads.
 //!
 //! ```toml
 //! [target.'cfg(leno_loom)'.dependencies]
@@ -57,16 +56,16 @@
 //! RUSTFLAGS="--cfg leno_loom" cargo test --test model
 //! ```
 //!
-//! (loom 0.7 leaves out some interleavings: those in which one thread loads an atomic after another one has loaded and then changed
-//! it, see its issues [166](https://github.com/tokio-rs/loom/issues/166) and
-//! [392](https://github.com/tokio-rs/loom/issues/392). leno's own models are checked with a loom that has them.)
+//! (loom 0.7 misses some interleavings: those where a thread loads an atomic after another thread has loaded and then
+//! changed it, see its issues [166](https://github.com/tokio-rs/loom/issues/166) and
+//! [392](https://github.com/tokio-rs/loom/issues/392). leno's own models run on a loom that explores them.)
 //!
-//! In the model, threads are loom's; operations wait by their blocking forms (`send_blocking`, `.wait()`,
-//! [`select_blocking!`]) or under `loom::future::block_on`. What takes part: everything in [`channel`] but
-//! its tickers, [`sync`] and [`select`](mod@select). What does not: runtimes, cords and timers, since a model has no executor of
-//! its own and its time never passes (a deadline, and `default(duration)`, never come); and a `Mutex` (or its like) in a `static`,
-//! since loom's atomics have no constant
-//! constructor. Keep models small: four threads, and a bound for the preemptions (`LOOM_MAX_PREEMPTIONS=2`).
+//! In a model, threads are loom's; operations wait in their blocking forms (`send_blocking`, `.wait()`,
+//! [`select_blocking!`]) or under `loom::future::block_on`. Supported: [`sync`], [`select`](mod@select) and all of
+//! [`channel`] except tickers. Not supported: runtimes, cords and timers, since a model has no executor and time never
+//! passes in it (a deadline, or `default(duration)`, never comes); and a `Mutex` (or similar) in a `static`, since loom's
+//! atomics have no `const` constructor. Keep models small: four threads, and bounded preemptions
+//! (`LOOM_MAX_PREEMPTIONS=2`).
 
 #[macro_use]
 mod prim;

@@ -12,16 +12,16 @@ pub enum Overflow {
     /// It waits.
     #[default]
     Suspend,
-    /// It makes room: the value that would have been received next is discarded, and the own one is sent. (If nothing can make
-    /// room the own one is discarded: see [`Builder`].)
+    /// It discards the oldest value, the one that would have been received next, and sends its own. (If nothing can make
+    /// room it discards its own: see [`Builder`].)
     DropOldest,
     /// It discards its own value.
     DropNewest,
 }
 
-/// A channel to be made, with more choices than [`bounded`](super::bounded) and its like have.
+/// Builds a channel with more options than [`bounded`](super::bounded) and the like have.
 ///
-/// Without any choice it is a rendezvous channel whose senders wait, as [`rendezvous`](super::rendezvous) makes it.
+/// By default it is a rendezvous channel whose senders wait, as made by [`rendezvous`](super::rendezvous).
 ///
 /// ```
 /// use leno::channel::{Builder, Overflow};
@@ -40,17 +40,17 @@ pub enum Overflow {
 ///
 /// # Senders that never wait
 ///
-/// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never says that the
-/// channel is full, and a branch of a `select!` that sends is always ready. (In a fiber whose [turn](crate::fiber#turns) is over the
-/// first poll comes with the next one, as for every operation.) The send is a success also if it was its own value that was
-/// discarded. What is discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is dropped.
+/// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never reports
+/// a full channel, and a sending branch of a `select!` is always ready. (In a fiber whose [turn](crate::fiber#turns) is
+/// over that is the first poll of the next turn, as for every operation.) The send succeeds even if its own value was the
+/// one discarded. What is discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is
+/// dropped.
 ///
-/// * *Capacity 0* has no place for a value that nobody waits for: with either policy a send whose value no receiver waits for
-///   discards that value.
-/// * *Permits* that hold all places make no room either: a send discards its own value then. And reservations wait for room as
-///   ever: the policy is one of sends.
+/// * *Capacity 0*: with either policy a send discards its value unless a receiver waits for it.
+/// * *Permits* may hold all places; then a send discards its own value. Reservations still wait for room: the policy applies to
+///   sends only.
 /// * *Unbounded* channels always have room, and discard nothing.
-/// * What was handed to a receive that was dropped, and is to be received next, is in nobody's way and is not discarded.
+/// * A value handed to a receive that was dropped, and thus next to be received, takes up no room and is not discarded.
 ///
 /// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a
 /// name, a hook or a policy take the general kind.
@@ -68,7 +68,7 @@ impl<T> Builder<T> {
         Builder { capacity: Some(0), overflow: Overflow::Suspend, hook: None, name: None }
     }
 
-    /// It holds so many values; see [`bounded`](super::bounded). Unless this is said, none.
+    /// Its capacity, as in [`bounded`](super::bounded); the default is 0.
     pub fn capacity(self, capacity: usize) -> Self {
         Builder { capacity: Some(capacity), ..self }
     }
@@ -78,15 +78,16 @@ impl<T> Builder<T> {
         Builder { capacity: None, ..self }
     }
 
-    /// What a send does where there is no room. Unless this is said, it waits.
+    /// What a send does when there is no room; by default it waits.
     ///
-    /// Say the [`capacity`](Self::capacity), too: without one it is 0, and a policy discards each value that no receiver waits for.
+    /// Set the [`capacity`](Self::capacity), too: the default is 0, where a policy discards each value that no receiver
+    /// waits for.
     /// (`DropOldest` with a capacity of 1 is [`conflated`](super::conflated).)
     pub fn overflow(self, overflow: Overflow) -> Self {
         Builder { overflow, ..self }
     }
 
-    /// `hook` gets each value that was accepted or offered, and neither received nor given back to its sender, once:
+    /// Calls `hook` once with each value that was sent or offered but neither received nor given back to its sender:
     ///
     /// * what is in the channel at [`close_now`](Sender::close_now), or when the last receiver goes;
     /// * that of a send that is dropped before it was polled, or while it waits, or that loses in a `select!` in whose branch it
@@ -98,15 +99,15 @@ impl<T> Builder<T> {
     /// For values that are not just memory: the other end of a request that wants an answer, a connection to be closed in good
     /// order.
     ///
-    /// It is called by whoever finds that the value is at its end, on that thread, within that call (a send, a close, the drop
-    /// of a future or of a handle), when everything else is done. It may use the channel, and drop handles of it. It should
-    /// not block. A hook that owns a handle keeps that side of the channel alive as long as there is a channel.
+    /// It is called by the operation that disposes of the value (a send, a close, the drop of a future or of a handle), on
+    /// its thread, after everything else is done. It may use the channel, and drop handles of it. It should not block.
     ///
-    /// A panic of it goes on to whoever it was called by, whose operation stands all the same: with a panic from an overflowing
-    /// `send` the value is sent. Values that are to follow get their call before. During another panic that of a hook is
-    /// swallowed.
+    /// A panic of the hook propagates to the caller of that operation, which still takes effect: if an overflowing `send`
+    /// panics so, its value is sent. The hook is first called for the other values due. During another panic, one of the
+    /// hook is swallowed.
     ///
-    /// The hook goes with the channel's memory: one that owns a handle of the channel, a weak one too, keeps both for ever.
+    /// The hook is dropped with the channel's memory: a hook that owns a handle of its channel keeps that side open, and
+    /// one that owns even a weak handle leaks itself and the channel.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};

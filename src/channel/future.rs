@@ -51,11 +51,11 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
         SendFuture { operation: Operation::new(branch), _sender: PhantomData }
     }
 
-    /// Cancels the send and gives its value back. `None`: the value was sent, or came back with the error that the
-    /// future completed with.
+    /// Cancels the send and gives its value back. `None`: the value was sent, or came back in the error that the future
+    /// completed with.
     ///
-    /// Should a receiver be taking the value on another thread just now, this waits for that to be over: a few
-    /// instructions, unless that thread was preempted in the middle of them.
+    /// If a receiver on another thread is just taking the value, this waits until that is done: a few instructions, unless
+    /// that thread was preempted.
     ///
     /// ```
     /// let (tx, rx) = leno::rendezvous();

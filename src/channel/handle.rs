@@ -15,16 +15,17 @@ use super::stream::{IntoStream, RecvStream};
 use super::undelivered::{Extras, Spare};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 
-/// The sending side of a channel; clones of it send into the same channel.
+/// The sending side of a channel. Clones send into the same channel.
 ///
-/// When the last sender is dropped the channel closes: receivers get what is left in it, then [`RecvError`].
-/// When the last receiver is dropped it closes too, and what is left in it is dropped.
+/// When the last sender is dropped the channel closes: receivers get what is left in it, then [`RecvError`]. When the last
+/// receiver is dropped it closes too, and what is left in it is dropped, or goes to the hook of
+/// [`on_undelivered`](super::Builder::on_undelivered).
 pub struct Sender<T> {
     shared: SharedRef<T>,
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// The receiving side of a channel; clones of it take from the same channel, each value going to one of them.
+/// The receiving side of a channel. Clones receive from the same channel; each value goes to one of them.
 ///
 /// See [`Sender`] for what happens when the last handle of a side is dropped.
 pub struct Receiver<T> {
@@ -45,10 +46,11 @@ pub(super) fn channel<T>(
 impl<T> Sender<T> {
     /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
     ///
-    /// Senders that wait are served in the order in which they began to wait, and nobody overtakes them.
+    /// Waiting senders are served FIFO, and overtaken only by [`force_send`](Self::force_send) (and by permits, which
+    /// already have room).
     ///
-    /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
-    /// [`SendFuture::into_inner`].
+    /// Cancelling: dropping the future while it waits means the value was not sent; [`SendFuture::into_inner`] gives it
+    /// back.
     ///
     /// # Errors
     /// The channel is closed; the value comes back.
@@ -69,20 +71,19 @@ impl<T> Sender<T> {
 
     /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
     ///
-    /// # Errors
-    /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
+    /// There is no room, or others already wait for it; or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.send(value).try_now()
     }
 
-    /// Sends `value` in any case, and never waits: if there is no room, the value that would have been received next makes
-    /// some, and is given back: `Some`.
+    /// Sends `value` without ever waiting. If there is no room, the oldest value is removed to make room, and returned as
+    /// `Some`.
     ///
-    /// Senders that wait stay where they are: the value goes behind the last one in the channel, before theirs. On a
-    /// rendezvous channel there is nothing that could make room: if no receiver waits, `value` itself comes back. So it does where
-    /// permits, and what is kept for a reservation that waits, take up all the room. An unbounded channel always has room. What is
-    /// given back does not go to [`on_undelivered`](super::Builder::on_undelivered).
+    /// Waiting senders keep their places, and the value is queued ahead of theirs. On a rendezvous channel nothing can be
+    /// removed: if no receiver waits, `value` itself comes back, as it does where permits, and room kept for a waiting
+    /// reservation, take up the whole capacity. An unbounded channel always has room. A returned value does not go to
+    /// [`on_undelivered`](super::Builder::on_undelivered).
     ///
     /// # Errors
     /// The channel is closed; the value comes back.
@@ -102,17 +103,17 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
-    /// them, unless the channel closes.
+    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all
+    /// of them, unless the channel closes.
     ///
-    /// The values keep their order; those of other senders may come in between. Where nobody waits several of them cost little
-    /// more than one.
+    /// The values stay in order; those of other senders may come in between. While nobody waits, several cost little more
+    /// than one.
     ///
-    /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
-    /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
+    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon
+    /// as one value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
+    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -130,15 +131,16 @@ impl<T> Sender<T> {
         unsafe { SendMany::new(self, values) }
     }
 
-    /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
+    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in
+    /// `values`.
     ///
     /// # Errors
-    /// None was sent, of one or more: there is no room, or somebody waits for it already, or the channel is closed.
+    /// `values` was not empty and none was sent: there is no room, or others already wait for it, or the channel is closed.
     pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.send_many(values).try_now()
     }
 
-    /// Waits until sends can only fail: the channel is closed, or its last receiver is gone.
+    /// Waits until sends can only fail: the channel is closed, or its last receiver is gone. Cancellation-safe.
     ///
     /// ```
     /// # leno::block_on(async {
@@ -172,11 +174,11 @@ macro_rules! sends_blocking {
                 self.send(value).wait()
             }
 
-            /// Sends from a plain thread, waiting for `d` of real time at most: [`send`](Self::send) and
+            /// As [`send_blocking`](Self::send_blocking), for at most `d` of real time: [`send`](Self::send) and
             /// [`SendFuture::wait_timeout`].
             ///
             /// # Errors
-            /// The channel is closed, or the time was up and the value is not sent; it comes back.
+            /// The channel is closed, or the time was up before the value was sent; it comes back.
             ///
             /// # Panics
             /// As [`send_blocking`](Self::send_blocking).
@@ -185,7 +187,7 @@ macro_rules! sends_blocking {
                 self.send(value).wait_timeout(d)
             }
 
-            /// As [`send_timeout`](Self::send_timeout), until the instant `t`. One in the past tries once.
+            /// As [`send_timeout`](Self::send_timeout), until the instant `t`; one in the past means a single attempt.
             ///
             /// # Errors
             /// As [`send_timeout`](Self::send_timeout).
@@ -219,7 +221,7 @@ receiver! {
     /// # });
     /// ```
     recv_many;
-    /// Of a rendezvous channel that is nothing; [`try_iter`](Self::try_iter) takes the values of those who wait.
+    /// On a rendezvous channel that is nothing; [`try_iter`](Self::try_iter) takes the values of waiting senders.
     ///
     /// ```
     /// let (tx, rx) = leno::bounded(4);
@@ -262,10 +264,9 @@ pub(super) use shareable;
 macro_rules! asks {
     ($name:ident $(, hook: $hook:literal)? $(, permits: $permits:literal)?) => {
         impl<T> $name<T> {
-            /// Closes the channel; true the first time, then false.
+            /// Closes the channel; returns true the first time, then false.
             ///
-            /// Later sends fail, senders that wait get their values back, and what is in the channel stays to be
-            /// received.
+            /// Later sends fail, waiting senders get their values back, and what is in the channel can still be received.
             pub fn close(&self) -> bool {
                 self.get().close()
             }
@@ -280,8 +281,8 @@ macro_rules! asks {
                 self.get().is_closed()
             }
 
-            /// How many values are in the channel. Exact when nothing else runs; waiting senders are not counted.
-            /// On a rendezvous channel: values handed to receives that were dropped before they took them.
+            /// The number of values in the channel, not counting those of waiting senders; a snapshot while others use the
+            /// channel. On a rendezvous channel: values handed to receives that were dropped before they took them.
             pub fn len(&self) -> usize {
                 self.get().len()
             }

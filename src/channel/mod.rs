@@ -1,4 +1,4 @@
-//! Channels. Values go from senders to receivers, each to one receiver, in order.
+//! Channels: values go from senders to receivers, in order, each value to exactly one receiver.
 //!
 //! | | holds | a send waits |
 //! |---|---|---|
@@ -6,11 +6,11 @@
 //! | [`bounded`] | `cap` values | while it is full |
 //! | [`unbounded`] | any number | never |
 //! | [`conflated`] | the latest value | never: it replaces what is there |
-//! | a [`Builder`]'s | as it says | or makes room, or is discarded, as its [`Overflow`] says |
+//! | from a [`Builder`] | as configured | or overflows, as configured by [`Overflow`] |
 //!
-//! All of them give the same two handles, [`Sender`] and [`Receiver`], which any number of fibers, tasks of other
-//! executors and plain threads may share. An operation is a future; `.wait()` runs it on a plain thread, and
-//! `try_…` never waits.
+//! All of them have the same two handles, [`Sender`] and [`Receiver`], which any number of fibers, tasks of other executors
+//! and plain threads may share. An operation is a future; `.wait()` runs it on a plain thread, and its `try_` form never
+//! waits.
 //!
 //! ```
 //! let (tx, rx) = leno::bounded(2);
@@ -34,11 +34,11 @@
 //! | | senders | receivers | |
 //! |---|---|---|---|
 //! | here | any number | any number | handles are cloned and shared |
-//! | [`mpsc`] | any number | one | as here; the compiler checks that the receiver is alone, and in a small buffer no sender makes it look again |
-//! | [`spsc`] | one | one | the compiler checks both; where a few values fit the two sides run on cache lines of their own |
+//! | [`mpsc`] | any number | one | as here; the compiler enforces the single receiver, and receives from a small buffer never have to retry |
+//! | [`spsc`] | one | one | the compiler enforces both; with room for two or more values each side has its own cache lines |
 //!
-//! Sending and receiving is the same in all of them, so that a program changes its kind by the path of the constructor and of
-//! the types, and with `mut` where a side is single. What only some have:
+//! Sending and receiving is the same in all of them: to switch, change the path of the constructor and of the types, and
+//! add `mut` where a side is single. What only some have:
 //!
 //! | | here | [`mpsc`] | [`spsc`] |
 //! |---|---|---|---|
@@ -46,8 +46,8 @@
 //! | weak handles | of both sides | of senders | – |
 //! | [`Builder`], [`conflated`] | yes | – | – |
 //!
-//! Take `spsc` for a pipe between two threads or workers that is busy; where both sides are on one worker, or meet at each
-//! value, all kinds cost about the same.
+//! Use `spsc` for a busy pipe between two threads or workers; where both sides share a worker, or meet at each value, all
+//! kinds cost about the same.
 //!
 //! # Other shapes
 //!
@@ -60,23 +60,22 @@
 //! | events: each value to every receiver | [`broadcast`] | `cap` values | lags, or makes senders wait |
 //! | time: a limit, a beat | [`ticker`] | one tick | by a policy |
 //!
-//! All of them wait in the same way, and go into `select!` with the others. (A broadcast's `send` waits for nobody: the one that
-//! may is `send_async`. It has no iterators and no batches.)
+//! All of them wait the same way, and can be mixed in one `select!`. (A broadcast's `send` never waits; `send_async` may.
+//! Broadcasts have no iterators and no batches.)
 //!
 //! # Order
 //!
-//! A channel is a queue: values arrive in the order in which they were sent. Operations that have to wait are
-//! served in the order in which they began to wait: what is sent while a receiver waits is handed to the first of them, and
-//! what is received while a sender waits lets the value of the first of those in, at that moment.
-//! ([`force_send`](Sender::force_send) does not wait, and goes before those who do.)
+//! A channel is a FIFO queue: values arrive in the order in which they were sent. Waiting operations are served FIFO, too:
+//! a value sent while receivers wait is handed to the first of them, and a receive while senders wait lets in the value of
+//! the first of those, in the same step. ([`force_send`](Sender::force_send) does not wait, and overtakes those that do.)
 //!
 //! # Batches
 //!
-//! [`Sender::send_many`] sends what is in a `VecDeque`, [`Receiver::recv_many`] receives what there is to the end of a `Vec`, in
-//! order; each has a form with `try_`. Where nobody waits several values go by one exchange of the channel's word, as far
-//! as a ring or a block goes; where somebody does they go one by one, so that all are served in their order. A
-//! send of many waits until the last one is sent, a receive of many for the first one only. What was not sent is in the
-//! deque still, whatever ends it: a dropped future, a limit of time, a close. What was received is in the vector.
+//! [`Sender::send_many`] sends the contents of a `VecDeque`, [`Receiver::recv_many`] appends what there is to a `Vec`, in
+//! order; each has a `try_` form. While nobody waits, several values move with a single atomic exchange, as far as a ring
+//! or a block goes; otherwise they go one by one, so that all waiters are served in order. `send_many` waits until the last
+//! value is sent, `recv_many` only for the first one. Values not sent remain in the deque, whatever ends the operation: a
+//! dropped future, a time limit, a close. Received values are in the vector.
 //!
 //! ```
 //! use std::collections::VecDeque;
@@ -94,31 +93,30 @@
 //!
 //! # Closing
 //!
-//! A channel closes when it is told to ([`Sender::close`], [`Receiver::close`]) or when one side has no handle left.
-//! Sends fail from then on and give their values back, also those that wait. Receivers get what is in the channel,
-//! then [`RecvError`]. When the last receiver goes, nobody is left to get it, and it is dropped, or goes to the hook
-//! of [`Builder::on_undelivered`].
+//! A channel closes on [`Sender::close`] or [`Receiver::close`], or when a side has no handle left. From then on all sends
+//! fail and give their values back, waiting ones included. Receivers get what is left in the channel, then [`RecvError`].
+//! When the last receiver is dropped, what is left is dropped, or goes to the hook of [`Builder::on_undelivered`].
 //!
 //! # Handles
 //!
-//! A handle can be cloned, and [downgraded](Sender::downgrade) to a weak one, which keeps the channel neither open nor its values
-//! alive, and gives a handle again for as long as its side has one: for registries, and for those who send to themselves. The
-//! futures of [`Sender::into_send`] and [`Receiver::into_recv`] keep their handle and borrow nothing.
+//! A handle can be cloned, and [downgraded](Sender::downgrade) to a weak one, which keeps neither the channel open nor its
+//! values alive, and can be upgraded as long as its side has a handle: for registries, and for fibers that send to
+//! themselves. The futures of [`Sender::into_send`] and [`Receiver::into_recv`] own their handle and borrow nothing.
 //!
 //! With the feature `sink` senders are sinks of `futures` (`Sender::sink`, `Sender::into_sink`), as receivers are
 //! [streams](Receiver::stream).
 //!
-//! # Room to come
+//! # Reserving
 //!
-//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] sends later, without waiting, also when the channel
-//! was closed meanwhile. Reservations wait in one line with sends. [`reserve_many`](Sender::reserve_many) takes room for several
-//! at once, and [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored.
+//! [`Sender::reserve`] waits for room before there is a value: the [`Permit`] then sends without waiting, even if the
+//! channel was closed meanwhile. Reservations queue together with sends. [`reserve_many`](Sender::reserve_many) takes room
+//! for several values at once, and [`reserve_owned`](Sender::reserve_owned) gives a permit that can be stored.
 //!
 //! # Questions
 //!
-//! *Is there a channel without order, that is faster for it?* No: it was built, of several channels behind one handle, and is
-//! slower where fibers wait. In wall time beside one channel, on two cores, geometric mean of 4 × 4 and 100 × 100 fibers with
-//! capacities 64, 1000 and none:
+//! *Is there an unordered channel, which is faster for it?* No: it was tried (several channels behind one handle), and is
+//! slower where fibers wait. Wall time relative to a single channel, on two cores, geometric mean of 4 × 4 and 100 × 100
+//! fibers with capacities 64, 1000 and unbounded:
 //!
 //! | | two workers | `try_` only, two threads |
 //! |---|---:|---:|
@@ -128,17 +126,18 @@
 //! | two channels that know nothing of each other | 0.61 | |
 //! | the same, each with a worker or thread of its own | 0.42 | 0.29 |
 //!
-//! A sender finds its own shard full, or a receiver its own empty, at every second value (capacity 64), and to wait at several
-//! places costs several times as much. What pays is to divide the work itself: two channels, and the sender chooses by what
-//! the value is about.
+//! At every second value (capacity 64) a sender finds its own shard full, or a receiver its own empty, and waiting at
+//! several places costs several times as much. What pays off is splitting the work itself: two channels, and the sender
+//! chooses by the content of the value.
 //!
-//! *Does it matter how large a capacity is?* Up to 255 values (and 256 KiB) have a ring, and everything in one word; larger ones
-//! are blocks that come and go, and each side has cache lines of its own. A value through 1000 places takes up to two fifths longer
-//! than through 64 between fibers of one worker, and half as long between threads. (From the first permit or forced send on a send
-//! into a large channel takes a place first, then a position, by an exchange each.)
+//! *Does it matter how large a capacity is?* Channels of up to 255 values (and 256 KiB) are a ring whose state is in one
+//! word; larger ones are linked blocks, allocated on demand, and each side has its own cache lines. A value through 1000
+//! places takes up to two fifths longer than through 64 between fibers of one worker, and half as long between threads.
+//! (After the first permit or forced send, a send into a large channel takes two atomic exchanges instead of one: for a
+//! place, then for a position.)
 //!
-//! *Does a send wake a receiver at once?* The value is in its hands at once. When it runs is a matter of its executor, or of
-//! the system if it is a thread.
+//! *Does a send wake a receiver at once?* The value is handed over at once. When the receiver runs is up to its executor,
+//! or to the OS if it is a thread.
 //!
 //! Moving here from other channels: [`moving`].
 
@@ -211,9 +210,9 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
 
-/// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
-/// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
-/// it empties. A channel is full with 2^34 - 1 values (and permits) in any case.
+/// A channel that holds `cap` values; sends wait while it is full (back-pressure). Up to a capacity of 255 (and 256 KiB)
+/// its memory is allocated up front; larger ones allocate blocks as they fill, and free them as they empty. At most
+/// 2^34 - 1 values (and permits) fit in any case.
 ///
 /// ```
 /// let (tx, rx) = leno::bounded(1);
@@ -228,9 +227,9 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 
 /// A channel that holds any number of values; sends never wait.
 ///
-/// Room is allocated in blocks as the channel fills, and freed as it empties, but for a block or two. Nothing slows a
-/// sender down that is faster than its receivers: prefer [`bounded`] where that can happen. (It holds 2^34 values but for some
-/// two million, which take 32 GiB at least. A program that sends more is ended, as by `std::process::abort`.)
+/// Room is allocated in blocks as the channel fills, and freed as it empties, except for a block or two. There is no
+/// back-pressure: prefer [`bounded`] if senders can be faster than receivers. (The limit is some two million short of 2^34
+/// values, which take 32 GiB at least; exceeding it aborts the process, like `std::process::abort`.)
 ///
 /// ```
 /// let (tx, rx) = leno::unbounded();

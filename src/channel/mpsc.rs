@@ -1,9 +1,9 @@
 //! Channels with any number of senders and one receiver.
 //!
-//! The [`Receiver`] is not cloned, and what waits or tries has it by `&mut`: so that there is only one is checked when the
-//! program is compiled. Otherwise such a channel is the [general one](super), with the same protocol, but for this: where there is
-//! room for 1 to 254 values and nobody waits, a receive is one addition to the channel's word, which does not fail, however many
-//! senders change that word at the same time. Where somebody waits, and in larger channels, it is as there.
+//! The [`Receiver`] cannot be cloned, and receiving takes it by `&mut`: the compiler enforces that there is only one.
+//! Otherwise this is the [general channel](super), same protocol, with one difference: with room for 1 to 254 values and
+//! while nobody waits, a receive is a single atomic addition, which never has to retry, however many senders are active.
+//! While somebody waits, and in larger channels, it works as there.
 //!
 //! ```
 //! let (tx, mut rx) = leno::channel::mpsc::bounded(4);
@@ -19,9 +19,8 @@
 //!
 //! # Forgotten futures
 //!
-//! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in the line: it may be handed one value,
-//! which is lost with it, and the next receive waits behind it. It does nothing by itself any more, so there is one receive at a
-//! time all the same.
+//! A future of the receiver that is forgotten ([`std::mem::forget`]) keeps its place in line: one value may be handed to
+//! it, which is lost, and the next receive waits behind it.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -12,13 +12,13 @@ use crate::wait::By;
 
 /// Room for one value, which [`send`](Permit::send) fills without waiting.
 ///
-/// Made by [`Sender::reserve`] and [`Sender::try_reserve`]. Dropping it gives the room back, to the next in line if somebody
-/// waits. A permit holds up no receiver: the value takes its place in the order when it is sent. The room it holds is
-/// counted by [`Sender::is_full`], not by [`Sender::len`].
+/// Made by [`Sender::reserve`] and [`Sender::try_reserve`]. Dropping it frees the room, for the first waiter if there is
+/// one. A permit reserves room, not a position: the value is ordered by when it is sent, and receivers do not wait for
+/// permits. The room counts for [`Sender::is_full`], not for [`Sender::len`].
 ///
-/// A permit outlives a close: what it sends then stays to be received. A receiver that finds the channel closed and empty
-/// does not wait for permits. When the channel was emptied, by [`close_now`](Sender::close_now) or because its last receiver
-/// has gone, the value comes back.
+/// A permit outlives a close: its value can still be sent and received. But a receiver that finds the channel closed and
+/// empty does not wait for permits; and once the channel was emptied, by [`close_now`](Sender::close_now) or because its
+/// last receiver is gone, the value comes back.
 #[must_use = "dropping a permit gives its room back"]
 pub struct Permit<'a, T> {
     sender: &'a Sender<T>,

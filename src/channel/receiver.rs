@@ -28,8 +28,8 @@ macro_rules! receiver {
             /// Receives the next value; waits while there is none.
             $(#[$recv])*
             ///
-            /// Cancelling: dropping the future never loses a value. One that was handed to it already goes to the next
-            /// receive, before all values that are still to be sent.
+            /// Cancellation-safe: dropping the future never loses a value. One that was already handed to it goes to the
+            /// next receive, before all values yet to be sent.
             ///
             /// # Errors
             /// The channel is closed and empty.
@@ -40,7 +40,7 @@ macro_rules! receiver {
                 unsafe { RecvFuture::new(self) }
             }
 
-            /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, which is completed.
+            /// Receives a value if there is one now. On a rendezvous channel: if a sender waits, whose send then completes.
             ///
             /// # Errors
             /// There is none now, or the channel is closed and empty.
@@ -62,10 +62,11 @@ macro_rules! receiver {
                 self.recv().wait()
             }
 
-            /// Receives on a plain thread, waiting for `d` of real time at most: [`recv`](Self::recv) and [`RecvFuture::wait_timeout`].
+            /// As [`recv_blocking`](Self::recv_blocking), for at most `d` of real time: [`recv`](Self::recv) and
+            /// [`RecvFuture::wait_timeout`].
             ///
             /// # Errors
-            /// The channel is closed and empty, or the time was up and nothing was taken.
+            /// The channel is closed and empty, or the time was up; then nothing was received.
             ///
             /// # Panics
             /// As [`recv_blocking`](Self::recv_blocking).
@@ -74,7 +75,7 @@ macro_rules! receiver {
                 self.recv().wait_timeout(d)
             }
 
-            /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`. One in the past tries once.
+            /// As [`recv_timeout`](Self::recv_timeout), until the instant `t`; one in the past means a single attempt.
             ///
             /// # Errors
             /// As [`recv_timeout`](Self::recv_timeout).
@@ -86,14 +87,15 @@ macro_rules! receiver {
                 self.recv().wait_deadline(t)
             }
 
-            /// Receives as many values as there are, `max` at most, to the end of `out`; waits for the first one only. Gives how
-            /// many: at least one; or 0 if `max` is, be the channel closed or not.
+            /// Appends the values that there are to `out`, at most `max`; waits for the first one only. Returns how many:
+            /// at least one, or 0 if `max` is 0, whether or not the channel is closed.
             ///
-            /// The values come in the order in which they were sent. Where nobody waits several of them cost little more than one.
-            /// Room in `out` is made for what there is, not for `max`.
+            /// The values come in the order in which they were sent. While nobody waits, several cost little more than one.
+            /// `out` grows by the number of values received, not by `max`.
             ///
-            /// Cancelling: dropping the future never loses a value; what was received is in `out`. As a branch of a select it is
-            /// claimed as a single receive is, and the rest taken once it has won: a branch that loses has taken nothing.
+            /// Cancellation-safe: dropping the future never loses a value; what was received is in `out`. As a branch of a
+            /// select it is claimed by its first value, and takes the rest once it has won: a branch that loses has taken
+            /// nothing.
             ///
             /// # Errors
             /// The channel is closed and empty.
@@ -104,7 +106,7 @@ macro_rules! receiver {
                 unsafe { RecvMany::new(self, out, max) }
             }
 
-            /// Receives as many values as there are now, `max` at most, to the end of `out`; gives how many.
+            /// Appends the values that there are now to `out`, at most `max`, without waiting; returns how many.
             ///
             /// # Errors
             /// There is none now, or the channel is closed and empty; unless `max` is 0.
@@ -119,8 +121,8 @@ macro_rules! receiver {
                 unsafe { Drain::new(self, self.len()) }
             }
 
-            /// Receives on a plain thread until the channel is closed and empty; each step blocks as
-            /// [`recv_blocking`](Self::recv_blocking) does.
+            /// An iterator that receives on a plain thread until the channel is closed and empty; each step blocks, and
+            /// panics in a fiber of a [`Cord`](crate::fiber::Cord), as [`recv_blocking`](Self::recv_blocking) does.
             pub fn iter(&$($mut)? self) -> Iter<'_, T> {
                 // SAFETY: borrowed alone, or of a side that may have several.
                 unsafe { Iter::new(self) }

@@ -211,12 +211,12 @@ future! {
 }
 
 impl<T> Sender<T> {
-    /// Reserves room for one value; waits while the channel is full. [`Permit::send`] does not wait then.
+    /// Reserves room for one value; waits while the channel is full. [`Permit::send`] then does not wait.
     ///
-    /// A permit holds room and nothing else: the value takes its place in the order when it is sent. Reservations and sends
-    /// that wait stand in one line, and nobody overtakes them. On an unbounded channel it is ready at once.
+    /// A permit reserves room, not a position: the value is ordered by when it is sent. Waiting reservations and sends
+    /// share one FIFO queue. On an unbounded channel this is ready at once.
     ///
-    /// Cancelling: a dropped future means that nothing is reserved; a place that it was given goes to the next in line.
+    /// Cancelling: a dropped future has reserved nothing; a place it was already granted goes to the next in line.
     ///
     /// # Errors
     /// The channel is closed; or it is a rendezvous channel, which has no room to reserve.
@@ -255,8 +255,8 @@ impl<T> Sender<T> {
         self.reserve().try_now()
     }
 
-    /// Reserves room for `n` values at once; waits until there is so much, and lets nobody overtake it meanwhile. With `n` zero it
-    /// is ready at once.
+    /// Reserves room for `n` values at once; waits for that much, and is not overtaken meanwhile. With `n` zero it is ready
+    /// at once.
     ///
     /// The [`Permits`] are an iterator of permits; what is not taken from it is given back when it is dropped.
     ///
@@ -286,8 +286,8 @@ impl<T> Sender<T> {
     /// Reserves room for `n` values if there is so much now, and nobody waits for it already.
     ///
     /// # Errors
-    /// There is not so much room, or somebody waits for it; or the channel is closed, or a rendezvous; or `n` is more than it ever
-    /// holds.
+    /// There is not enough room, or others wait for it; or the channel is closed or a rendezvous channel; or `n` exceeds
+    /// its capacity.
     ///
     /// ```
     /// use leno::channel::TryReserveManyError;

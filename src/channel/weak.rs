@@ -61,8 +61,8 @@ use crate::prim::Ordering;
 
 /// A handle that does not keep its channel open, and can be made a [`Sender`] again.
 ///
-/// Made by [`Sender::downgrade`]. The channel closes when its last sender is dropped, however many weak ones there are. Weak
-/// handles keep the channel's memory, but no value: these are dropped with the last receiver.
+/// Made by [`Sender::downgrade`]. The channel closes when its last sender is dropped, regardless of weak handles. These
+/// keep the channel's memory, but none of its values, which are dropped with the last receiver.
 ///
 /// ```
 /// let (tx, rx) = leno::bounded(1);

@@ -19,11 +19,11 @@ use crate::task::home::HomeRef;
 use crate::task::{context, run};
 use crate::time::Clock;
 
-/// An executor of one thread, the one that made it. Its fibers run one at a time, strictly in the order in which
-/// they became ready, and only while [`block_on`](Self::block_on) runs; they need not be `Send`.
+/// A single-threaded executor, bound to the thread that made it. Its fibers need not be `Send`; they run one at a time,
+/// strictly in the order in which they became ready, and only inside [`block_on`](Self::block_on).
 ///
-/// Dropping it drops all its fibers, here. Wakers and join handles may outlive it; wake-ups from other threads
-/// reach it.
+/// Dropping it drops all its fibers, on this thread. Wakers and join handles may outlive it, and other threads may wake its
+/// fibers.
 ///
 /// ```
 /// use leno::fiber::Cord;
@@ -126,9 +126,9 @@ impl Cord {
         unsafe { Builder::new().spawn_local_on(&self.home, Location::caller(), future) }
     }
 
-    /// Starts a thread with a cord of its own, which calls `start` there and runs the future that it gives as the
-    /// cord's first fiber. The cord ends, and drops its other fibers, when that future does; cancelling the
-    /// handle cancels it, dropping the handle detaches it. Thread and fiber are called `name`.
+    /// Starts a thread with its own cord, which calls `start` there and runs the returned future as the cord's first fiber.
+    /// When that ends, the cord ends and drops its other fibers. Cancelling the handle cancels that fiber, dropping the
+    /// handle detaches it. Thread and fiber are named `name`.
     ///
     /// ```
     /// use leno::fiber::Cord;

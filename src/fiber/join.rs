@@ -19,10 +19,10 @@ use crate::time::{Timeout, timeout};
 
 /// Waits for a fiber to end, and gives its value.
 ///
-/// Await it, or [`wait`](Self::wait) on a plain thread. Dropping it detaches the fiber, which goes on alone; what
-/// it returns is dropped then, and a panic goes to the hook of
-/// [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic). Awaiting is cancel safe: a handle that
-/// was polled and not ready can be awaited again. A fiber that awaits its own handle gets an error.
+/// Await it, or [`wait`](Self::wait) on a plain thread. Dropping it detaches the fiber, which goes on; its value is then
+/// dropped, and a panic goes to the hook of [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic).
+/// Cancellation-safe: a handle that was polled and pending can be awaited again. A fiber that awaits its own handle gets an
+/// error.
 ///
 /// It is `Send` if the value is.
 ///

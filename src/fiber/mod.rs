@@ -1,10 +1,10 @@
 //! Fibers: independent strands of work, each a future that an executor of leno runs.
 //!
-//! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became
-//! ready; [`block_on`] and [`spawn()`] outside of both use a default runtime, and a [`Handle`] names one. Fibers have ids and
-//! names, a park token, and children: what a fiber [spawns](spawn()) is cancelled with it. They end in one of three ways: with a
-//! value, by a panic (which stays in the fiber), or cancelled (which drops the future at its next suspension); the
-//! [`JoinHandle`] tells.
+//! A [`Runtime`] runs its fibers on several threads, a [`Cord`] on one, strictly in the order in which they became ready.
+//! Outside of both, [`block_on`] and [`spawn()`] use a default runtime; a [`Handle`] refers to a given one. Fibers have
+//! ids, names, a park token, and children: what a fiber [spawns](spawn()) is cancelled with it. A fiber ends with a value,
+//! by a panic (which stays in the fiber), or cancelled (its future is dropped at its next suspension); its [`JoinHandle`]
+//! tells which.
 //!
 //! ```
 //! use leno::fiber::{Builder, Runtime};
@@ -26,10 +26,11 @@
 //!
 //! # Turns
 //!
-//! A poll of a fiber is its turn, in which it may begin some 256 operations of leno. The next one is pending, even if it could complete,
-//! and the fiber goes to the back of the queue: so a loop over a channel that is never empty still lets others run. `.await`,
-//! `select!`, `race` and `timeout` see to that by themselves. (A sleep, join or park that is over at once counts, too.) Who polls an operation just once (`now_or_never`) may find it pending for
-//! this reason: the `try_` forms, where there are any, say what is there. On other executors and on threads nothing is counted.
+//! A poll of a fiber is its turn, with a budget of some 256 leno operations. The next one is pending, even if it could
+//! complete, and the fiber goes to the back of the queue: so a loop over a channel that is never empty still lets others
+//! run. `.await`, `select!`, `race` and `timeout` handle this by themselves. (A sleep, join or park that is over at once
+//! counts, too.) Polling an operation just once (`now_or_never`) may therefore find it pending: use the `try_` form, if
+//! there is one. On other executors and on threads there is no budget.
 //!
 //! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.
 //!

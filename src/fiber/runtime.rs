@@ -22,14 +22,14 @@ use crate::task::{context, run, thread};
 
 /// An executor with one or more worker threads.
 ///
-/// Dropping it is a [`shutdown`](Self::shutdown) without grace: all its fibers are cancelled, their futures
-/// dropped, and its threads joined, after the polls that are under way (closures given to
-/// [`unblock`](crate::fiber::unblock) are not waited for). Dropped by one of its own fibers it does not wait for
-/// the workers; they end after their polls. Wakers and join handles may outlive it.
+/// Dropping it is a [`shutdown`](Self::shutdown) without a grace period: all its fibers are cancelled, their futures
+/// dropped, and its threads joined, once the polls in progress have finished (closures given to
+/// [`unblock`](crate::fiber::unblock) are not waited for). If one of its own fibers drops it, that does not wait for the
+/// workers; they end after their polls. Wakers and join handles may outlive it.
 ///
-/// A single worker keeps its fibers, which costs less than to share them; it drops them itself, after the poll that is under way.
-/// (If that poll waits in a call of leno's, whoever ends the runtime drops them.) So no poll must wait for another fiber by means
-/// that leno does not know, such as a channel of std's.
+/// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
+/// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So a poll must not block on
+/// another fiber by means that leno does not know, such as a std channel.
 ///
 /// ```
 /// let runtime = leno::fiber::Runtime::builder().workers(2).name("crunch").build()?;
@@ -65,9 +65,9 @@ impl Runtime {
     /// The future is a fiber itself: [`current`](crate::fiber::current) names it, what it spawns is its child
     /// (released when it ends), and it can be parked. It cannot be cancelled.
     ///
-    /// It stays on its thread, so whatever it exchanges with other fibers goes from one thread to another: some 200 ns each way
-    /// while both are busy, some 10 µs where one of them sleeps. What talks much to fibers is better off as a fiber that this
-    /// waits for: `block_on(async { spawn(work).await })`.
+    /// It stays on the calling thread, so each exchange with other fibers crosses threads: some 200 ns each way while both
+    /// are busy, some 10 µs if one sleeps. Code that communicates a lot with fibers should itself be a spawned fiber:
+    /// `block_on(async { spawn(work).await })`.
     ///
     /// # Panics
     ///
@@ -97,12 +97,12 @@ impl Runtime {
         self.handle.spawn(future)
     }
 
-    /// Ends the runtime: lets its fibers end by themselves for `grace` (real time) at most, then cancels them.
-    /// Gives those that were still alive then, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the
-    /// others are through, and are not among those.
+    /// Ends the runtime: waits up to `grace` (real time) for its fibers to end, then cancels them. Returns those that were
+    /// still alive then, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the others have ended,
+    /// and are not returned.
     ///
-    /// From this call on, what is spawned here is cancelled at once. Otherwise as dropping the runtime. Called in
-    /// one of its own fibers, that fiber is one that cannot end in time.
+    /// From this call on, fibers spawned here are cancelled at once. Otherwise it is like dropping the runtime. Called in
+    /// one of its own fibers, that fiber cannot end in time.
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block; the runtime is dropped then.

@@ -102,14 +102,14 @@ impl fmt::Debug for Scope {
 ///
 /// `body` is an async closure: `async |s| { … }`. (With `|s| async { … }` the compiler asks for types, and then for lifetimes.)
 ///
-/// The first panic, of the body or of a fiber, cancels all the rest, and is the scope's error; the panic of a fiber whose
-/// handle is kept gives its message here, and its payload there. [`Scope::cancel`] ends the scope as cancelled. What fibers
-/// spawn with [`leno::spawn`](crate::spawn) is their own affair, not the scope's.
+/// The first panic, of the body or of a fiber, cancels all the others and becomes the scope's error; if the handle of the
+/// fiber that panicked was kept, the error has the message and the handle the payload. [`Scope::cancel`] ends the scope as
+/// cancelled. The scope does not cover what its fibers start with [`leno::spawn`](crate::spawn).
 ///
-/// Cancelling: dropping the future cancels body and fibers and does not wait. Inside a fiber of leno, cancelling that fiber
-/// does so, too, also where that is a fiber of another scope: that one waits for its own fibers, and not for those that they have
-/// started under a [`shield`](crate::fiber::shield()) in a scope of theirs. So a limit of time had better be inside the body: the
-/// scope cancels its fibers then, and waits for them.
+/// Cancelling: dropping the future cancels body and fibers and does not wait for them. So does cancelling the fiber that
+/// awaits it, even if that is a fiber of another scope: the outer scope waits for its own fibers, not for those they
+/// started under a [`shield`](crate::fiber::shield()) in inner scopes. So put time limits inside the body: then the scope
+/// cancels its fibers and waits for them.
 ///
 /// ```
 /// use leno::fiber::scope;

@@ -13,15 +13,16 @@ use std::task::{Context, Poll};
 use crate::task::header::Task;
 use crate::task::{context, thread};
 
-/// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its next suspension after it.
+/// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its first suspension
+/// afterwards.
 ///
-/// It is all or nothing: in a fiber that has been cancelled already the section doesn't begin, and the fiber ends with that
-/// suspension (unless another shield is up: then both go on; or the section is waited for by a call of leno's that blocks, where
-/// there is no suspension, and which sees it through. Somebody else's `block_on` would wait for ever: use
-/// [`block_on`](crate::block_on), or [`Shield::wait`]). Shields nest, and may overlap. Fibers that the section spawns are cancelled with
-/// their parent as ever ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). Two things go through a shield:
-/// dropping the future itself, as the loser of a race or by
-/// [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled); and the end of the executor, which waits for nobody.
+/// It is all or nothing: in a fiber that was already cancelled the section does not begin, and the fiber ends there.
+/// (Unless another shield is active: then both go on. Or the section runs inside a blocking call of leno, where nothing
+/// suspends: it is completed. Inside another library's `block_on` it would hang: use [`block_on`](crate::block_on) or
+/// [`Shield::wait`].) Shields nest, and may overlap. Fibers spawned by the section are cancelled with their parent as usual
+/// ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). A shield does not protect from dropping the
+/// future itself, as the loser of a race or by [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled), nor
+/// from the end of the executor, which waits for nobody.
 ///
 /// Outside a fiber, where there is nothing to be cancelled, it is `section` and nothing else.
 ///

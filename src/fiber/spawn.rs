@@ -29,13 +29,12 @@ pub(crate) fn next_id() -> FiberId {
     FiberId::new(IDS.next())
 }
 
-/// Starts a fiber on the executor that the caller runs on: the runtime or cord of the fiber it is called in,
-/// elsewhere leno's default runtime.
+/// Starts a fiber on the caller's executor: the runtime or cord of the current fiber, or, outside of one, leno's default
+/// runtime.
 ///
-/// Inside a fiber the new one is its child: cancelling the parent cancels it, a parent that ends by itself
-/// releases it. [`Builder::root`] starts one that is nobody's child. The fiber runs whether or not the handle is
-/// awaited; it is first polled by the executor, not here. While the executor shuts down the fiber is cancelled
-/// at once.
+/// In a fiber the new one is a child: cancelling the parent cancels it, but a parent that ends by itself releases it.
+/// [`Builder::root`] starts a fiber without a parent. The fiber runs whether or not the handle is awaited; it is first
+/// polled by the executor, not in this call. If the executor is shutting down the fiber is cancelled at once.
 ///
 /// ```
 /// let fiber = leno::spawn(async { "done" });

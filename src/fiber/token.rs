@@ -40,7 +40,7 @@ use crate::wait::{Branch, Operated, Operation};
 /// Cancels what waits for it: a cooperative cancellation for anything, fibers or not.
 ///
 /// Clones are the same token; a [`child`](Self::child) is cancelled with its parent, and not the other way round.
-/// Dropping a token cancels nothing; [`drop_guard`](Self::drop_guard) makes that so.
+/// Dropping a token does not cancel it; a [`drop_guard`](Self::drop_guard) does.
 ///
 /// Fibers need no token to be cancelled ([`JoinHandle::cancel`](crate::fiber::JoinHandle::cancel) drops their future at its
 /// next suspension). A token is for what wants to know and to end by itself, and for tasks of other executors and threads.
@@ -193,9 +193,9 @@ impl CancelToken {
         Cancellation(self.0.gate.recv())
     }
 
-    /// Runs `future` until it is ready or the token cancelled, in the caller's task. `None`: cancelled, and the future
-    /// dropped, also one under a [`shield`](crate::fiber::shield()). Of a cancelled token the future is not even polled; where both
-    /// come at once, the cancellation wins.
+    /// Runs `future` in the caller's task until it completes or the token is cancelled. `None`: cancelled; the future was
+    /// dropped, even under a [`shield`](crate::fiber::shield()). If the token is already cancelled the future is not polled
+    /// at all; if both happen at once, the cancellation wins.
     ///
     /// A [`scope`](crate::fiber::scope()) that is dropped doesn't wait for its fibers: let this be in its body, or use
     /// [`scope`](Self::scope) of this token.

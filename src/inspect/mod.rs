@@ -75,9 +75,9 @@
 //!
 //! # Deadlocks
 //!
-//! leno can't know whom a thread, a socket or another runtime will wake. Where nobody outside does, promise so by
-//! [`closed_world`](crate::fiber::RuntimeBuilder::closed_world): once all fibers wait for each other, `block_on` panics, and
-//! says who waits for what, and in which circle.
+//! leno cannot know which fibers a thread, a socket or another runtime will wake. If nothing outside does, promise that
+//! with [`closed_world`](crate::fiber::RuntimeBuilder::closed_world): once all fibers wait for each other, `block_on`
+//! panics and reports who waits for what, and the cycle, if there is one.
 
 mod dump;
 mod graph;

@@ -27,12 +27,12 @@ static SETS: Counter = Counter::new();
 
 /// A set of receives, sends, and operations of all other kinds, of which one is completed at a time.
 ///
-/// Where the branches are known when the program is written, [`select!`](crate::select!) is simpler. This is for a number
-/// of channels that is not known then, or for more than 32. What is in it has to be `Send`, also in a fiber of a
-/// [`Cord`](crate::fiber::Cord), where `select!` takes anything.
+/// If the branches are known at compile time, [`select!`](crate::select!) is simpler. This is for a number of branches only
+/// known at run time, or above 32. Its contents have to be `Send`, even in a fiber of a [`Cord`](crate::fiber::Cord), where
+/// `select!` takes anything.
 ///
-/// A receive stays in the set, and can complete again and again. A send has its value from the moment of its
-/// registration; once its outcome was taken it has left the set. So has what was [added](Select::add) otherwise.
+/// A receive stays in the set, and can complete again and again. A send takes its value when registered, and leaves the set
+/// once its outcome was taken; so do operations and futures passed to [`add`](Select::add).
 ///
 /// ```
 /// use leno::select::Select;
@@ -49,8 +49,8 @@ static SETS: Counter = Counter::new();
 /// # });
 /// ```
 ///
-/// Dropping the set drops the values of the sends that have not happened. A value that was received and that nobody has
-/// taken is the next to be received, before all others (of several sets, that of the one dropped last).
+/// Dropping the set drops the values of sends that have not happened. A value that it received but nobody took is the next
+/// to be received, before all others (with several such sets, that of the set dropped last comes first).
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,
@@ -394,15 +394,14 @@ impl<'a> Select<'a> {
         self.look_once().then_some(Operation { set: self })
     }
 
-    /// Waits until an operation would not wait, and completes none; gives its index: how many were registered before it,
-    /// as [`RecvToken::index`] and [`Operation::index`] say.
+    /// Waits until an operation is ready (would not wait), without completing any; returns its index: how many were
+    /// registered before it, as [`RecvToken::index`] and [`Operation::index`] say.
     ///
-    /// It holds back nothing: what others wait for goes to them as if this set did not wait. (Where nobody may overtake one
-    /// that waits for several places or permits at once, a write lock among them, there nobody overtakes one that asks for
-    /// them, either.) So the answer may be out of date when it comes, as what was ready may have gone to somebody else; and
-    /// of a rendezvous channel, on the other side of which another set asks the same, it may be wrong. (So it is, again and again,
-    /// of a select on that side one of whose branches polls this future: until that poll is over it can meet nobody.) What is
-    /// tried because of it may have to be tried again:
+    /// It reserves nothing: others are served as if this set did not wait. (Exception: requests that nobody may overtake,
+    /// for several places or permits or a write lock, are not overtaken here either.) So the answer may be stale when it
+    /// comes, as somebody else may have taken what was ready; on a rendezvous channel whose other side another set asks the
+    /// same way it may be plain wrong. (It is wrong again and again if a select on the other side polls this very future in
+    /// one of its branches: until that poll is over it can meet nobody.) So the operation has to be tried, in a loop:
     ///
     /// ```
     /// use leno::select::Select;

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | [`select!`](crate::select!), [`select_biased!`](crate::select_biased!) | up to 32, any futures, with patterns and guards | in async code |
 //! | [`select_blocking!`](crate::select_blocking!) | the same | on a plain thread |
-//! | [`Select`] | operations of all kinds and futures, any number, known as the program runs | both |
-//! | [`select()`], [`select_biased()`] | two to four, as a future that can be kept | both |
+//! | [`Select`] | any number of operations of all kinds and futures, chosen at run time | both |
+//! | [`select()`], [`select_biased()`] | two to four; a future that can be stored | both |
 //!
 //! ```
 //! use leno::select;
@@ -27,30 +27,33 @@
 //!
 //! # What is atomic
 //!
-//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv), [`reserve`](crate::Sender::reserve),
-//! [`closed`](crate::Sender::closed), those of the other kinds of [channels](crate::channel), [`lock`](crate::sync::Mutex::lock),
-//! those of the other [locks](crate::sync), and [`cancelled`](crate::fiber::CancelToken::cancelled) of a token, but not [`Condvar::wait`](crate::sync::Condvar::wait) and
-//! [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which do several things), by value or by `&mut`, are **claimed**. While the select waits they all stand in
-//! their queues under one word, and whoever meets one of them moves that word first. So exactly one of them happens: a value
-//! is taken from one channel only, a value is sent in one branch only, at most one lock or place is taken; and no send can go
-//! to, and no value can come from, a branch that has lost. Two selects that meet each other agree on it, too.
+//! *Leno's operations* ([`send`](crate::Sender::send), [`recv`](crate::Receiver::recv),
+//! [`reserve`](crate::Sender::reserve), [`closed`](crate::Sender::closed), those of the other [channels](crate::channel),
+//! [`lock`](crate::sync::Mutex::lock), those of the other [locks](crate::sync), and
+//! [`cancelled`](crate::fiber::CancelToken::cancelled) of a token), by value or by `&mut`, are **claimed**. (Except
+//! [`Condvar::wait`](crate::sync::Condvar::wait) and [`OnceCell::get_or_init`](crate::sync::OnceCell::get_or_init), which
+//! consist of several operations, and are polled.) While the select waits they all queue under one atomic word, which a
+//! peer of any of them has to claim first. So exactly one of them happens: a value is received from one channel only, or
+//! sent in one branch only, at most one lock or place is taken; and no value goes to, or comes from, a branch that has
+//! lost. Two selects that meet each other agree on it, too.
 //!
-//! *Any other future* (a `JoinHandle`, a [`sleep`](crate::sleep()), an `async` block, a socket's) is **polled**. It
-//! is polled only while no operation of the select can be claimed, so that it and a claimed branch cannot both complete.
-//! But a future that has lost has been polled, and what it has done by then is done: an `async` block that has received
-//! a value and now awaits something else loses the value when it is dropped. Wrapping an operation in such a future makes it a
-//! polled one: `select! { v = rx.recv() => … }` is atomic, `select! { v = async { rx.recv().await } => … }` is as
-//! good as the futures in it.
+//! *Any other future* (a `JoinHandle`, a [`sleep`](crate::sleep()), an `async` block, a socket's) is **polled**. It is
+//! polled only while no operation of the select can be claimed, so it and a claimed branch cannot both complete. But a
+//! future that loses has been polled, and what it did by then is done: an `async` block that has received a value and now
+//! awaits something else drops the value with it. Wrapping an operation in a future makes it a polled one:
+//! `select! { v = rx.recv() => … }` is atomic, `select! { v = async { rx.recv().await } => … }` is only as
+//! cancellation-safe as the futures in it.
 //!
 //! *A batch* ([`send_many`](crate::Sender::send_many), [`recv_many`](crate::Receiver::recv_many)) is claimed by its first
-//! value. The others go once it has won, as many as need no waiting: so in a select a `send_many` completes with less
-//! than all, and what was not sent is in its deque.
+//! value. The rest follows once it has won, as far as possible without waiting: so in a select a `send_many` may complete
+//! with only some values sent, and the others stay in its deque.
 //!
-//! # What happens to the others
+//! # What happens to the losers
 //!
-//! They are taken out of their queues before the handler runs, and dropped: they have taken, sent and locked nothing, and
-//! leave nothing behind. A send that was made in the branch is dropped, and its value with it, or that goes to the hook of
-//! [`on_undelivered`](crate::channel::Builder::on_undelivered). To keep the value, make the future outside and lend it:
+//! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing
+//! behind. A send that was made in the branch is dropped with its value (which goes to the hook of
+//! [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). To keep the value, make the future outside and
+//! pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;
@@ -68,30 +71,31 @@
 //!
 //! # Order, fairness, starvation
 //!
-//! Ready branches are found before anything waits. `select!` looks at them in a random order, so that each of `k` ready ones
-//! is chosen about every `k`-th time; `select_biased!` takes the first one in the order written, every time (as it
-//! begins it waits for one of which that is not known yet, as somebody is in the middle of it), and a branch that is always ready starves those below it. A closed channel makes its branch ready, with the error: use a
-//! pattern (`Ok(value) = rx.recv()`) to have it switched off, and `else` for the end.
+//! Ready branches are found before anything waits. `select!` checks them in random order, so each of `k` ready ones is
+//! chosen about every `k`-th time; `select_biased!` always takes the first ready one in the order written, and a branch
+//! that is always ready starves those below it. (When it begins, it waits for a branch where a peer is in the middle of an
+//! operation, rather than skip it.) A closed channel makes its branch ready, with the error: use a pattern
+//! (`Ok(value) = rx.recv()`) to disable it then, and `else` for the end.
 //!
-//! A select that waits has a place in the line of each of its operations, and completes the first of them that a peer comes
-//! for. But while it is polled it cannot be claimed, if it has anything to look at: so it is at each poll with a future of
-//! another kind among its branches, or with another waker than before. A peer that comes just then goes on to whoever waits
-//! behind it, or as if nobody waited; the select looks at that branch once more, and begins again at the back of that line. One
-//! that selects again begins again at the back, too. (Where a select waits to send into a
-//! full channel with a buffer, a sender that comes at the moment at which a receiver makes room can get in between.)
+//! A waiting select is queued for each of its operations, and completes the first one that a peer claims. It cannot be
+//! claimed while it is being polled with something to check: at each poll with a future of another kind among its branches,
+//! or with a new waker. A peer that comes just then serves the next waiter, or acts as if nobody waited; the select
+//! re-checks that branch and re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too.
+//! (Where a select waits to send into a full buffered channel, a new sender can get in between just as a receiver makes
+//! room.)
 //!
 //! # Cancelling
 //!
-//! Dropping a select, or the future that it stands in, cancels all its branches, as dropping each would: no value is lost,
-//! and what was handed over at that very moment goes to the next in line. A send that was lent, and whose value was taken at
-//! that moment, has sent: so it says when it is awaited, or selected again.
+//! Cancellation-safe: dropping a select, or the future that contains it, cancels all its branches, as dropping each would:
+//! no value is lost, and what was handed over at that very moment goes to the next in line. A send passed by `&mut` whose
+//! value was taken at that moment has succeeded, and reports so when it is awaited or selected again.
 //!
 //! # Limits
 //!
-//! Of branches that are claimed 2,096,640 wait at a time, in all selects of a program: a select that is one more panics. And the
-//! macros need levels of the compiler's recursion for each branch, so that large selects in branches of others may have to raise
-//! the crate's `recursion_limit`. (A pattern that compares what is behind a reference, as `Some(&"x")`, or that another macro has
-//! read as a `pat`, may not compile: bind, and compare in a guard.)
+//! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need
+//! some levels of macro recursion for each branch, so large nested selects may require a higher `recursion_limit` of the
+//! crate. (A pattern that compares through a reference, such as `Some(&"x")`, or one that another macro has parsed as a
+//! `pat`, may not compile: bind, and compare in a guard.)
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").

@@ -13,17 +13,17 @@
 /// }
 /// ```
 ///
-/// The value is the handler's. Everything is as in `tokio::select!`, and more is certain: see
+/// It evaluates to the handler's value. Syntax and semantics are those of `tokio::select!`, with stronger guarantees: see
 /// [the module](mod@crate::select#what-is-atomic).
 ///
 /// * All guards are evaluated first, then all futures, also those whose guard is false; these are not polled.
-/// * Branches are looked at in a random order. With `biased;` in front of the branches, or in
-///   [`select_biased!`](crate::select_biased), in the order in which they are written.
-/// * A leno operation is claimed. Any other future is polled beside them; it needs neither `Unpin` nor pinning.
-/// * `&mut future` keeps the future for later if it loses: `sending.into_inner()` gives its value back.
+/// * Branches are checked in random order; with `biased;` in front of them, or in [`select_biased!`](crate::select_biased), in
+///   the order in which they are written.
+/// * A leno operation is claimed. Any other future is polled as well; it needs neither `Unpin` nor pinning.
+/// * `&mut future` keeps the future if it loses: `sending.into_inner()` gives its value back.
 /// * `default` may stand alone: it runs at once, or after its time.
-/// * A pattern that does not match switches its branch off, and the value is dropped; the other branches are waited
-///   for. If none is left, `else` runs; without one it panics.
+/// * A pattern that does not match disables its branch, and drops the value; the select goes on with the others. If none is
+///   left, `else` runs; without an `else` it panics.
 /// * The losers are dropped before the handler runs. A handler may await, use `?`, `break`, `continue` and `return`.
 ///
 /// Cancelling: dropping the enclosing future while it waits here cancels all branches, as dropping each would.

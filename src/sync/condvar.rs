@@ -24,11 +24,11 @@ use crate::wait::{Operation, Tray};
 
 /// Waits for a condition that others bring about under a [`Mutex`].
 ///
-/// A wait takes the guard, enters the line, unlocks, and locks again once it was told: whatever happens under the mutex
-/// from the unlocking on is not missed. It goes on when it was told, and never otherwise; but somebody else may have
-/// the mutex in between, so look at the condition again: [`wait_while`](Self::wait_while) does.
+/// A wait takes the guard, enqueues, unlocks, and locks again once notified, so nothing that happens under the mutex after
+/// the unlock is missed. There are no spurious wake-ups, but others may hold the mutex in between, so check the condition
+/// again: [`wait_while`](Self::wait_while) does.
 ///
-/// With several mutexes at one time, nothing goes wrong: each wait locks its own.
+/// It can be used with several mutexes at a time: each wait locks its own.
 ///
 /// As a branch of `select!` a wait is *polled*, as it consists of two operations. Nothing is lost if it loses: it has given up
 /// the lock, and if it was told alone the next one is told.
@@ -103,8 +103,8 @@ impl Condvar {
         }
     }
 
-    /// As [`wait`](Self::wait), again and again as long as `condition` says true of the value. It does not wait if that says
-    /// false at once.
+    /// As [`wait`](Self::wait), repeated while `condition` returns true for the value; does not wait at all if it is false
+    /// at once. Cancelling: as [`wait`](Self::wait).
     #[track_caller]
     pub fn wait_while<'c, 'a, T: ?Sized, F: FnMut(&mut T) -> bool>(
         &'c self,

@@ -1,5 +1,5 @@
-//! Locks and their friends, which suspend a fiber instead of blocking its thread. They serve tasks of other executors and
-//! plain threads just as well.
+//! Locks and other synchronization that suspend a fiber instead of blocking its thread; usable from tasks of other
+//! executors and from plain threads, too.
 //!
 //! | what for | use |
 //! |---|---|
@@ -34,10 +34,10 @@
 //!
 //! # A future that nobody polls
 //!
-//! What hands over hands over to a future, and a future does nothing unless it is polled. A lock future that was begun and is kept
-//! without being polled (in a variable; lent to a select of another library, which has gone on with another branch) can be
-//! granted the lock, and then holds it until it is polled or dropped. That is known as *futurelock*: what waits for the lock
-//! meanwhile waits for somebody who does not know that he has it. If it is the same task, for ever.
+//! A lock that is handed over is handed to a future, which does nothing until polled. A lock future that was polled once
+//! and then kept without being polled (in a variable, or passed by `&mut` to another library's select, which went on with
+//! another branch) can be granted the lock, and then holds it until it is polled or dropped. This is known as *futurelock*:
+//! the waiters wait for a task that does not know it has the lock. If they are that task, forever.
 //!
 //! ```
 //! use leno::sync::Mutex;
@@ -58,15 +58,15 @@
 //! # });
 //! ```
 //!
-//! So: drop what you do not poll any more; use leno's [`select!`](crate::select!), which takes the branches that lose out of the
-//! line, also those that were lent to it; or use what does not hand over. [`Mutex::new`] does not: a future that was told that the
-//! lock is free has nothing, and any number of them that are not polled hold up nobody who comes or is polled. Those *asleep* in
-//! the line behind them are woken by the same unlock, unless one of those before has answered such a call before: that one is
-//! trusted to answer again, and if it does not, they sleep until the next unlock, or until it is dropped.
+//! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even
+//! those passed by `&mut`; or use a lock that is not handed over. [`Mutex::new`] is one: a future that was told that the
+//! lock is free holds nothing, and any number of unpolled ones delay nobody who comes or is polled. Waiters *asleep* behind
+//! them are woken by the same unlock, unless one of those in front has responded to a wake-up before: that one is trusted
+//! to respond again, and if it does not, they sleep until the next unlock, or until it is dropped.
 //!
-//! The price of the default: a waiter may be woken and find the lock taken by somebody who came later. Where many wait steadily for
-//! a lock that is held over an `.await`, [`Mutex::fair`] is the cheaper one, too. Where it is held for a few instructions,
-//! [`Mutex::new`] is: nobody has to run before the next one can have it.
+//! The price of the default is spurious wake-ups: a waiter may be woken and find the lock taken by a later arrival. Under
+//! steady contention for a lock held across an `.await`, [`Mutex::fair`] is also cheaper; for a lock held for a few
+//! instructions [`Mutex::new`] is, since nobody has to be scheduled before the next one can take it.
 //!
 //! # How long one waits
 //!

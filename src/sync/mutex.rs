@@ -17,16 +17,16 @@ use crate::wait::Operation;
 ///
 /// # Fairness
 ///
-/// A mutex made by [`new`](Self::new) lets whoever comes first have a lock that is free, which is fastest: a fiber
-/// that unlocks and locks again need not be suspended. Waiters are woken in the order in which they began to
-/// wait, and newcomers step back for one that was passed over several times.
+/// A mutex made by [`new`](Self::new) allows barging: whoever comes first takes a free lock, which is fastest, as a fiber
+/// that unlocks and locks again need not be suspended. Waiters are woken FIFO, and newcomers yield to one that was passed
+/// over several times.
 ///
-/// A mutex made by [`fair`](Self::fair) hands the lock over in strict order. Mind the hazard: a lock future that
-/// was granted the lock but is not polled again (kept in a variable, or beside another future in a select that
-/// has moved on) holds it until it is polled or dropped, and everybody waits for it. With `new` it holds nothing:
-/// whoever comes, or is polled, has the lock, and an unlock wakes one waiter after the other until it has woken one that has
-/// answered before, or somebody has taken the lock. (So a waiter may be woken once in vain. Where one that has answered before is
-/// not polled any more, those asleep behind it wait for the next unlock.)
+/// A mutex made by [`fair`](Self::fair) hands the lock over in strict FIFO order. The hazard: a lock future that was
+/// granted the lock but is not polled again (kept in a variable, or beside another future in a select that has moved on)
+/// holds it until it is polled or dropped, and blocks all others. With `new` such a future holds nothing: whoever comes, or
+/// is polled, takes the lock, and an unlock wakes one waiter after another up to one that has responded before, or until
+/// the lock is taken. (So a waiter may see a spurious wake-up. If one that has responded before is no longer polled, those
+/// asleep behind it wait for the next unlock.)
 ///
 /// ```
 /// use leno::sync::Mutex;
@@ -73,9 +73,10 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Locks; waits while somebody else holds the lock.
+    /// Locks; waits while the lock is held.
     ///
-    /// Cancelling: a dropped future leaves the line; if it was granted the lock already, the next one gets it.
+    /// Cancelling: a dropped future leaves the queue; if it was already granted the lock, the lock passes to the next
+    /// waiter.
     #[track_caller]
     pub fn lock(&self) -> Lock<'_, T> {
         // SAFETY: the future borrows the mutex.

@@ -11,12 +11,12 @@ use crate::wait::{Operation, future};
 
 /// Tells one, or all, of those who wait that something has happened.
 ///
-/// [`notify_one`](Self::notify_one) wakes the first in line; if nobody waits, it is kept, and the next
-/// [`notified`](Self::notified) need not wait. Several of them are kept as one. [`notify_waiters`](Self::notify_waiters) wakes all
-/// whose future was made before, and nobody else.
+/// [`notify_one`](Self::notify_one) wakes the first waiter; if there is none, the notification is stored, and the next
+/// [`notified`](Self::notified) completes at once. At most one is stored. [`notify_waiters`](Self::notify_waiters) wakes
+/// all whose future was made before, and nobody else.
 ///
-/// The order is that in which those that wait began to. A future that was told by `notify_one` and is not polled any more
-/// keeps that to itself until it is dropped; dropped, it passes it on.
+/// Waiters are served FIFO. A future that got the notification of a `notify_one` and is not polled any more keeps it until
+/// dropped; then it passes it on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -84,7 +84,8 @@ impl Notify {
     /// It takes part in [`notify_waiters`](Self::notify_waiters) from here on, and in [`notify_one`](Self::notify_one) once it
     /// was polled or [enabled](Notified::enable).
     ///
-    /// Cancelling: a dropped future leaves the line; if it was told by `notify_one`, the next one is, or it is kept.
+    /// Cancelling: a dropped future leaves the queue, and passes a notification of `notify_one` on to the next one, or
+    /// stores it.
     #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
         // SAFETY: the future borrows this.

@@ -21,13 +21,12 @@ use crate::wait::{Operation, future};
 ///
 /// # Order
 ///
-/// The lock is handed over, strictly in the order in which those that wait began to. A writer that waits holds up the readers
-/// that come after it, so it is not starved by them; and so are they not by writers. One thing follows from that: who holds
-/// a read guard and asks for another one waits for ever if a writer has come in between.
+/// The lock is handed over in strict FIFO order. Readers that come after a waiting writer wait behind it, so neither
+/// readers nor writers starve. A consequence: holding a read guard and asking for another one deadlocks if a writer came in
+/// between.
 ///
-/// An *upgradable* read goes together with other reads, and not with another upgradable one; it can become a write
-/// without letting a writer in between. It need not stand in line for that: it waits for the readers of that moment, and nobody
-/// else.
+/// An *upgradable* read coexists with other reads, but not with another upgradable one; it can become a write without
+/// letting a writer in between. An upgrade does not queue: it waits only for the present readers.
 ///
 /// # A hazard
 ///

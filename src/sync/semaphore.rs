@@ -14,9 +14,9 @@ use crate::wait::{Operation, future};
 ///
 /// # Order
 ///
-/// Permits are handed over, strictly in the order in which those that wait began to. Who asks for many is not starved by those
-/// who ask for one: while it is first in line everybody waits behind it, and what comes back is kept for it. So
-/// [`try_acquire`](Self::try_acquire) fails while somebody waits, also if permits are free.
+/// Permits are handed over in strict FIFO order. Requests for one permit do not starve a request for many: while that is
+/// first in line everybody waits behind it, and returned permits are kept for it. So [`try_acquire`](Self::try_acquire)
+/// fails while somebody waits, even if permits are free.
 ///
 /// # A hazard
 ///
@@ -98,10 +98,10 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// As [`acquire`](Self::acquire), `n` permits at once. What is free, and too little, is kept for it once it is first
-    /// in line. With `n` zero it is ready at once (with the error, if it is closed).
+    /// As [`acquire`](Self::acquire), `n` permits at once. Once it is first in line, free permits are kept for it until
+    /// they suffice. With `n` zero it is ready at once (with the error, if closed).
     ///
-    /// If `n` permits never are free at once, it waits for ever, and those behind it.
+    /// If `n` permits are never free at the same time, it waits forever, and so do those behind it.
     ///
     /// ```
     /// # leno::block_on(async {

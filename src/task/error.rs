@@ -16,7 +16,8 @@ pub(crate) type Outcome<T> = Result<T, JoinError>;
 /// A panic's payload.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
-/// Why a [`JoinHandle`](crate::fiber::JoinHandle) has no value to give: the fiber was cancelled, or it panicked.
+/// Why a [`JoinHandle`](crate::fiber::JoinHandle) has no value to give: the fiber was cancelled, panicked, or awaited
+/// itself.
 ///
 /// ```
 /// let failed = leno::block_on(async {

@@ -66,8 +66,8 @@ macro_rules! future {
         }
 
         impl<$($generics)*> $future {
-            /// Waits on a plain thread, which sleeps meanwhile. (A fiber of a runtime should await the future instead: its worker
-            /// sleeps with it, and runs no other fiber.)
+            /// Waits on a plain thread, which sleeps meanwhile. (In a fiber of a runtime await the future instead: this
+            /// would block its worker.)
             ///
             /// # Errors
             /// Those of the future, if it has any.

@@ -1,7 +1,7 @@
 //! Each value to every receiver: events, a feed, pub/sub.
 //!
-//! A receiver sees what is sent from its making on, in order. Who is slow either lags or holds the senders back, which is
-//! chosen as the channel is made:
+//! A receiver gets the values sent since it was made, in order. A slow one either lags or exerts back-pressure, as chosen
+//! when the channel is made:
 //!
 //! | | when a receiver has `cap` values yet to see | made by |
 //! |---|---|---|
@@ -55,7 +55,8 @@ pub enum Lag {
     /// It loses the oldest values, and is told how many. Sending never waits.
     #[default]
     Drop,
-    /// It loses nothing: sending waits until the slowest receiver has made room.
+    /// It loses nothing: [`send_async`](Sender::send_async) waits until the slowest receiver makes room;
+    /// [`send`](Sender::send) fails.
     Suspend,
 }
 
@@ -104,12 +105,12 @@ pub fn with_lag<T: Clone>(cap: usize, lag: Lag) -> (Sender<T>, Receiver<T>) {
     (Sender { shared }, receiver)
 }
 
-/// Sends to all receivers. A clone does so as well; the last one that goes closes the channel. Made by [`channel`].
+/// Sends to all receivers. Clones do, too; dropping the last one closes the channel. Made by [`channel`] and [`with_lag`].
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Sees each value that was sent since it was made. Made by [`channel`], [`Sender::subscribe`],
+/// Sees each value that was sent since it was made. Made by [`channel`], [`with_lag`], [`Sender::subscribe`],
 /// [`resubscribe`](Receiver::resubscribe) and [`clone`](Clone::clone), which begins where the original is.
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
@@ -217,9 +218,9 @@ impl<T> Sender<T> {
     /// Sends to all receivers; with [`Lag::Suspend`] waits until there is room, that is until the slowest receiver has seen the
     /// oldest value. Gives how many receivers there are.
     ///
-    /// Those who wait are told of room in the order in which they began to wait; a send that comes meanwhile may be quicker.
+    /// Waiters are notified of room in FIFO order, but a new send may overtake them.
     ///
-    /// Cancelling: dropping the future sends nothing, and drops the value; [`SendAsync::into_inner`] gives it back.
+    /// Cancelling: dropping the future sends nothing and drops the value; [`SendAsync::into_inner`] gives it back.
     ///
     /// # Errors
     /// There is no receiver (any more); the value comes back.

@@ -1,8 +1,8 @@
 //! One value, once: a reply to a request, the result of a job.
 //!
-//! The smallest channel: one allocation, which the value lies in. [`Sender::send`] never waits and uses up the sender; the
-//! [`Receiver`] *is* the future of the value. Prefer it to a [`bounded(1)`](crate::bounded) where there is one value and one
-//! at each end; where the other side goes on with more, keep a channel.
+//! The smallest channel: a single allocation that also holds the value. [`Sender::send`] never waits and consumes the
+//! sender; the [`Receiver`] *is* the future of the value. Prefer it to a [`bounded(1)`](crate::bounded) for a single value
+//! between two ends; if more values follow, keep a channel.
 //!
 //! ```
 //! use leno::channel::oneshot;
@@ -14,11 +14,11 @@
 //! # });
 //! ```
 //!
-//! A sender that is dropped unused makes the receiver's end a [`RecvError`]. A receiver that is dropped, or
-//! [closed](Receiver::close), makes `send` give the value back, and wakes who waits for [`Sender::closed`]: a job that
-//! nobody waits for any more can stop.
+//! If the sender is dropped unused, the receiver gets a [`RecvError`]. If the receiver is dropped or
+//! [closed](Receiver::close), `send` gives the value back, and [`Sender::closed`] resolves: a job whose result nobody
+//! awaits can stop.
 //!
-//! In a [`select!`](crate::select!) lend the receiver, so that it can go on should it lose:
+//! In a [`select!`](crate::select!) pass the receiver by `&mut`, to keep it if it loses:
 //!
 //! ```
 //! use leno::channel::oneshot;
@@ -71,13 +71,13 @@ pub struct Sender<T> {
     shared: SharedRef<T>,
 }
 
-/// The end that receives: a future of the value. Made by [`channel`].
+/// The receiving end: a future of the value. Made by [`channel`].
 ///
-/// Dropping it closes the channel, and drops the value if it was sent and not received.
+/// Dropping it closes the channel, and drops a value that was sent but not received.
 ///
 /// # Panics
-/// As all operations of channels and locks it panics if it is polled once more after it was ready; also if it was received before
-/// by [`try_recv`](Self::try_recv), [`wait_timeout`](Self::wait_timeout) or [`wait_deadline`](Self::wait_deadline).
+/// If polled after completion, like all operations of leno; receiving by [`try_recv`](Self::try_recv),
+/// [`wait_timeout`](Self::wait_timeout) or [`wait_deadline`](Self::wait_deadline) counts as completion.
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
     operation: InPlace<T>,
@@ -87,7 +87,7 @@ impl<T> std::panic::UnwindSafe for Sender<T> {}
 impl<T> std::panic::RefUnwindSafe for Sender<T> {}
 
 impl<T> Sender<T> {
-    /// Sends the value, without waiting: whoever waits for it is woken, and whoever comes later finds it.
+    /// Sends the value without waiting; a waiting receiver is woken.
     ///
     /// # Errors
     /// The receiver is gone, or has closed the channel; the value comes back.

@@ -1,7 +1,7 @@
 //! Channels with one sender and one receiver.
 //!
-//! Neither handle is cloned, and what waits or tries has its handle by `&mut`: so that there is one of each is checked when the
-//! program is compiled. Otherwise all is as with the [general kind](super): the same names, errors, futures, selects.
+//! Neither handle can be cloned, and operations take their handle by `&mut`: the compiler enforces that there is one of
+//! each. Otherwise it is like the [general kind](super): same names, errors, futures, selects.
 //!
 //! ```
 //! use leno::channel::spsc;
@@ -23,22 +23,23 @@
 //!
 //! # Forgotten futures
 //!
-//! A future that is forgotten ([`std::mem::forget`]) gives its handle back without having left. Until then the other side may
-//! serve it: a receive takes one value, which is lost, and what a send was to send may be received. The next operation of its own
-//! side takes it out of the way, and neither waits behind it nor meets it. With capacity 0 or 1 it keeps its place in line, as in the
-//! general kind, also when operations have come after it.
+//! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next
+//! operation removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be
+//! received. That next operation does not wait behind it. With capacity 0 or 1 it keeps its place in line, as in the
+//! general kind, even when later operations have come.
 //!
-//! # What there is not
+//! # What is missing
 //!
-//! There is no `reserve` here: the sender is alone, so nobody takes the room that it has seen. Where a permit is to go to another
-//! fiber take the general kind. Nor is there a `force_send`, as only the receiver takes values out, or a weak handle, as what it
-//! were upgraded to would be a second one.
+//! There is no `reserve`: nobody else can take the room that the only sender has seen. (To pass a permit to another fiber
+//! use the general kind.) There is no `force_send`, as only the receiver removes values, and no weak handle, as upgrading
+//! it would make a second handle.
 //!
 //! # Cost
 //!
-//! With room for two or more, the two sides run on cache lines of their own, and look at the other's once in a while: an
-//! operation is one locked instruction, which fails only where the other has come to wait. Capacities 0 and 1 are as in the
-//! general kind: there each value needs both sides anyhow. An empty channel takes 384 bytes, and its slots.
+//! With room for two or more, each side works on its own cache line and looks at the other's once in a while: an operation
+//! is one locked instruction, which fails only if the other side has begun to wait. Capacities 0 and 1 work as in the
+//! general kind, since there each value involves both sides anyway. Otherwise an empty channel takes 384 bytes plus its
+//! slots.
 
 pub(super) mod branch;
 mod end;
@@ -113,7 +114,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
     handle::channel(Some(cap))
 }
 
-/// A channel that holds any number of values; sends never wait, unless for the 2^35th. See
+/// A channel that holds any number of values; sends never wait (unless there are 2^35 - 1 in it). See
 /// [`leno::unbounded`](super::unbounded).
 ///
 /// ```

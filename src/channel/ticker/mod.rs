@@ -1,11 +1,11 @@
 //! Receivers of instants: [`after`] a while, [`at`] an instant, [`tick`] again and again, [`never`](never()).
 //!
-//! They are ordinary [`Receiver`]s, so that they go wherever one goes: into `select!`, into a dynamic
-//! [`Select`](crate::select::Select), onto plain threads, into streams; clones share the ticks, each of which goes to one of
-//! them. A tick that is due waits until it is taken, at most one at a time; dropping a receive, or losing in a `select!`, takes
-//! none (one that was handed over just then comes back, and waits beside the next one). What is received is the instant at which
-//! the tick was due. They never close by themselves: after the last tick nothing more comes. The last receiver that goes takes the
-//! timer along. A tick that is due is on offer, as a value of a rendezvous channel: `try_recv` takes it, and `len` does not count it.
+//! They are ordinary [`Receiver`]s, so they work in `select!`, in a dynamic [`Select`](crate::select::Select), on plain
+//! threads and as streams; each tick goes to one of a receiver's clones. A due tick waits until it is taken, at most one at
+//! a time; a receive that is dropped, or loses in a `select!`, takes none (if a tick was just handed to it, that is put
+//! back, and waits beside the next one). The received value is the instant at which the tick was due. The channel never
+//! closes by itself: after the last tick nothing more comes. Dropping the last receiver removes the timer. A due tick is
+//! offered as on a rendezvous channel: `try_recv` takes it, and `len` does not count it.
 //!
 //! ```
 //! use leno::channel::ticker;

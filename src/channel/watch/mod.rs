@@ -1,8 +1,8 @@
 //! One value, the latest: a configuration, a state that others follow.
 //!
-//! Each receiver sees that the value has changed, and what it is now; values in between may pass unseen. There is always a
-//! value, from the beginning on. Prefer it to a [`broadcast`](super::broadcast) where only the last value counts: it needs
-//! room for one, nobody lags, and sending never waits for a receiver.
+//! A receiver learns that the value has changed, and sees the current one; values in between may be skipped. There is
+//! always a value, from the start. Prefer it to a [`broadcast`](super::broadcast) if only the latest value counts: it
+//! stores one value, nobody lags, and sending never waits for a receiver to catch up.
 //!
 //! ```
 //! use leno::channel::watch;
@@ -25,11 +25,11 @@
 //!
 //! # Looking
 //!
-//! The value stays in the channel and is looked at there: [`borrow`](Receiver::borrow) gives a [`Ref`], which keeps
-//! senders from changing it, and blocks their threads meanwhile. So be brief: copy or clone what you need, and keep no `Ref`
-//! over an `.await` (it is not `Send`, so that a fiber of a runtime cannot). A thread that has a `Ref` and sends to the same
-//! channel waits for itself, for ever; one that has a `Ref` may take another one. (A [`wait_for`](Receiver::wait_for) that is
-//! through has its `Ref` before it is done with wakers, in a select with those of others: none of them may send to this channel.)
+//! The value stays in the channel and is read in place: [`borrow`](Receiver::borrow) gives a [`Ref`], a read lock that
+//! blocks the threads of senders. So be brief: copy or clone what you need, and do not hold a `Ref` across an `.await` (it
+//! is not `Send`, so fibers of a runtime cannot). A thread that holds a `Ref` and sends to the same channel deadlocks;
+//! taking a second `Ref` is fine. (When a [`wait_for`](Receiver::wait_for) completes in a select, it already holds its
+//! `Ref` while wakers of others are called: none of them may send to this channel.)
 //!
 //! What was *seen* is each receiver's own affair: the value of its making is, and what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
@@ -148,8 +148,7 @@ impl<T: fmt::Display> fmt::Display for Ref<'_, T> {
 }
 
 impl<T> Sender<T> {
-    /// Puts `value` in the place of the one before, and tells all receivers. Does not wait, but for those who look at the value
-    /// just now.
+    /// Replaces the value and notifies all receivers. Never suspends, but blocks the thread while somebody holds a [`Ref`].
     ///
     /// # Errors
     /// There is no receiver; the value comes back, and the one before stays. See [`send_replace`](Self::send_replace).
