@@ -43,9 +43,9 @@ epochs() {
         limited cargo test -p loom-tests --test epoch "$@"
 }
 
-# models OPTION…: the models, on a loom with .ci/loom.patch. In a copy of the sources, as that changes Cargo.lock.
-models() {
-    local copy=$target/models loom
+# patched ARGUMENT…: cargo, on a loom with .ci/loom.patch. In a copy of the sources, as that changes Cargo.lock.
+patched() {
+    local copy=$target/patched loom
     if [ ! "$copy/loom/Cargo.toml" -nt .ci/loom.patch ]; then
         loom=$(cargo metadata --format-version 1 | grep -o '"manifest_path":"[^"]*/loom-[0-9.]*/Cargo.toml"' | cut -d'"' -f4)
         rm -rf "$copy/loom" && mkdir -p "$copy" && cp -R "$(dirname "$loom")" "$copy/loom"
@@ -55,8 +55,7 @@ models() {
     git ls-files -z | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$copy/leno"
     (
         cd "$copy/leno"
-        CARGO_TARGET_DIR="$copy/target" LENO_LOOM=patched limited cargo test -p loom-tests --test models \
-            --config "patch.crates-io.loom.path=\"$copy/loom\"" "$@"
+        CARGO_TARGET_DIR="$target" LENO_LOOM=patched limited cargo --config "patch.crates-io.loom.path=\"$copy/loom\"" "$@"
     )
 }
 

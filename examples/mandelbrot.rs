@@ -11,12 +11,13 @@
 //! middle take many times as long as those at the edge, and a worker that is done early steals some of what is
 //! left. Starting a fiber takes less than a microsecond, a row hundreds.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use image::{ExtendedColorType, ImageFormat};
 use leno::fiber::{JoinError, Runtime};
 
 const USAGE: &str = "usage: mandelbrot [WIDTH] [HEIGHT] [PATH]";
@@ -49,9 +50,7 @@ fn main() -> ExitCode {
     let speed_up = took_alone.as_secs_f64() / took.as_secs_f64();
     println!("{speed_up:.2} times as fast, with {workers} workers");
 
-    let (w, h) = (width as u32, height as u32);
-    let colours = ExtendedColorType::Rgb8;
-    match image::save_buffer_with_format(&path, &picture, w, h, colours, ImageFormat::Png) {
+    match view.save(&picture, &path) {
         Ok(()) => {
             println!("{}", path.display());
             ExitCode::SUCCESS
@@ -110,6 +109,15 @@ impl View {
             }
         })?;
         Ok(picture)
+    }
+
+    fn save(self, picture: &[u8], path: &Path) -> Result<(), png::EncodingError> {
+        let file = BufWriter::new(File::create(path)?);
+        let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(picture)?;
+        writer.finish()
     }
 
     fn blank(self) -> Vec<u8> {
