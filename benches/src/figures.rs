@@ -132,6 +132,12 @@ impl Measured {
         Some(self.own(comparison)?.wall / self.peer(comparison)?.wall)
     }
 
+    /// The same at home, with the fastest of leno's kinds: the peers', too, have some that are restricted.
+    pub fn ratio_of_any_kind(&self) -> Option<f64> {
+        let own = self.best(|figure| Comparison::Home.includes(figure) && !figure.is_peer())?;
+        Some(own.wall / self.peer(Comparison::Home)?.wall)
+    }
+
     fn best(&self, who: impl Fn(&Figure) -> bool) -> Option<&Figure> {
         self.figures.iter().filter(|figure| who(figure)).min_by(|a, b| a.wall.total_cmp(&b.wall))
     }
@@ -219,12 +225,14 @@ mod tests {
             "tasks",
             &[
                 ("leno", "leno", 10.0),
+                ("leno-spsc", "leno", 8.0),
                 ("leno", "tokio", 30.0),
                 ("kanal", "leno", 5.0),
                 ("kanal", "tokio", 20.0),
             ],
         );
         assert_eq!(Comparison::ALL.map(|c| tasks.ratio(c)), [Some(0.5), Some(1.5), Some(2.0), None]);
+        assert_eq!(tasks.ratio_of_any_kind(), Some(0.4));
         let threads = cell(
             "threads",
             &[("leno", "threads", 10.0), ("std", "threads", 20.0), ("kanal", "threads", 5.0)],
