@@ -1,5 +1,5 @@
-//! A chat room over TCP. leno has no I/O of its own: the sockets are async-net's, which work on any executor; the rooms,
-//! that is who is here and who hears what, are leno's channels.
+//! A chat room over TCP. leno has no I/O of its own: the sockets are async-net's, which work on any executor; the room (who is
+//! here, and who hears what) is made of leno's channels.
 //!
 //! * `cargo run --example chat` starts a room and a few guests on the loopback interface, lets them talk, and checks
 //!   that everybody heard everything.
@@ -20,7 +20,7 @@ use leno::{Receiver, Sender, bounded, rendezvous, select, spawn, timeout};
 const GUESTS: usize = 8;
 const LINES: usize = 25;
 
-/// How many lines a guest may lag behind; one that lags further is shown out, so that nobody else waits for it.
+/// How many lines a guest may lag behind; one that lags further is disconnected, so that nobody else waits for it.
 const LAG: usize = 1024;
 /// How long it may take to read a line.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,7 +1,6 @@
-//! A little key-value store in shards. Each shard is a cord: a thread with fibers of its own, whose table is in an
-//! `Rc` and needs no lock, since the fibers of a cord run one at a time. Requests come over channels, routed by the
-//! key's hash; what a shard has written goes to a journal, in batches. Another cord says how the store grows, until
-//! it is cancelled.
+//! A small sharded key-value store. Each shard is a cord: a thread with fibers of its own, whose table is in an `Rc` and needs no
+//! lock, since the fibers of a cord run one at a time. Requests arrive over channels, routed by the key's hash; what a shard has
+//! written goes to a journal, in batches. Another cord reports how the store grows, until it is cancelled.
 //!
 //! `cargo run --release --example cords`
 

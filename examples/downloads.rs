@@ -1,5 +1,5 @@
-//! Downloads files over HTTP, a few at a time, each with a limit to its time. The server runs in the same program,
-//! on the loopback interface; it counts how many downloads it serves at once, and one of its files never ends.
+//! Downloads files over HTTP, a few at a time, each with a time limit. The server runs in the same program, on the loopback
+//! interface; it counts how many downloads it serves at once, and one of its files never ends.
 //!
 //! `cargo run --release --example downloads`
 

@@ -1,5 +1,5 @@
-//! A heartbeat: a worker reports its progress, and says that it is alive when there is nothing to report; its watcher
-//! notices when neither comes.
+//! A heartbeat: a worker reports its progress, and signals that it is alive when there is nothing to report; its watcher notices
+//! when neither arrives.
 //!
 //! `cargo run --example heartbeat`
 

@@ -1,15 +1,14 @@
-//! Renders the Mandelbrot set into a PNG, a fiber for each row, and says how much faster that is than one plain
-//! thread, whose picture has to be the same.
+//! Renders the Mandelbrot set into a PNG, with a fiber for each row, and reports the speed-up over a single plain thread, whose
+//! picture has to be the same.
 //!
 //! `cargo run --release --example mandelbrot -- [WIDTH] [HEIGHT] [PATH]`
-//! (1200 by 800 pixels into the system's folder for temporary files, unless told otherwise)
+//! (By default 1200 by 800 pixels, into the system's folder for temporary files.)
 //!
-//! Rows take the processor and wait for nothing, which is not what fibers are made for: a row that is computed
-//! keeps its worker until it is done. It is fine here, as this runtime has nothing else to do: no other fiber waits
-//! behind a row. A program that serves somebody meanwhile gives such work to a runtime of its own, as this one is,
-//! or to `leno::fiber::unblock`. And a fiber per row is better than a part of the picture per worker: rows through the
-//! middle take many times as long as those at the edge, and a worker that is done early steals some of what is
-//! left. Starting a fiber takes less than a microsecond, a row hundreds.
+//! Rows compute and wait for nothing, which is not what fibers are made for: a row occupies its worker until it is done. That
+//! is fine here, as this runtime has nothing else to do: no other fiber waits behind a row. A program that also serves requests
+//! would give such work to a separate runtime, like this one, or to `leno::fiber::unblock`. One fiber per row is better than one
+//! part of the picture per worker: rows through the middle take many times as long as those at the edge, and a worker that is
+//! done early steals some of what is left. Starting a fiber takes less than a microsecond, a row hundreds.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -1,8 +1,8 @@
-//! Dining philosophers: five share five forks, and each needs two. With `select!` nobody has to agree on an order: who
-//! holds one fork and does not get the other one in time puts the first one down.
+//! Dining philosophers: five philosophers share five forks, and each needs two. With `select!` they need not agree on an order:
+//! one that holds a fork and does not get the other one in time puts the first one down.
 //!
-//! `cargo run --example philosophers` has each of them dine 100 times, and says who waited how often;
-//! `cargo run --example philosophers -- 7 1000` is for seven and a thousand times.
+//! `cargo run --example philosophers` lets each of them dine 100 times, and prints how often each one gave way;
+//! `cargo run --example philosophers -- 7 1000` is for seven philosophers and a thousand meals each.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u32>().ok().filter(|n| *n > 0));
     let (count, meals) = (numbers.next().unwrap_or(Some(5)), numbers.next().unwrap_or(Some(100)));
     let (Some(count @ 2..), Some(meals), None) = (count, meals, numbers.next()) else {
-        eprintln!("usage: philosophers [how many, two at least] [meals for each]");
+        eprintln!("usage: philosophers [PHILOSOPHERS (at least 2)] [MEALS FOR EACH]");
         return ExitCode::from(2);
     };
 

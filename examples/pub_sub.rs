@@ -1,4 +1,4 @@
-//! Pub/sub with a slow listener: it is told how much it has missed, and holds nobody up; or everybody waits for it.
+//! Pub/sub with a slow listener: either it misses values, is told how many, and delays nobody; or everybody waits for it.
 //!
 //! `cargo run --example pub_sub`
 
@@ -17,7 +17,7 @@ async fn listener(name: &'static str, mut feed: Receiver<u64>, takes: Duration) 
                 sleep(takes).await;
             }
             Err(RecvError::Lagged(n)) => {
-                println!("{name} has missed {n}");
+                println!("{name} missed {n} values");
                 missed += n;
             }
             Err(RecvError::Closed) => return (heard, missed),
@@ -37,7 +37,7 @@ async fn broadcast(lag: Lag) {
     }
     drop(feed);
     let (slow, quick) = (slow.await.unwrap(), quick.await.unwrap());
-    println!("{lag:?}: heard and missed by the slow one {slow:?}, by the quick one {quick:?}");
+    println!("{lag:?}: (heard, missed) by the slow one: {slow:?}, by the quick one: {quick:?}");
     assert_eq!(slow.0 + slow.1, NEWS);
     assert!(lag == Lag::Drop || slow.1 == 0, "nobody misses anything");
 }

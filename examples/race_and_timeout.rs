@@ -1,5 +1,5 @@
-//! Ask two mirrors for a file and take the first answer: all at once, or the second only if the first is slow; and
-//! give up after a while. Who loses is cancelled, and its mirror notices. The mirrors are fibers.
+//! Ask two mirrors for a file and take the first answer: both at once, or the second only if the first is slow; give up after a
+//! while. The loser is cancelled, and its mirror notices. The mirrors are fibers.
 //!
 //! `cargo run --example race_and_timeout`
 
@@ -94,7 +94,7 @@ fn main() {
         assert_eq!(texts, [Ok("map from near".into()), Ok("sky from near".into())]);
 
         let (text, took) = fetch_first(&dead, &dead, "void").timed().await;
-        println!("{text:?} after {took:?}: nobody answers in {PATIENCE:?}");
+        println!("{text:?} after {took:?}: nobody answers within {PATIENCE:?}");
         assert!(text.is_err() && took >= PATIENCE);
 
         drop((near, far));

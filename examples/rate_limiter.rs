@@ -1,4 +1,4 @@
-//! A rate limiter: so many requests in a burst, then one per tick, whoever makes them.
+//! A rate limiter: a burst of requests first, then one per tick, whoever makes them.
 //!
 //! `cargo run --example rate_limiter`
 

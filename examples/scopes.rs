@@ -1,6 +1,5 @@
-//! A shop that takes orders. Each order is a fiber of the shop's scope: it asks three backends at once, and then
-//! takes the goods and charges for them, both or neither, whoever gives up meanwhile: a backend, the customer, or the
-//! shop.
+//! A shop that takes orders. Each order is a fiber of the shop's scope: it queries three backends at once, and then takes the
+//! goods and charges for them, both or neither, no matter who gives up meanwhile: a backend, the customer, or the shop.
 //!
 //! * The backends are asked in a `try_scope`: the first that fails ends the others' work.
 //! * A customer may leave as long as the backends are being asked: a `CancelToken` below the shop's.

@@ -1,4 +1,5 @@
-//! The prime sieve: a chain of fibers over channels, one for each prime, each of which passes on what its prime does not divide.
+//! The prime sieve: a chain of fibers connected by channels, one per prime, each of which passes on what its prime does not
+//! divide.
 //!
 //! `cargo run --release --example sieve -- [HOW MANY]`
 
@@ -22,8 +23,8 @@ fn main() {
     assert!(primes.iter().copied().eq((2..).filter(is_prime).take(count)), "these, and no others");
 }
 
-/// The first primes. Nobody tells the chain to stop: the last receiver goes, so the send of the last filter fails, which goes,
-/// too, and so on to the front.
+/// The first primes. Nobody stops the chain explicitly: the last receiver is dropped, so the send of the last filter fails and
+/// that filter ends, and so on to the front.
 async fn primes(count: usize) -> Vec<u64> {
     let (tx, mut numbers) = bounded(AHEAD);
     spawn(async move {

@@ -1,5 +1,5 @@
-//! A pool of workers with back-pressure and a graceful end: jobs wait in a channel that holds a few, whoever hands one in waits
-//! while it is full, and at the end what was accepted is done, if that doesn't take too long.
+//! A pool of workers with back-pressure and a graceful shutdown: jobs wait in a channel that holds a few, submitting waits while
+//! it is full, and at the end all accepted jobs are completed, unless that takes too long.
 //!
 //! `cargo run --release --example worker_pool`
 

@@ -38,7 +38,8 @@
 //! An operation is a future. Await it in a fiber or a task; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a
 //! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` and cancellation-safe:
 //! dropping one cancels the operation and nothing else, and a dropped receive loses no value. (What a future owns is
-//! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.)
+//! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an
+//! operation, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells.
 //!
 //! # Models of your own code
 //!

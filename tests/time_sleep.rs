@@ -571,7 +571,7 @@ fn a_timeout_drops_its_future_with_itself() {
             pending::<()>().await;
         });
         let error = limited.await.unwrap_err();
-        assert_eq!(error.to_string(), "the time was up");
+        assert_eq!(error.to_string(), "timed out");
         assert_eq!(drops.count(), 1);
     });
 }

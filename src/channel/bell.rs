@@ -220,7 +220,7 @@ macro_rules! sender {
         impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
 
         impl<T> Sender<T> {
-            /// Waits until there is no receiver. (There may be one again later, by [`subscribe`](Self::subscribe).)
+            /// Waits until there is no receiver. ([`subscribe`](Self::subscribe) may create one again later.)
             ///
             /// Cancelling: dropping the future has no effect.
             #[track_caller]
@@ -282,7 +282,7 @@ macro_rules! sender {
             }
         }
 
-        /// Waits for the last receiver to go. Made by [`Sender::closed`].
+        /// Waits until there is no receiver. Made by [`Sender::closed`].
         #[must_use = "futures do nothing unless polled"]
         pub struct Closed<'a, T> {
             operation: Operation<Listen<Gone<'a, T>>>,

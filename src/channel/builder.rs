@@ -89,7 +89,7 @@ impl<T> Builder<T> {
 
     /// Calls `hook` once with each value that was sent or offered but neither received nor given back to its sender:
     ///
-    /// * what is in the channel at [`close_now`](Sender::close_now), or when the last receiver goes;
+    /// * what is in the channel at [`close_now`](Sender::close_now), or when the last receiver is dropped;
     /// * that of a send that is dropped before it was polled, or while it waits, or that loses in a `select!` in whose branch it
     ///   was made. (Not that of [`into_inner`](super::SendFuture::into_inner), of an error, or of a time that is up: these
     ///   give the value back.)

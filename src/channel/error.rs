@@ -14,7 +14,7 @@ pub struct RecvError;
 /// Why a send did not happen at once; the value comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
-    /// There is no room now, or somebody waits for it already; or, on a rendezvous channel, no receiver waits.
+    /// There is no room now, or others already wait for it; on a rendezvous channel: no receiver waits.
     Full(T),
     /// The channel is closed.
     Closed(T),
@@ -63,14 +63,14 @@ pub enum ReserveManyError {
     Closed,
     /// It is a rendezvous channel, which has no room.
     Rendezvous,
-    /// The channel never has room for so many.
+    /// The channel can never hold that many values.
     TooMany,
 }
 
 /// Why no room was reserved at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryReserveError {
-    /// There is no room now, or somebody waits for it already.
+    /// There is no room now, or others already wait for it.
     Full,
     /// The channel is closed.
     Closed,
@@ -81,13 +81,13 @@ pub enum TryReserveError {
 /// Why no room was reserved for several values at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryReserveManyError {
-    /// There is not so much room now, or somebody waits for it already.
+    /// There is not enough room now, or others already wait for it.
     Full,
     /// The channel is closed.
     Closed,
     /// It is a rendezvous channel, which has no room.
     Rendezvous,
-    /// The channel never has room for so many.
+    /// The channel can never hold that many values.
     TooMany,
 }
 
@@ -100,12 +100,12 @@ pub enum ReserveTimeoutError {
     Closed,
     /// It is a rendezvous channel, which has no room.
     Rendezvous,
-    /// The channel never has room for so many.
+    /// The channel can never hold that many values.
     TooMany,
 }
 
 const MEETING: &str = "a rendezvous channel has no room to reserve";
-const TOO_MANY: &str = "the channel never has room for so many values";
+const TOO_MANY: &str = "the channel can never hold that many values";
 const CLOSED: &str = "the channel is closed";
 const DRAINED: &str = "the channel is closed and empty";
 
@@ -126,22 +126,22 @@ text! {
         SendError(_) => CLOSED,
     }
     TrySendError<T> {
-        TrySendError::Full(_) => "the channel has no room, or receiver, now",
+        TrySendError::Full(_) => "the channel is full, or no receiver is waiting",
         TrySendError::Closed(_) => CLOSED,
     }
     SendTimeoutError<T> {
-        SendTimeoutError::Timeout(_) => "the channel had no room, or receiver, in time",
+        SendTimeoutError::Timeout(_) => "timed out before the value was sent",
         SendTimeoutError::Closed(_) => CLOSED,
     }
     RecvError {
         RecvError => DRAINED,
     }
     TryRecvError {
-        TryRecvError::Empty => "the channel has no value now",
+        TryRecvError::Empty => "the channel is empty",
         TryRecvError::Closed => DRAINED,
     }
     RecvTimeoutError {
-        RecvTimeoutError::Timeout => "the channel had no value in time",
+        RecvTimeoutError::Timeout => "timed out before a value was received",
         RecvTimeoutError::Closed => DRAINED,
     }
     ReserveError {
@@ -159,13 +159,13 @@ text! {
         TryReserveError::Rendezvous => MEETING,
     }
     TryReserveManyError {
-        TryReserveManyError::Full => "the channel does not have that much room now",
+        TryReserveManyError::Full => "the channel does not have enough room now",
         TryReserveManyError::Closed => CLOSED,
         TryReserveManyError::Rendezvous => MEETING,
         TryReserveManyError::TooMany => TOO_MANY,
     }
     ReserveTimeoutError {
-        ReserveTimeoutError::Timeout => "the channel had no room in time",
+        ReserveTimeoutError::Timeout => "timed out before room was reserved",
         ReserveTimeoutError::Closed => CLOSED,
         ReserveTimeoutError::Rendezvous => MEETING,
         ReserveTimeoutError::TooMany => TOO_MANY,

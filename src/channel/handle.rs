@@ -71,6 +71,7 @@ impl<T> Sender<T> {
 
     /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
     ///
+    /// # Errors
     /// There is no room, or others already wait for it; or the channel is closed. The value comes back.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
@@ -207,7 +208,7 @@ sends_blocking!();
 receiver! {
     []
     ///
-    /// Receivers that wait are served in the order in which they began to wait.
+    /// Waiting receivers are served FIFO.
     recv;
     ///
     /// ```
@@ -242,7 +243,7 @@ receiver! {
     /// # });
     /// ```
     into_recv;
-    /// As of a reference that is shared: so that a program reads the same where the receiver is single.
+    /// As for `&Receiver`, so that the same code works with kinds that have a single receiver.
     into_iter;
 }
 

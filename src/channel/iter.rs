@@ -7,23 +7,25 @@ use std::fmt;
 use super::future::RecvFuture;
 use super::kind::{Kind, Many};
 
-/// Blocks the thread at each step; ends when the channel is closed and empty. Made by [`Receiver::iter`](super::Receiver::iter).
+/// An iterator whose steps block the thread; it ends when the channel is closed and empty. Made by
+/// [`Receiver::iter`](super::Receiver::iter).
 pub struct Iter<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
+/// An iterator that never waits; it ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
 pub struct TryIter<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// Never waits; gives at most what the channel held when it was made. Made by [`Receiver::drain`](super::Receiver::drain).
+/// An iterator that never waits and yields at most what the channel held when it was made. Made by
+/// [`Receiver::drain`](super::Receiver::drain).
 pub struct Drain<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
     left: usize,
 }
 
-/// As [`Iter`], keeping the receiver.
+/// As [`Iter`], but owning the receiver.
 pub struct IntoIter<T, K: Kind = Many> {
     receiver: K::Receiver<T>,
 }

@@ -405,20 +405,20 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
     }
 }
 
-/// A send of all values in a deque, as there is room for them.
+/// A send of all values in a deque, as room becomes available.
 ///
-/// Made by [`Sender::send_many`](super::Sender::send_many). Dropping it before it completes cancels the rest: what was not sent is
-/// in the deque, in order. Should a receiver be taking a value on another thread just then, the drop waits for that to be over:
-/// a few instructions, unless that thread was preempted in the middle of them.
+/// Made by [`Sender::send_many`](super::Sender::send_many). Dropping it before it completes cancels the rest: the unsent values
+/// are in the deque, in order. If a receiver on another thread is just taking a value, the drop waits until that is done: a
+/// few instructions, unless that thread was preempted.
 ///
-/// Where its time is up ([`wait_timeout`](Self::wait_timeout)) it gives how many were sent by then; an error means none.
+/// If its time is up ([`wait_timeout`](Self::wait_timeout)) it returns how many were sent by then; an error means none.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendMany<'a, T, K: Kind = Many> {
     operation: Operation<Sending<'a, T, K::Send<T>>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }
 
-/// A receive of several values, that waits for the first of them only.
+/// A receive of several values, which waits for the first one only.
 ///
 /// Made by [`Receiver::recv_many`](super::Receiver::recv_many). Dropping it before it completes cancels the receive and never loses
 /// a value.

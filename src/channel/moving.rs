@@ -1,8 +1,8 @@
-//! Moving from other channels. There is no code here.
+//! Migrating from other channels (documentation only).
 //!
-//! What all of them have in common here: one pair of handles, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), for
-//! fibers, tasks of other executors and plain threads. An operation is a future; `.await` it in a task, or use the form with
-//! `_blocking` on a thread (or `.wait()` on the future, which is the same). Errors give the value back.
+//! In leno one pair of handles, [`Sender`](super::Sender) and [`Receiver`](super::Receiver), serves fibers, tasks of other
+//! executors and plain threads. An operation is a future: `.await` it in a task; on a thread use its `_blocking` form (or call
+//! `.wait()` on the future, which is the same). Errors of sends give the value back.
 //!
 //! | | capacity 0 | bounded | unbounded |
 //! |---|---|---|---|
@@ -14,7 +14,7 @@
 //! | Kotlin | `Channel(RENDEZVOUS)` | `Channel(n)` | `Channel(UNLIMITED)` |
 //! | Go | `make(chan T)` | `make(chan T, n)` | – |
 //!
-//! Channels whose senders never wait, with a hook for what nobody receives, or with a name: [`Builder`](super::Builder).
+//! Channels whose senders never wait, with a hook for undelivered values, or with a name: [`Builder`](super::Builder).
 //!
 //! # From `std::sync::mpsc`
 //!
@@ -56,13 +56,13 @@
 //! |---|---|
 //! | `tx.send(v).await`, `rx.recv().await`, `try_send`, `try_recv` | the same |
 //! | `send_blocking`, `recv_blocking` | the same |
-//! | `tx.force_send(v)` | the same; where it is full it takes the place of the oldest value, which it gives back |
+//! | `tx.force_send(v)` | the same; if the channel is full, the oldest value is removed and returned |
 //! | `tx.close()`, `tx.closed().await`, `len`, `capacity`, `sender_count`, `same_channel`, … | the same |
 //! | `is_closed` | the same: sends can only fail |
 //! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle counts the others (`sender_count`) |
-//! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`: a receiver that is none leaves no waiter behind where a `next()` is dropped |
+//! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`; since the receiver itself is not a stream, a dropped `next()` leaves no waiter behind |
 //!
-//! Dropping a `send` that waits takes the value back out; `into_inner` gives it to you.
+//! Dropping a waiting `send` means the value was not sent; `into_inner` gives it back.
 //!
 //! # From flume
 //!
@@ -87,37 +87,37 @@
 //! | `bounded(n)` beside `bounded_async(n)`, `to_async()`, `as_sync()` | one kind of handle |
 //! | `tx.send(v)`, `rx.recv()` of the sync handles | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `tx.send(v).await`, `rx.recv().await` of the async ones | the same |
-//! | `try_send(v)` gives `Ok(false)` where it is full, and drops the value | `try_send(v)` gives `Err(TrySendError::Full(v))` |
-//! | `try_recv()` gives `Ok(None)` where it is empty | `try_recv()` gives `Err(TryRecvError::Empty)` |
+//! | `try_send(v)` returns `Ok(false)` if full, and drops the value | `try_send(v)` returns `Err(TrySendError::Full(v))` |
+//! | `try_recv()` returns `Ok(None)` if empty | `try_recv()` returns `Err(TryRecvError::Empty)` |
 //! | `try_send_option(&mut v)`, `send_option_timeout(&mut v, d)` | `try_send(v)`, `send_timeout(v, d)`: the error has the value |
 //! | `send_timeout(v, d)`, `recv_timeout(d)`, `stream()`, `len`, `sender_count`, … | the same |
 //! | `for v in rx` | the same, or `for v in &rx` |
 //! | `tx.close()`, which discards what is in the channel | `tx.close_now()` |
 //! | `is_disconnected()`; `rx.is_terminated()` | `is_closed()`; `rx.is_closed() && rx.is_empty()` |
-//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error where there is nothing |
+//! | `rx.drain_into(&mut vec)` | `rx.try_recv_many(&mut vec, usize::MAX)`, which is an error if there is nothing |
 //!
 //! # From `tokio::sync::mpsc`
 //!
 //! | tokio | leno |
 //! |---|---|
 //! | `tx.send(v).await`, `try_send`, `try_recv`, `tx.closed().await`, `is_closed()`, `len`, `same_channel` | the same |
-//! | `rx.recv().await` gives an `Option` | it gives a `Result`: `while let Ok(v) = rx.recv().await` |
-//! | `rx.recv()` takes `&mut self` | so it does in [`mpsc`](super::mpsc); here `&self`, and a receiver can be cloned: each value goes to one of them |
+//! | `rx.recv().await` returns an `Option` | it returns a `Result`: `while let Ok(v) = rx.recv().await` |
+//! | `rx.recv()` takes `&mut self` | the same in [`mpsc`](super::mpsc); here `&self`, and receivers can be cloned: each value goes to one of them |
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
-//! | `rx.recv_many(&mut vec, n).await` gives 0 once it is closed | `rx.recv_many(&mut vec, n).await` gives an error then |
+//! | `rx.recv_many(&mut vec, n).await` returns 0 once it is closed | `rx.recv_many(&mut vec, n).await` returns an error then |
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
 //! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await`; `tx.send_timeout(v, d)` is for threads |
 //! | `rx.poll_recv(cx)` | poll [`rx.stream()`](super::Receiver::stream), or an `rx.recv()` that is kept |
-//! | `max_capacity()`; `capacity()`, which says how much is free | `capacity()`; less `len()`, and less what is reserved |
+//! | `max_capacity()`; `capacity()`, the number of free places | `capacity()`; `capacity()` minus `len()` and minus what is reserved |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
 //! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
-//! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same; errors of their own, and `reserve_many` says `TooMany` |
+//! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same, with error types of their own; `reserve_many` may fail with `TooMany` |
 //! | `try_reserve_many(n)` | the same, with an error of its own |
 //! | `try_reserve_owned()` | `tx.clone().reserve_owned()` beside the `default` of a [`select!`](crate::select!) |
 //! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are there |
-//! | `permit.send(v)` | it gives a `Result`: nobody may be left to receive |
-//! | `owned.send(v)` gives the sender, `owned.release()` | a `Result` of the sender, the same |
+//! | `permit.send(v)` | it returns a `Result`: there may be no receiver left |
+//! | `owned.send(v)` returns the sender, `owned.release()` | a `Result` of the sender, the same |
 //! | operations count against the task's budget | on leno's executors; in a loop on tokio's, call its `consume_budget().await` |
 //!
 //! ```
@@ -140,22 +140,22 @@
 //! # From `tokio::sync`: `oneshot`, `watch`, `broadcast`
 //!
 //! The modules of the same names ([`oneshot`](super::oneshot), [`watch`](super::watch), [`broadcast`](super::broadcast)) have the
-//! same functions. What is different:
+//! same functions. Differences:
 //!
 //! | tokio | leno |
 //! |---|---|
 //! | `oneshot`: `tx.send(v)` gives `Err(v)` | `Err(SendError(v))` |
 //! | `rx.blocking_recv()` | `rx.recv_blocking()`; with a limit `rx.wait_timeout(d)` |
 //! | `poll_closed(cx)` | poll `tx.closed()` |
-//! | `watch`: `has_changed` is an error once it is closed | only if there is nothing unseen either |
+//! | `watch`: `has_changed` is an error once it is closed | only if the value was seen, too |
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
 //! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
 //! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
 //! | `broadcast`: `tx.downgrade()`, and how many senders a receiver sees | – |
-//! | `broadcast`: `T: Clone + Send` | `Sync` as well: receivers clone from one place, at one time |
+//! | `broadcast`: `T: Clone + Send` | also `Sync`: receivers clone concurrently from one place |
 //! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
 //! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
-//! | always lags | or holds the senders back: [`Lag::Suspend`](super::broadcast::Lag) |
+//! | receivers always lag | they may also exert back-pressure: [`Lag::Suspend`](super::broadcast::Lag) |
 //! | `blocking_recv`, and nothing for threads in `select!` | `recv_blocking()`, `.wait()` of each future, [`select_blocking!`](crate::select_blocking!) |
 //!
 //! # From Kotlin
@@ -177,8 +177,9 @@
 //! | `StateFlow`, `SharedFlow` | [`watch`](super::watch), [`broadcast`](super::broadcast) |
 //! | `coroutineScope { launch { … } }` | [`fiber::scope`](crate::fiber::scope()) |
 //!
-//! Kotlin's receive is *prompt* about cancellation: a value that was handed to a coroutine which is cancelled before it runs goes
-//! to `onUndeliveredElement`. Here it goes to the next receiver, or is the next to be received; to the hook only if there is none.
+//! Kotlin's receive has *prompt* cancellation: a value handed to a coroutine that is cancelled before it runs goes to
+//! `onUndeliveredElement`. In leno it goes to the next receiver or, if none waits, is the next to be received; it goes to the
+//! hook only if there is no receiver left.
 //!
 //! # From Go
 //!
@@ -186,8 +187,8 @@
 //! |---|---|
 //! | `ch <- v`, `v := <-ch` | `tx.send(v).await`, `rx.recv().await` |
 //! | `v, ok := <-ch` | `rx.recv().await`: `Err` once it is closed and empty |
-//! | `close(ch)` | drop the senders, or `tx.close()`, which says whether it was the first and never panics |
-//! | a send on a closed channel panics | it gives the value back in an error |
+//! | `close(ch)` | drop the senders, or `tx.close()`, which returns true the first time and never panics |
+//! | a send on a closed channel panics | it returns the value in an error |
 //! | `len(ch)`, `cap(ch)` | `rx.len()`, `rx.capacity()` |
 //! | `for v := range ch` | `while let Ok(v) = rx.recv().await` |
 //! | `select { case ch <- v: default: }`, to discard what there is no room for | `tx.try_send(v)`, or [`DropNewest`](super::Overflow::DropNewest) |

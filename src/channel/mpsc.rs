@@ -133,7 +133,7 @@ impl<T> Sender<T> {
         self.0.try_send(value)
     }
 
-    /// Sends `value` in any case, and never waits: the value that it takes the place of is given back. See
+    /// Sends `value` without ever waiting: if there is no room, the oldest value is removed to make room, and returned. See
     /// [`leno::Sender::force_send`](super::Sender::force_send).
     ///
     /// # Errors
@@ -149,17 +149,17 @@ impl<T> Sender<T> {
         self.0.force_send(value)
     }
 
-    /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
-    /// them, unless the channel closes.
+    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all
+    /// of them, unless the channel closes.
     ///
-    /// The values keep their order; those of other senders may come in between. Where nobody waits several of them cost little
-    /// more than one.
+    /// The values stay in order; those of other senders may come in between. While nobody waits, several cost little more
+    /// than one.
     ///
-    /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
-    /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
+    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon
+    /// as one value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
+    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -176,15 +176,16 @@ impl<T> Sender<T> {
         self.0.send_many(values)
     }
 
-    /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
+    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in
+    /// `values`.
     ///
     /// # Errors
-    /// None was sent, of one or more: there is no room, or somebody waits for it already, or the channel is closed.
+    /// `values` was not empty and none was sent: there is no room, or others already wait for it, or the channel is closed.
     pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.0.try_send_many(values)
     }
 
-    /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
+    /// Waits until sends can only fail: the channel is closed, or its receiver was dropped.
     #[track_caller]
     pub fn closed(&self) -> Closed<'_, T> {
         self.0.closed()
@@ -216,11 +217,11 @@ impl<T> Sender<T> {
         self.0.reserve_many(n)
     }
 
-    /// Reserves room for `n` values if there is so much now, and nobody waits for it already.
+    /// Reserves room for `n` values if there is that much now, and nobody already waits for it.
     ///
     /// # Errors
-    /// There is not so much room, or somebody waits for it; or the channel is closed, or a rendezvous; or `n` is more than it ever
-    /// holds.
+    /// There is not enough room, or others wait for it; or the channel is closed or a rendezvous channel; or `n` exceeds
+    /// its capacity.
     pub fn try_reserve_many(&self, n: usize) -> Result<Permits<'_, T>, TryReserveManyError> {
         self.0.try_reserve_many(n)
     }
@@ -240,14 +241,14 @@ impl<T> Sender<T> {
         ReserveOwned::new(self)
     }
 
-    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// As [`send`](Self::send), in a future that owns this sender. See
     /// [`leno::Sender::into_send`](super::Sender::into_send).
     #[track_caller]
     pub fn into_send(self, value: T) -> IntoSend<T> {
         IntoSend::new(self, value)
     }
 
-    /// A handle that does not keep the channel open, and can be made a sender again. See
+    /// A handle that does not keep the channel open and can be upgraded to a sender. See
     /// [`leno::Sender::downgrade`](super::Sender::downgrade).
     pub fn downgrade(&self) -> WeakSender<T> {
         WeakSender(self.0.downgrade())
@@ -256,12 +257,12 @@ impl<T> Sender<T> {
 
 sends_blocking!();
 
-/// A handle that does not keep the channel open, and can be made a [`Sender`] again. See
+/// A handle that does not keep the channel open and can be upgraded to a [`Sender`]. See
 /// [`leno::channel::WeakSender`](super::WeakSender).
 pub struct WeakSender<T>(super::WeakSender<T>);
 
 impl<T> WeakSender<T> {
-    /// A sender of the channel. `None`: there is none any more, and the channel is closed.
+    /// A sender of the channel. `None`: no sender is left, and the channel is closed.
     pub fn upgrade(&self) -> Option<Sender<T>> {
         self.0.upgrade().map(Sender)
     }

@@ -21,13 +21,13 @@ use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
 use crate::wait::{Operation, future};
 
-/// A send that keeps its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
+/// A send that owns its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
-/// Made by [`Sender::into_send`]. It borrows nothing: where `T` is `'static` it is, too. The sender stays in it, also after it has
-/// completed, until the future is dropped, as by [`wait`](Self::wait), or [`into_parts`](Self::into_parts) gives it back.
+/// Made by [`Sender::into_send`]. It borrows nothing, so it is `'static` if `T` is. It holds the sender, even after it has
+/// completed, until the future is dropped ([`wait`](Self::wait) does) or [`into_parts`](Self::into_parts) gives it back.
 ///
-/// Dropping it before it completes cancels the send, and drops the value; then the sender, which closes the channel if it was the
-/// last one. So it is better lent to a `select!`, as `&mut sending`: as a branch by value that loses it takes its sender with it.
+/// Dropping it before it completes cancels the send and drops the value, then the sender, which closes the channel if it was
+/// the last one. So pass it to a `select!` by `&mut`: a branch passed by value that loses is dropped with its sender.
 #[must_use = "futures do nothing unless polled"]
 pub struct IntoSend<T, K: Kind = Many> {
     // Before the sender: it must be dropped first.
@@ -35,15 +35,15 @@ pub struct IntoSend<T, K: Kind = Many> {
     sender: K::Sender<T>,
 }
 
-/// A receive that keeps its receiver, and waits until there is a value, or the channel is closed and empty.
+/// A receive that owns its receiver, and waits until there is a value, or the channel is closed and empty.
 ///
-/// Made by [`Receiver::into_recv`](super::Receiver::into_recv). It borrows nothing: where `T` is `'static` it is, too. The
-/// receiver stays in it, also after it has completed, until the future is dropped, as by [`wait`](Self::wait), or
+/// Made by [`Receiver::into_recv`](super::Receiver::into_recv). It borrows nothing, so it is `'static` if `T` is. It holds the
+/// receiver, even after it has completed, until the future is dropped ([`wait`](Self::wait) does) or
 /// [`into_receiver`](Self::into_receiver) gives it back.
 ///
-/// Dropping it before it completes cancels the receive: a value that was handed to it already goes to the next receiver, before all
-/// values that are still to be sent. Then the receiver is dropped; if it was the last one, what is in the channel is dropped with
-/// it. So it is better lent to a `select!`, as `&mut receiving`: as a branch by value that loses it takes its receiver with it.
+/// Dropping it before it completes cancels the receive: a value already handed to it goes to the next receive, before all
+/// values yet to be sent. Then the receiver is dropped; if it was the last one, so is what is in the channel. So pass it to a
+/// `select!` by `&mut`: a branch passed by value that loses is dropped with its receiver.
 #[must_use = "futures do nothing unless polled"]
 pub struct IntoRecv<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
@@ -52,7 +52,7 @@ pub struct IntoRecv<T, K: Kind = Many> {
 }
 
 impl<T> Sender<T> {
-    /// As [`send`](Self::send), in a future that keeps this sender.
+    /// As [`send`](Self::send), in a future that owns this sender.
     ///
     /// ```
     /// # leno::block_on(async {
@@ -80,11 +80,11 @@ impl<T, K: Kind> IntoSend<T, K> {
         IntoSend { operation: Operation::new(branch), sender }
     }
 
-    /// Cancels the send, if it is not through, and gives back the sender, and the value. `None`: the value was sent, or came back
-    /// with the error that the future completed with.
+    /// Cancels the send, if it has not completed, and gives back the sender and the value. `None`: the value was sent, or came
+    /// back in the error that the future completed with.
     ///
-    /// Should a receiver be taking the value on another thread just now, this waits for that to be over: a few instructions, unless
-    /// that thread was preempted in the middle of them.
+    /// If a receiver on another thread is just taking the value, this waits until that is done: a few instructions, unless that
+    /// thread was preempted.
     ///
     /// ```
     /// let (tx, rx) = leno::rendezvous();
@@ -113,8 +113,8 @@ impl<T, K: Kind> IntoRecv<T, K> {
         IntoRecv { operation: Operation::new(branch), receiver }
     }
 
-    /// Cancels the receive, if it is not through, and gives back the receiver. A value that was handed to it already goes to the
-    /// next receive, on this receiver or another one.
+    /// Cancels the receive, if it has not completed, and gives back the receiver. A value already handed to it goes to the next
+    /// receive, on this receiver or another one.
     pub fn into_receiver(self) -> K::Receiver<T> {
         let IntoRecv { operation, receiver } = self;
         drop(operation);

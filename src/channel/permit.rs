@@ -26,7 +26,7 @@ pub struct Permit<'a, T> {
 
 /// Room for several values, as an iterator of [`Permit`]s.
 ///
-/// Made by [`Sender::reserve_many`]. Dropping it gives back what was not taken from it.
+/// Made by [`Sender::reserve_many`] and [`Sender::try_reserve_many`]. Dropping it frees the room that was not taken from it.
 #[must_use = "dropping permits gives their room back"]
 pub struct Permits<'a, T> {
     sender: &'a Sender<T>,
@@ -35,7 +35,7 @@ pub struct Permits<'a, T> {
 
 /// A [`Permit`] that owns its sender.
 ///
-/// Made by [`Sender::reserve_owned`]. Dropping it gives the room back, and drops the sender.
+/// Made by [`Sender::reserve_owned`]. Dropping it frees the room, and drops the sender.
 #[must_use = "dropping a permit gives its room back"]
 pub struct OwnedPermit<T, K: Reserves = Many> {
     sender: K::Sender<T>,
@@ -79,10 +79,10 @@ impl<'a, T> Permit<'a, T> {
         Permit { sender }
     }
 
-    /// Sends `value` into the room that this permit holds, or to a receiver that waits. It does not wait.
+    /// Sends `value` into the room that this permit holds, or to a waiting receiver. Never waits.
     ///
     /// # Errors
-    /// Nobody can receive it any more: the last receiver has gone, or the channel was emptied by
+    /// Nobody can receive it any more: the last receiver was dropped, or the channel was emptied by
     /// [`close_now`](Sender::close_now). The value comes back. (A channel that is only closed still takes it.)
     ///
     /// ```
@@ -96,7 +96,7 @@ impl<'a, T> Permit<'a, T> {
         send::<T, Many>(ManuallyDrop::new(self).sender, value)
     }
 
-    /// Gives the room back, as dropping the permit does.
+    /// Frees the room, as dropping the permit does.
     pub fn release(self) {}
 }
 
@@ -113,7 +113,7 @@ impl<'a, T> Permits<'a, T> {
         Permits { sender, left: count }
     }
 
-    /// Gives back the room that is left, as dropping the permits does.
+    /// Frees the remaining room, as dropping the permits does.
     pub fn release(self) {}
 }
 
@@ -169,7 +169,7 @@ impl<T, K: Reserves> OwnedPermit<T, K> {
         send::<T, K>(&sender, value).map(|()| sender)
     }
 
-    /// Gives the room back, and the sender.
+    /// Frees the room and returns the sender.
     ///
     /// ```
     /// let (tx, _rx) = leno::bounded(1);

@@ -122,18 +122,18 @@ impl<T> Branch for Reserving<T> {
 
 /// Reserves room for one value; waits while the channel is full.
 ///
-/// Made by [`Sender::reserve`]. Dropping it before it completes reserves nothing; a place that it was given already goes to
-/// the next in line.
+/// Made by [`Sender::reserve`]. Dropping it before it completes reserves nothing; a place it was already granted goes to the
+/// next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reserve<'a, T> {
     operation: Operation<Reserving<T>>,
     sender: &'a Sender<T>,
 }
 
-/// Reserves room for several values, all at once.
+/// Reserves room for several values at once.
 ///
-/// Made by [`Sender::reserve_many`]. Dropping it before it completes reserves nothing; places that it was given already go
-/// to the next in line.
+/// Made by [`Sender::reserve_many`]. Dropping it before it completes reserves nothing; places it was already granted go to the
+/// next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct ReserveMany<'a, T> {
     operation: Operation<Reserving<T>>,
@@ -143,8 +143,7 @@ pub struct ReserveMany<'a, T> {
 
 /// Reserves room for one value, with a permit that owns the sender.
 ///
-/// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place that it was given already goes to the next in
-/// line.
+/// Made by [`Sender::reserve_owned`]. Dropping it drops the sender; a place it was already granted goes to the next waiter.
 #[must_use = "futures do nothing unless polled"]
 pub struct ReserveOwned<T, K: Reserves = Many> {
     // Before the sender, which it refers to.
@@ -237,10 +236,10 @@ impl<T> Sender<T> {
         Reserve { operation: Operation::new(branch), sender: self }
     }
 
-    /// Reserves room for one value if there is some now, and nobody waits for it already.
+    /// Reserves room for one value if there is some now, and nobody already waits for it.
     ///
     /// # Errors
-    /// There is no room, or somebody waits for it; or the channel is closed, or a rendezvous.
+    /// There is no room, or others wait for it; or the channel is closed or a rendezvous channel.
     ///
     /// ```
     /// use leno::channel::TryReserveError;
@@ -255,12 +254,12 @@ impl<T> Sender<T> {
         self.reserve().try_now()
     }
 
-    /// Reserves room for `n` values at once; waits for that much, and is not overtaken meanwhile. With `n` zero it is ready
-    /// at once.
+    /// Reserves room for `n` values at once; waits until there is that much, and is not overtaken meanwhile. With `n` zero it is
+    /// ready at once.
     ///
-    /// The [`Permits`] are an iterator of permits; what is not taken from it is given back when it is dropped.
+    /// The [`Permits`] are an iterator of permits; dropping it returns what was not taken from it.
     ///
-    /// Cancelling: as for [`reserve`](Self::reserve). (A future that is forgotten while it waits is given its `n` places all the same,
+    /// Cancelling: as for [`reserve`](Self::reserve). (A future that is forgotten while it waits is still granted its `n` places,
     /// and keeps them.)
     ///
     /// # Errors
@@ -283,7 +282,7 @@ impl<T> Sender<T> {
         ReserveMany { operation: Operation::new(branch), sender: self, count: n }
     }
 
-    /// Reserves room for `n` values if there is so much now, and nobody waits for it already.
+    /// Reserves room for `n` values if there is that much now, and nobody already waits for it.
     ///
     /// # Errors
     /// There is not enough room, or others wait for it; or the channel is closed or a rendezvous channel; or `n` exceeds

@@ -33,21 +33,21 @@ use crate::wait::{Operation, Tray};
 
 /// A sink that borrows its sender. Made by [`Sender::sink`].
 ///
-/// It holds one item at most: `start_send` sends what there is room for at once, and keeps what there is no room for, as a send
-/// that waits in line with all others from the next poll on. `poll_ready` and `poll_flush` are ready once nothing is kept; then all
-/// items are in the channel or, on a rendezvous channel, were taken by a receiver. So a channel and `n` sinks together take `n`
-/// items more than its capacity.
+/// It holds one item at most. `start_send` sends the item if there is room now; otherwise the sink keeps it, as a send that
+/// queues with all others from the next poll on. `poll_ready` and `poll_flush` are ready once no item is kept; then all items
+/// are in the channel or, on a rendezvous channel, were taken by a receiver. So a channel with `n` sinks holds up to `n` items
+/// more than its capacity.
 ///
-/// An item that cannot be sent, as the channel is closed, comes back with the error, of `start_send` or of the poll after it.
-/// `poll_ready` itself cannot say that the channel is closed, as it has no item to give back.
+/// If the channel is closed, an item that cannot be sent comes back in the error, of `start_send` or of a later poll.
+/// `poll_ready` on its own cannot report a closed channel, as it has no item to give back.
 ///
-/// `poll_close` flushes, and the sink takes no more items; the channel is not closed, as its sender is there still.
+/// `poll_close` flushes, and the sink takes no more items; the channel is not closed, as its sender still exists.
 ///
-/// Dropping a sink cancels what it keeps, and drops that item, as dropping a send would; what `poll_flush` has told of is sent.
+/// Dropping a sink cancels the send of a kept item and drops the item; what `poll_flush` has reported is sent.
 /// [`into_inner`](Self::into_inner) gives the item back.
 ///
 /// # Panics
-/// `start_send` panics if an item is kept: `poll_ready` comes first.
+/// `start_send` panics if an item is kept: call `poll_ready` first.
 ///
 /// ```
 /// use futures_util::{SinkExt, StreamExt, stream};
@@ -66,10 +66,10 @@ pub struct SendSink<'a, T, K: Kind = Many> {
     sender: Option<&'a K::Sender<T>>,
 }
 
-/// A sink that keeps its sender. Made by [`Sender::into_sink`].
+/// A sink that owns its sender. Made by [`Sender::into_sink`].
 ///
-/// As [`SendSink`], but for the end: `poll_close` drops the sender once everything is sent, and the channel closes if it was the
-/// last one. Dropping the sink drops the item that is kept, then the sender; [`into_parts`](Self::into_parts) gives both back.
+/// As [`SendSink`], except for the end: `poll_close` drops the sender once everything is sent, which closes the channel if it
+/// was the last one. Dropping the sink drops the kept item, then the sender; [`into_parts`](Self::into_parts) gives both back.
 ///
 /// ```
 /// use futures_util::{StreamExt, stream};
@@ -214,10 +214,10 @@ impl<'a, T, K: Kind> SendSink<'a, T, K> {
         SendSink { state: State::FREE, place: Place::here(), sender: Some(sender) }
     }
 
-    /// Cancels the send of the item that is kept, and gives it back. `None`: there is none, or it was sent.
+    /// Cancels the send of the kept item and gives it back. `None`: there is none, or it was sent.
     ///
-    /// Should a receiver be taking the item on another thread just now, this waits for that to be over: a few instructions, unless
-    /// that thread was preempted in the middle of them.
+    /// If a receiver on another thread is just taking the item, this waits until that is done: a few instructions, unless that
+    /// thread was preempted.
     pub fn into_inner(mut self) -> Option<T> {
         self.state.cancel()
     }
@@ -229,10 +229,10 @@ impl<T, K: Kind> IntoSink<T, K> {
         IntoSink { state: State::FREE, place: Place::here(), sender: Some(sender) }
     }
 
-    /// Cancels the send of the item that is kept, and gives back the sender, unless the sink was closed, and the item. `None`:
-    /// there is none, or it was sent.
+    /// Cancels the send of the kept item, and gives back the sender, unless the sink was closed, and the item. `None` for the
+    /// item: there is none, or it was sent.
     ///
-    /// Should a receiver be taking the item on another thread just now, this waits as [`SendSink::into_inner`] does.
+    /// If a receiver on another thread is just taking the item, this waits as [`SendSink::into_inner`] does.
     pub fn into_parts(self) -> (Option<K::Sender<T>>, Option<T>) {
         // (In this order, should a waker panic in its drop: what comes last is dropped first.)
         let IntoSink { sender, mut state, .. } = self;

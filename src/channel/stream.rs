@@ -22,7 +22,7 @@ pub struct RecvStream<'a, T, K: Kind = Many> {
     receiver: &'a K::Receiver<T>,
 }
 
-/// A stream that keeps its receiver. Made by [`Receiver::into_stream`](super::Receiver::into_stream).
+/// A stream that owns its receiver. Made by [`Receiver::into_stream`](super::Receiver::into_stream).
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoStream<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
@@ -76,7 +76,7 @@ impl<T, K: Kind> IntoStream<T, K> {
         IntoStream { state: State::Between, place: Place::here(), receiver }
     }
 
-    /// The receiver: to close the channel, say. What was handed to the stream meanwhile is the next one to be received.
+    /// Gives the receiver back, to close the channel for example. A value already handed to the stream goes to the next receive.
     pub fn into_receiver(self) -> K::Receiver<T> {
         let IntoStream { state, receiver, .. } = self;
         drop(state);

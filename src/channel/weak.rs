@@ -59,7 +59,7 @@ use super::shared::{COUNT, End, Shared, SharedRef};
 use super::{Receiver, Sender};
 use crate::prim::Ordering;
 
-/// A handle that does not keep its channel open, and can be made a [`Sender`] again.
+/// A handle that does not keep its channel open, and can be upgraded to a [`Sender`].
 ///
 /// Made by [`Sender::downgrade`]. The channel closes when its last sender is dropped, regardless of weak handles. These
 /// keep the channel's memory, but none of its values, which are dropped with the last receiver.
@@ -78,10 +78,10 @@ pub struct WeakSender<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// A handle that does not keep its channel open, and can be made a [`Receiver`] again.
+/// A handle that does not keep its channel open, and can be upgraded to a [`Receiver`].
 ///
-/// Made by [`Receiver::downgrade`]. When the last receiver is dropped the channel closes, and what is in it is dropped, however
-/// many weak ones there are; these keep the channel's memory only.
+/// Made by [`Receiver::downgrade`]. When the last receiver is dropped the channel closes and its values are dropped,
+/// regardless of weak handles. These keep the channel's memory only.
 ///
 /// ```
 /// let (tx, rx) = leno::bounded(1);

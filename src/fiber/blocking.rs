@@ -174,13 +174,13 @@ impl<R> Slot<R> {
     }
 }
 
-/// Runs a closure that blocks (a system call, a long computation, a blocking operation of leno) on a thread of
-/// its own kind, and waits for what it returns.
+/// Runs a closure that blocks (a system call, a long computation, a blocking operation of leno) on a thread of a dedicated
+/// pool, and waits for its result.
 ///
-/// The closure is handed to a pool of threads at the first poll; up to 512 run at once, more wait their turn.
-/// Dropping the future before the closure has begun drops it unrun; afterwards it runs to its end, and what it
-/// returns is dropped. The end of a runtime does not wait for it. The closure is outside any fiber: what it spawns
-/// is on leno's default runtime. If not a single thread can be started, the closure runs in the poll itself.
+/// The closure is queued at the first poll; up to 512 run at once, further ones wait. Dropping the future before the closure
+/// has started drops the closure; once started it runs to its end, and its result is dropped. Shutting a runtime down does
+/// not wait for it. The closure runs outside any fiber: what it spawns runs on leno's default runtime. If no thread at all
+/// can be started, the closure runs in the poll itself.
 ///
 /// ```
 /// let size = leno::block_on(leno::fiber::unblock(|| std::fs::metadata("Cargo.toml").map(|file| file.len())));
@@ -189,7 +189,7 @@ impl<R> Slot<R> {
 ///
 /// # Panics
 ///
-/// A panic of the closure goes on in the fiber that waits. Polling it again after it was ready panics.
+/// A panic of the closure is resumed in the fiber that waits. Polling the future again after it has completed panics.
 #[track_caller]
 #[doc(alias = "spawn_blocking")]
 pub fn unblock<R, C>(closure: C) -> Unblock<R>
@@ -262,7 +262,7 @@ impl<R> Unblock<R> {
             }
             _gone => {
                 drop(shared);
-                panic!("a call on another thread was polled after it was ready")
+                panic!("an `unblock` or `on_new_thread` future was polled after it was ready")
             }
         }
     }
@@ -301,8 +301,8 @@ impl<R> fmt::Debug for Unblock<R> {
 
 task::thread::waits! { [R] Unblock<R>, "Unblock" }
 
-/// As [`unblock`], on a new thread called `name` that ends with the closure: for what would keep a thread of the pool for
-/// long, or wants one of its own.
+/// As [`unblock`], but on a new thread called `name`, which ends with the closure: for work that would occupy a thread of the
+/// pool for long, or needs a thread of its own.
 ///
 /// ```
 /// let name = leno::block_on(leno::fiber::on_new_thread("counter", || {

@@ -40,9 +40,10 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 }
 
 impl<'scope, 'env> BlockingScope<'scope, 'env> {
-    /// Starts a fiber that the scope waits for; it may borrow what lives longer than the scope.
+    /// Starts a fiber that the scope waits for; it may borrow whatever outlives the scope.
     ///
-    /// If it panics, all others of the scope are cancelled. Once the scope is cancelled, so is what is spawned here.
+    /// If it panics, all other fibers of the scope are cancelled. If the scope is already cancelled, the new fiber is cancelled
+    /// at once.
     #[track_caller]
     pub fn spawn<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
     where
@@ -52,8 +53,8 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         self.spawn_with(Builder::new(), future)
     }
 
-    /// The same, with what the builder says: a name, say. The scope is this one, and the fiber nobody's child, whatever it says of
-    /// that.
+    /// As [`spawn`](Self::spawn), with the settings of `builder`, such as a name; except that the fiber always belongs to this
+    /// scope and has no parent.
     #[track_caller]
     pub fn spawn_with<F>(&'scope self, builder: Builder, future: F) -> ScopedHandle<'scope, F::Output>
     where
@@ -79,7 +80,7 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
         self.scope.cancel();
     }
 
-    /// The scope's token: to cancel it is to cancel the scope, and it is cancelled at the scope's end at the latest.
+    /// The scope's token: cancelling it cancels the scope. It is cancelled when the scope ends, at the latest.
     pub fn token(&self) -> CancelToken {
         self.scope.token()
     }
@@ -91,8 +92,8 @@ impl fmt::Debug for BlockingScope<'_, '_> {
     }
 }
 
-/// Waits for a fiber of a [`blocking_scope`], and gives its value. As [`JoinHandle`]; where it is dropped the scope waits for the
-/// fiber all the same.
+/// Waits for a fiber of a [`blocking_scope`] and returns its value, like a [`JoinHandle`]. If the handle is dropped the scope
+/// still waits for the fiber.
 pub struct ScopedHandle<'scope, T> {
     handle: JoinHandle<()>,
     packet: Arc<Mutex<Option<T>>>,
@@ -145,9 +146,9 @@ thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle" }
 /// Runs `body`, which may start fibers that borrow from the calling thread's stack, and waits on that thread until all of
 /// them have ended. For plain threads; as [`std::thread::scope`].
 ///
-/// The fibers run on the runtime that the caller runs on, elsewhere on leno's default runtime;
-/// [`Runtime::blocking_scope`] names one. They are nobody's children. The first panic, of the body or of a fiber, cancels all
-/// fibers, and is the scope's error, once they have ended.
+/// The fibers run on the caller's runtime or, outside of one, on leno's default runtime; [`Runtime::blocking_scope`] names
+/// one. They have no parent. The first panic, of the body or of a fiber, cancels all fibers and becomes the scope's error,
+/// which is returned once they have ended.
 ///
 /// ```
 /// let text = String::from("of warp and weft");
@@ -166,8 +167,8 @@ thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle" }
 ///
 /// # Panics
 ///
-/// Inside a fiber of a cord, whose only thread it would stop. Inside a fiber of a runtime it stops one worker, and is reported
-/// once per place in debug builds; where all workers do that, it waits for ever.
+/// Inside a fiber of a cord, whose only thread it would block. Inside a fiber of a runtime it blocks one worker, and is
+/// reported once per place in debug builds; if all workers block like this, it hangs.
 #[track_caller]
 pub fn blocking_scope<'env, R>(
     body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,

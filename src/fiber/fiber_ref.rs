@@ -8,7 +8,7 @@ use crate::fiber::registry;
 use crate::task::context;
 use crate::task::header::{FiberId, Task};
 
-/// A reference to a fiber: names it, unparks it, cancels it. It keeps a little memory alive, not the fiber.
+/// A reference to a fiber: to identify, unpark or cancel it. It keeps some memory alive, but not the fiber.
 #[derive(Clone)]
 pub struct FiberRef(Task);
 
@@ -37,8 +37,8 @@ impl FiberRef {
         self.0.state.is_complete()
     }
 
-    /// Ends the fiber's [`park`](crate::fiber::park()), the present one or the next: the token of
-    /// [`std::thread::Thread::unpark`], of which a fiber has one at most.
+    /// Unparks the fiber: ends its current [`park`](crate::fiber::park()), or the next one if it is not parked. As with
+    /// [`std::thread::Thread::unpark`], a fiber has at most one such token.
     pub fn unpark(&self) {
         self.0.unpark();
     }
@@ -93,15 +93,15 @@ impl fmt::Display for FiberRef {
 ///
 /// # Panics
 ///
-/// Outside a fiber: on a plain thread, in a closure given to [`unblock`](crate::fiber::unblock), on another
-/// executor. [`try_current`] tells.
+/// Outside a fiber: on a plain thread, in a closure passed to [`unblock`](crate::fiber::unblock), on another executor. Use
+/// [`try_current`] to find out.
 #[track_caller]
 pub fn current() -> FiberRef {
     match try_current() {
         Some(fiber) => fiber,
         None => panic!(
-            "`fiber::current` outside a fiber of leno; call it in a future given to `leno::spawn` or \
-             `leno::block_on`, or ask `fiber::try_current`"
+            "`fiber::current` outside a fiber of leno; call it in a future passed to `leno::spawn` or \
+             `leno::block_on`, or use `fiber::try_current`"
         ),
     }
 }
@@ -111,11 +111,11 @@ pub fn try_current() -> Option<FiberRef> {
     context::with_task(FiberRef::new)
 }
 
-/// The living fiber with this id, on whatever runtime or cord. Ids are never used again: the id of a fiber that
-/// has ended finds nothing.
+/// The living fiber with this id, on any runtime or cord. Ids are not reused: the id of a fiber that has ended finds
+/// nothing.
 ///
-/// It looks at one living fiber after the other: this takes time for all of them, and meanwhile none of the same executor
-/// starts or ends. Keep a [`FiberRef`] where you need a fiber more than once.
+/// This scans all living fibers, so its cost grows with their number, and meanwhile no fiber of the executor being scanned can
+/// start or end. If you need a fiber more than once, keep a [`FiberRef`].
 pub fn find(id: FiberId) -> Option<FiberRef> {
     registry::find(id).map(FiberRef)
 }

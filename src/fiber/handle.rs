@@ -11,8 +11,8 @@ use crate::task::home::{Busy, HomeRef};
 
 /// Starts fibers on a [`Runtime`](crate::fiber::Runtime), from anywhere: plain threads, other executors, callbacks.
 ///
-/// From [`Runtime::handle`](crate::fiber::Runtime::handle), or in one of its fibers from [`current`](Self::current). It does not
-/// keep the runtime running: once that has ended, what is started here is cancelled at once.
+/// Obtained from [`Runtime::handle`](crate::fiber::Runtime::handle) or, in one of its fibers, from [`current`](Self::current).
+/// It does not keep the runtime running: once the runtime has ended, fibers started here are cancelled at once.
 ///
 /// ```
 /// use leno::fiber::{Handle, Runtime};
@@ -44,13 +44,13 @@ impl Handle {
         &self.home
     }
 
-    /// The runtime that the caller runs on: that of its fiber or of its `block_on`. None elsewhere, and on a cord.
+    /// The runtime that the caller runs on: that of its fiber or `block_on`. `None` elsewhere, and on a cord.
     pub fn current() -> Option<Handle> {
         context::home().filter(|home| !home.local).map(Handle::new)
     }
 
-    /// Starts a fiber on that runtime, as [`spawn`](crate::spawn) does on the caller's: called in one of its fibers, the new one is
-    /// that one's child. [`Builder::spawn_on`] starts one with a name, and [`on`](Self::on) waits for it.
+    /// Starts a fiber on that runtime, as [`spawn`](crate::spawn) does on the caller's; if called in a fiber of that runtime, the
+    /// new one is its child. [`Builder::spawn_on`] starts one with a name, [`on`](Self::on) also waits for it.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -94,8 +94,8 @@ impl<T> JoinHandle<T> {
         JoinTimeout { limited: timeout(limit, self) }
     }
 
-    /// Whether the fiber has ended: awaiting it waits for nobody then, but for the next [turn](crate::fiber#turns) of a fiber
-    /// whose turn is over.
+    /// Whether the fiber has ended: then awaiting the handle does not wait (except, in a fiber that has used up its budget, for
+    /// its next [turn](crate::fiber#turns)).
     pub fn is_finished(&self) -> bool {
         self.task.state.is_complete()
     }
@@ -110,7 +110,7 @@ impl<T> JoinHandle<T> {
         self.task.name()
     }
 
-    /// The fiber, to be named, unparked or cancelled from elsewhere.
+    /// A reference to the fiber, to identify, unpark or cancel it from elsewhere.
     pub fn fiber(&self) -> FiberRef {
         FiberRef::new(&self.task)
     }
@@ -139,7 +139,7 @@ impl<T> Future for JoinHandle<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.taken, "a `JoinHandle` was polled after it had given the fiber's outcome");
+        assert!(!self.taken, "a `JoinHandle` was polled after it had returned the fiber's outcome");
         if context::with_task(|current| current.is(&self.task)) == Some(true) {
             return Poll::Ready(Err(JoinError::self_join(self.task.id)));
         }

@@ -12,11 +12,10 @@ use crate::task::locals::{Inherit, Local};
 
 /// Declares statics of which each fiber has its own value, as [`std::thread_local!`] does for threads.
 ///
-/// A value is made when its fiber first asks for it, moves from thread to thread with the fiber, and is dropped at the fiber's
-/// end, after its future. Of one that is declared `inherited static`, which has to be `Clone`, a child gets a copy of its parent's
-/// value of the moment in which it is made, if the parent has one by then. (One that is prepared, of the value of the fiber
-/// that prepares it. A fiber started with
-/// [`Builder::root`](crate::fiber::Builder::root), or on another executor, is no child.)
+/// A value is created when its fiber first accesses it, moves between threads with the fiber, and is dropped at the fiber's
+/// end, after its future. If the static is declared `inherited static` (its type has to be `Clone`), a child gets a copy of
+/// its parent's value when it is created, if the parent has one by then. (A prepared fiber: of the value of the fiber that
+/// prepares it. A fiber started with [`Builder::root`](crate::fiber::Builder::root), or on another executor, is not a child.)
 ///
 /// ```
 /// use std::cell::Cell;
@@ -49,7 +48,7 @@ macro_rules! fiber_local {
     };
 }
 
-/// The key of a value that each fiber has of its own; made by [`fiber_local!`](crate::fiber_local!).
+/// The key of a fiber-local value; declared by [`fiber_local!`](crate::fiber_local!).
 pub struct FiberLocal<T: 'static> {
     init: fn() -> T,
     inherit: Option<Inherit>,
@@ -91,7 +90,7 @@ impl<T: Send + 'static> FiberLocal<T> {
         unsafe { task.extras()?.locals.get(self.key()) }
     }
 
-    /// Calls `f` with the value of the fiber that runs here, which is made first if there is none.
+    /// Calls `f` with the current fiber's value, which is created first if there is none.
     ///
     /// # Errors
     ///
@@ -118,7 +117,7 @@ impl<T: Send + 'static> FiberLocal<T> {
     ///
     /// # Panics
     ///
-    /// Where that gives an error.
+    /// If `try_with` returns an error.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         match self.try_with(f) {
@@ -127,7 +126,7 @@ impl<T: Send + 'static> FiberLocal<T> {
         }
     }
 
-    /// Gives the fiber that runs here another value; the old one is dropped once nobody is inside [`with`](Self::with) it.
+    /// Replaces the current fiber's value; the old one is dropped once nobody is inside [`with`](Self::with) for it.
     ///
     /// # Panics
     ///
@@ -140,7 +139,7 @@ impl<T: Send + 'static> FiberLocal<T> {
         }
     }
 
-    /// A copy of the value of the fiber that runs here.
+    /// A copy of the current fiber's value.
     ///
     /// # Panics
     ///
@@ -160,15 +159,15 @@ impl<T> fmt::Debug for FiberLocal<T> {
     }
 }
 
-/// There is no fiber here whose value could be used.
+/// There is no current fiber whose value could be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutsideFiber(());
 
 impl fmt::Display for OutsideFiber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a fiber local was used outside a fiber of leno, or at its very end; use it in a future given to \
-             `leno::spawn` or `leno::block_on`, or ask `try_with`",
+            "a fiber-local was used outside a fiber of leno, or while the fiber's values were being dropped; use it in a \
+             future passed to `leno::spawn` or `leno::block_on`, or call `try_with`",
         )
     }
 }

@@ -1,17 +1,18 @@
-//! Moving from other executors. There is no code here.
+//! Migrating from other executors (documentation only).
 //!
-//! What differs most from all of them: a fiber that is spawned in a fiber is its *child*, and is cancelled with it.
-//! [`Builder::root`] starts one that is nobody's child. A fiber whose parent ends by itself goes on, as everywhere.
+//! The main difference to all of them: a fiber spawned in a fiber is its *child*, and is cancelled with it. [`Builder::root`]
+//! starts one without a parent. A fiber whose parent ends by itself goes on, as everywhere.
 //!
-//! leno has no I/O of its own. `async-io` and `async-net` work in its fibers as they are. tokio's sockets and timers need a tokio
-//! runtime, which is [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter): in a cord, and in the
-//! future of a `block_on`, by a guard around that call; in a fiber of a runtime, which moves between threads, at each poll:
+//! leno has no I/O of its own. `async-io` and `async-net` work in its fibers as they are. tokio's sockets and timers need an
+//! [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter) tokio runtime: in a cord, and in the
+//! future of a `block_on`, hold a guard around that call; in a fiber of a runtime, which moves between threads, enter it at
+//! each poll:
 //!
 //! ```
 //! use std::pin::pin;
 //! use std::time::Duration;
 //!
-//! /// `future`, in a tokio runtime whoever polls it.
+//! /// Polls `future` in the context of a tokio runtime, on whatever thread.
 //! async fn entered<F: Future>(tokio: tokio::runtime::Handle, future: F) -> F::Output {
 //!     let mut future = pin!(future);
 //!     std::future::poll_fn(|cx| {
@@ -42,8 +43,8 @@
 //! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
 //! | `handle.block_on(f)` | `handle.spawn(f).wait()` |
-//! | `runtime.shutdown_timeout(d)` | [`shutdown(d)`](Runtime::shutdown), which says who was late |
-//! | `tokio::spawn(f)`, outside a runtime a panic | [`spawn()`], outside on the default runtime |
+//! | `runtime.shutdown_timeout(d)` | [`shutdown(d)`](Runtime::shutdown), which returns the fibers that were late |
+//! | `tokio::spawn(f)`, which panics outside a runtime | [`spawn()`], which uses the default runtime there |
 //! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
 //! | `spawn_local(f)` | [`spawn_local`] |
 //! | `spawn_blocking(f)`, `block_in_place(f)` | [`unblock(f)`](unblock), which starts when it is awaited |
@@ -51,10 +52,10 @@
 //! | `handle.abort()`; `AbortHandle` | [`cancel()`](JoinHandle::cancel); [`handle.fiber()`](JoinHandle::fiber), a reference that cancels |
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
-//! | `JoinSet`, all of whose tasks one waits for | [`scope()`], [`try_scope`] |
-//! | `JoinSet`, whose results one takes as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
+//! | `JoinSet`, to wait for all tasks | [`scope()`], [`try_scope`] |
+//! | `JoinSet`, to take results as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`] |
-//! | `tokio::join!`, `try_join!` | those of `futures`; of many alike [`join_all`], [`try_join_all`] |
+//! | `tokio::join!`, `try_join!` | those of `futures`; for many of one type [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |
 //! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; on leno's executors its operations count by themselves: see [turns](crate::fiber#turns) |
 //! | `task_local! { static X: T }`, `X.scope(v, f)` | [`fiber_local!`](crate::fiber_local!), a value for each fiber, `X.set(v)` |
@@ -75,7 +76,7 @@
 //! let runtime = Cord::builder().clock(Clock::virtual_time()).build();
 //! runtime.block_on(async {
 //!     let sum = leno::spawn(async { 1 + 1 }); // the same, and a child
-//!     let apart = Builder::new().root().spawn(async { 3 }); // nobody's child, as all of tokio's
+//!     let apart = Builder::new().root().spawn(async { 3 }); // no parent, as with all tokio tasks
 //!     let read = fiber::unblock(|| 4); // was: task::spawn_blocking(|| 4)
 //!     assert_eq!((sum.await.unwrap(), apart.await.unwrap(), read.await), (2, 3, 4)); // was: read.await.unwrap()
 //!     let never = leno::spawn(std::future::pending::<()>());
@@ -90,11 +91,11 @@
 //! |---|---|
 //! | `thread::spawn(f)`, `handle.join()` | `spawn(async { … })`, `handle.await`, on a thread `handle.wait()` |
 //! | `thread::Builder::new().name(…)` | [`Builder::new().name(…)`](Builder::name) |
-//! | `thread::scope` | [`blocking_scope`] on a thread, [`scope()`] in a fiber (whose fibers borrow nothing) |
+//! | `thread::scope` | [`blocking_scope`] on a thread, [`scope()`] in a fiber (its fibers cannot borrow) |
 //! | `thread::park`, `unpark`, `park_timeout` | [`park`], [`FiberRef::unpark`], [`park_timeout`] |
 //! | `thread::sleep`, `yield_now`, `current` | [`sleep`], [`yield_now`], [`current`] |
 //! | `thread_local!` | [`fiber_local!`](crate::fiber_local!) |
-//! | rayon's `par_iter().map(f).collect()` | [`map_concurrent`] over fibers; rayon itself by [`unblock`] |
+//! | rayon's `par_iter().map(f).collect()` | [`map_concurrent`] over fibers; or call rayon inside [`unblock`] |
 //!
 //! # From Go, Kotlin and Tarantool
 //!

@@ -13,11 +13,11 @@ use crate::fiber::spawn::Builder;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, thread};
 
-/// Runs `future` on `runtime`, as a fiber of it, and gives what that gives; for a part of a task that has to run elsewhere: on
-/// workers of its own, say.
+/// Runs `future` as a fiber of `runtime` and returns its output: for a part of a task that has to run elsewhere, on dedicated
+/// workers for example.
 ///
-/// It starts at the first poll. Dropping it cancels that fiber, which is nobody's child and inherits nothing. Meanwhile the clock
-/// of the caller's executor stands still, if it is a virtual one and the executor another one than `runtime`.
+/// It starts at the first poll. Dropping the `On` cancels that fiber, which has no parent and inherits no fiber-locals. While
+/// it waits, a virtual clock of the caller's executor stands still (unless that executor is `runtime` itself).
 ///
 /// ```
 /// use leno::fiber::{Runtime, on};
@@ -30,7 +30,7 @@ use crate::task::{context, thread};
 ///
 /// # Panics
 ///
-/// A panic of the future goes on in the task that waits. If the fiber is cancelled, with its runtime, say, that is a panic, too.
+/// A panic of the future is resumed in the task that waits. It also panics if the fiber is cancelled, with its runtime say.
 #[track_caller]
 pub fn on<F>(runtime: &Runtime, future: F) -> On<F::IntoFuture>
 where
@@ -42,7 +42,7 @@ where
 }
 
 impl Handle {
-    /// Runs `future` on that runtime, and gives what it gives; see [`on`].
+    /// Runs `future` on that runtime and returns its output; see [`on`].
     #[track_caller]
     pub fn on<F>(&self, future: F) -> On<F::IntoFuture>
     where
@@ -99,8 +99,8 @@ where
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
                 Err(_cancelled) => panic!(
-                    "the fiber that `on` at {} had started was cancelled; keep its runtime until then, and leave the \
-                     fiber alone",
+                    "the fiber started by `on` at {} was cancelled; keep its runtime until the fiber has ended, and do \
+                     not cancel the fiber",
                     at
                 ),
             })

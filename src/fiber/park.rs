@@ -16,14 +16,14 @@ use crate::task::watch::{self, Object};
 use crate::task::{budget, context, thread, waker};
 use crate::time::{Timeout, timeout};
 
-/// Waits until the current fiber is unparked, by [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
+/// Waits until the current fiber is unparked with [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
 ///
-/// An unpark that came before is not lost: it lets the next park go on at once. Unparks do not add up. It is the
-/// fiber that polls which is parked. Dropping the future takes nothing: the token stays for the next one.
+/// An earlier unpark is not lost: the next park then returns at once. Unparks do not add up. The fiber that is parked is the
+/// one that polls the future. Dropping the future consumes nothing: the token stays for the next park.
 ///
-/// A fiber has one token, and one of its parks waits for it at a time: of several that a combinator such as
-/// [`join_all`](crate::fiber::join_all) polls apart, only the last one polled is woken by an unpark. Where parts of a fiber
-/// have to wait for signals of their own, use [`Notify`](crate::sync::Notify) or a channel.
+/// A fiber has one token, and only one of its parks waits for it at a time: if a combinator such as
+/// [`join_all`](crate::fiber::join_all) polls several of them separately, an unpark wakes only the one polled last. If parts
+/// of a fiber have to wait for separate signals, use [`Notify`](crate::sync::Notify) or a channel.
 ///
 /// ```
 /// leno::block_on(async {
@@ -41,8 +41,8 @@ pub fn park() -> Park {
     Park { place: Place::here(), waits: false, refused: false }
 }
 
-/// As [`park`], for `limit` at most, counted from this call: true if it was unparked (also if both have come by
-/// the time it is polled), false if the time was up.
+/// As [`park`], for at most `limit`, counted from this call. Returns true if the fiber was unparked (even if the time is also
+/// up when it is polled), false if the time was up.
 ///
 /// # Panics
 ///
@@ -80,7 +80,7 @@ impl Future for Park {
                 polled
             }
             None => panic!(
-                "`fiber::park` outside a fiber of leno; poll it in a future given to `leno::spawn` or \
+                "`fiber::park` outside a fiber of leno; poll it in a future passed to `leno::spawn` or \
                  `leno::block_on`, or use `std::thread::park` on a plain thread"
             ),
         }

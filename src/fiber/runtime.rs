@@ -279,8 +279,8 @@ pub(crate) fn default_home() -> HomeRef {
 /// Runs `future` on the calling thread until it is ready, on leno's default runtime: a multi-worker runtime that
 /// starts at first use. As [`Runtime::block_on`](crate::fiber::Runtime::block_on).
 ///
-/// The default runtime is never shut down. When `main` returns, its fibers that still run are cut off, without their destructors:
-/// join them, or use a [`Runtime`], which drops them when it goes.
+/// The default runtime is never shut down. When `main` returns, fibers still running on it are cut off and their destructors do
+/// not run: join them, or use a [`Runtime`], which drops its fibers when it is dropped.
 ///
 /// ```
 /// assert_eq!(leno::block_on(async { 1 + 1 }), 2);

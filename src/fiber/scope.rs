@@ -76,8 +76,8 @@ impl Scope {
         Builder::new().scope(self).spawn_local(future)
     }
 
-    /// Cancels the scope: its fibers, and its body at its next suspension. A body that comes to its end before that has given its
-    /// value all the same.
+    /// Cancels the scope: its fibers, and its body at its next suspension. If the body completes before that, its value is still
+    /// returned.
     ///
     /// # Panics
     ///
@@ -190,8 +190,8 @@ impl<E> Clone for TryScope<E> {
 }
 
 impl<E: Send + 'static> TryScope<E> {
-    /// Starts a fiber that the scope waits for. If it gives an `Err`, that is the scope's, and all are cancelled, this one
-    /// included; otherwise as [`Scope::spawn`].
+    /// Starts a fiber that the scope waits for. If it returns an `Err`, that becomes the scope's error, and everything in the
+    /// scope is cancelled, this fiber included; otherwise as [`Scope::spawn`].
     #[track_caller]
     pub fn spawn<F, T>(&self, future: F) -> JoinHandle<T>
     where
@@ -201,7 +201,8 @@ impl<E: Send + 'static> TryScope<E> {
         self.spawn_with(Builder::new(), future)
     }
 
-    /// The same, with what the builder says: a name, say. The scope is this one, whatever it says of that.
+    /// As [`spawn`](Self::spawn), with the settings of `builder`, such as a name; except that the fiber always belongs to this
+    /// scope.
     ///
     /// ```
     /// use leno::fiber::{Builder, try_scope};
@@ -278,8 +279,8 @@ impl<E> fmt::Debug for TryScope<E> {
     }
 }
 
-/// As [`scope()`], for a body and fibers that may fail: the first `Err`, of the body or of a fiber, cancels all the rest,
-/// and is what the scope gives.
+/// As [`scope()`], for a body and fibers that may fail: the first `Err`, of the body or of a fiber, cancels everything else
+/// and becomes the scope's result.
 ///
 /// ```
 /// use leno::fiber::try_scope;
@@ -299,7 +300,7 @@ impl<E> fmt::Debug for TryScope<E> {
 ///
 /// # Errors
 ///
-/// As [`scope()`]; a panic comes before an `Err`.
+/// As [`scope()`]; a panic takes precedence over an `Err`.
 pub async fn try_scope<T, E>(
     body: impl AsyncFnOnce(&TryScope<E>) -> Result<T, E>,
 ) -> Result<Result<T, E>, JoinError> {

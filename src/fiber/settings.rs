@@ -66,9 +66,9 @@ macro_rules! methods {
                 self
             }
 
-            /// Who is told when a fiber panics and nobody joins it: with the fiber and the panic's payload, on the thread
-            /// that finds out. If not set, id, name, place of birth and message go to stderr. A panic of the hook itself
-            /// is swallowed.
+            /// Sets a hook that is called when a fiber panics and nobody joins it, with the fiber and the panic's payload,
+            /// on the thread that detects it. By default the fiber's id, name and spawn location and the message go to
+            /// stderr. A panic of the hook is swallowed.
             pub fn on_panic(
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef, &(dyn std::any::Any + Send)) + Send + Sync + 'static,
@@ -77,8 +77,8 @@ macro_rules! methods {
                 self
             }
 
-            /// Who is told of each fiber that is started here, before its first poll, on the thread that starts it. The
-            /// future of a `block_on` is a fiber as well. A panic of the hook is swallowed.
+            /// Sets a hook that is called with each fiber started here, before its first poll, on the thread that starts
+            /// it. The future of a `block_on` is a fiber as well. A panic of the hook is swallowed.
             pub fn on_spawn(
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
@@ -87,8 +87,8 @@ macro_rules! methods {
                 self
             }
 
-            /// Who is told of each fiber that ends, by itself or by a cancel: after its future was dropped, before whoever
-            /// joins it goes on, on the thread that ends it. A panic of the hook is swallowed.
+            /// Sets a hook that is called with each fiber that ends, by itself or cancelled: after its future was dropped
+            /// and before its joiner resumes, on the thread that ends it. A panic of the hook is swallowed.
             pub fn on_stop(
                 mut self,
                 hook: impl Fn(&$crate::fiber::FiberRef) + Send + Sync + 'static,
@@ -98,23 +98,22 @@ macro_rules! methods {
             }
 
             #[doc = concat!(
-                "Whether what its fibers do is noted for [`", $executor, "::dump`](crate::fiber::", $executor, "::dump): how ",
+                "Whether to record what its fibers do for [`", $executor, "::dump`](crate::fiber::", $executor, "::dump): how ",
                 "often they were polled, since when they wait, and for what."
             )]
             ///
-            /// On by default in builds with debug assertions, and off in others, where it costs a look at the clock before
-            /// and after each poll, and a note at each operation that is left pending.
+            /// On by default in builds with debug assertions, off in others. It costs a clock reading before and after each
+            /// poll, and a record for each operation left pending.
             pub fn inspect(mut self, inspect: bool) -> Self {
                 self.settings.inspect = inspect;
                 self
             }
 
-            /// Calls `hook` after each poll that took longer than `limit` of real time, with the fiber and the time, on
-            /// the thread that has polled it.
+            /// Calls `hook` after each poll that took longer than `limit` of real time, with the fiber and the duration, on
+            /// the thread that polled it.
             ///
-            /// A fiber that computes, or blocks, keeps others waiting meanwhile. [`Builder::slice_limit`] sets another
-            /// limit for one fiber. Polls are timed only if this is asked for (or `inspect`). A panic of the hook is
-            /// swallowed.
+            /// While a fiber computes or blocks, others have to wait. [`Builder::slice_limit`] sets a different limit for one
+            /// fiber. Polls are timed only if this (or `inspect`) is enabled. A panic of the hook is swallowed.
             ///
             /// [`Builder::slice_limit`]: crate::fiber::Builder::slice_limit
             ///

@@ -135,8 +135,8 @@ impl fmt::Display for Cancelled {
 
 impl Error for Cancelled {}
 
-/// Whether the fiber that calls this has been cancelled: for long computations between suspensions, and sections under a
-/// [`shield`], which would not notice. Outside a fiber nobody has.
+/// Whether the calling fiber has been cancelled: for long computations between suspensions, and for sections under a
+/// [`shield`], which would not notice otherwise. Outside a fiber it returns `Ok`.
 ///
 /// ```
 /// use leno::fiber::{Cancelled, check_cancel};
@@ -156,7 +156,7 @@ impl Error for Cancelled {}
 ///
 /// # Errors
 ///
-/// [`Cancelled`], from the cancel on.
+/// [`Cancelled`], once the fiber has been cancelled.
 pub fn check_cancel() -> Result<(), Cancelled> {
     match context::with_task(|task| task.state.is_cancelled()) {
         Some(true) => Err(Cancelled(())),

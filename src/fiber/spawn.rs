@@ -74,9 +74,9 @@ where
     Builder::new().spawn_local(future)
 }
 
-/// Starts a fiber as [`spawn`] does, and runs it at once, here, to its first suspension.
+/// Starts a fiber as [`spawn`] does, and polls it right here, up to its first suspension.
 ///
-/// Its first poll happens before this returns, inside the caller's own; a panic of it stays in the new fiber.
+/// Its first poll happens before this returns, inside the caller's own poll; if it panics, the panic stays in the new fiber.
 ///
 /// ```
 /// let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -104,7 +104,7 @@ where
     })
 }
 
-/// How a fiber is to be started: with what name, as whose child. As [`std::thread::Builder`].
+/// How to start a fiber: its name, its parent and more. Like [`std::thread::Builder`].
 ///
 /// ```
 /// let fiber = leno::fiber::Builder::new().name("adder").spawn(async { 1 + 1 });
@@ -134,7 +134,7 @@ impl Builder {
         self
     }
 
-    /// Makes it nobody's child: it is not cancelled with the fiber that starts it.
+    /// Starts the fiber without a parent: it is not cancelled with the fiber that starts it.
     pub fn root(mut self) -> Self {
         self.root = true;
         self
@@ -146,17 +146,16 @@ impl Builder {
         self
     }
 
-    /// Makes it a daemon: [`Runtime::shutdown`](crate::fiber::Runtime::shutdown) does not wait for it, and does not count it
-    /// among those that were late. Its children are daemons, too. (Of fibers that are [prepared](Self::prepare): those that it has
-    /// prepared.)
+    /// Makes it a daemon: [`Runtime::shutdown`](crate::fiber::Runtime::shutdown) neither waits for it nor returns it among the
+    /// fibers that were late. Its children are daemons, too. (Of [prepared](Self::prepare) fibers: those that it has prepared.)
     pub fn daemon(mut self) -> Self {
         self.daemon = true;
         self
     }
 
-    /// Reports polls of this fiber that are longer than `limit`, in place of the limit of its executor: to the hook of
-    /// [`RuntimeBuilder::on_slow_poll`](crate::fiber::RuntimeBuilder::on_slow_poll); where there is none, to the
-    /// one for [warnings](crate::fiber::set_warning_hook).
+    /// Reports polls of this fiber that take longer than `limit`, which replaces the executor's limit. They are reported to the
+    /// hook of [`RuntimeBuilder::on_slow_poll`](crate::fiber::RuntimeBuilder::on_slow_poll) or, if there is none, to the
+    /// [warning hook](crate::fiber::set_warning_hook).
     pub fn slice_limit(mut self, limit: Duration) -> Self {
         self.slice_limit = Some(limit);
         self
@@ -251,7 +250,7 @@ impl Builder {
         unsafe { self.make(home, at, future).start(run::schedule) }
     }
 
-    /// Makes a fiber that runs nothing before [`Prepared::start`]. Its executor is that of the caller.
+    /// Creates a fiber, on the caller's executor, that does not run before [`Prepared::start`].
     #[track_caller]
     pub fn prepare<F>(self, future: F) -> Prepared<F::Output>
     where
@@ -347,7 +346,7 @@ pub(crate) fn admit(listing: Task, root: bool) -> Admission {
     admission
 }
 
-/// A fiber that was made and not started. Dropping it drops its future, once, on the dropping thread.
+/// A fiber that was created but not started. Dropping it drops its future, once, on the dropping thread.
 ///
 /// ```
 /// let prepared = leno::fiber::Builder::new().name("later").prepare(async { 3 });
@@ -361,8 +360,8 @@ pub struct Prepared<T> {
 }
 
 impl<T> Prepared<T> {
-    /// Starts the fiber, on the executor that it was prepared on. It is the child of the fiber that starts it, if
-    /// that is on the same executor and [`Builder::root`] was not asked for.
+    /// Starts the fiber on the executor it was prepared for. It becomes a child of the fiber that starts it, if that is on the
+    /// same executor and [`Builder::root`] was not set.
     pub fn start(mut self) -> JoinHandle<T> {
         let Some(made) = self.made.take() else { unreachable!("`start` takes the fiber by value") };
         // From outside, maybe.
@@ -371,7 +370,7 @@ impl<T> Prepared<T> {
         unsafe { made.start(run::schedule) }
     }
 
-    /// The id that the fiber will have. [`find`](crate::fiber::find) knows it from the start on.
+    /// The id of the fiber to be. [`find`](crate::fiber::find) finds it once it was started.
     pub fn id(&self) -> FiberId {
         match &self.made {
             Some(made) => made.handle.id(),

@@ -37,7 +37,7 @@ use crate::task::group::Group;
 use crate::task::thread;
 use crate::wait::{Branch, Operated, Operation};
 
-/// Cancels what waits for it: a cooperative cancellation for anything, fibers or not.
+/// Cooperative cancellation for anything, fibers or not: cancelling a token wakes its waiters, and cancels scopes tied to it.
 ///
 /// Clones are the same token; a [`child`](Self::child) is cancelled with its parent, and not the other way round.
 /// Dropping a token does not cancel it; a [`drop_guard`](Self::drop_guard) does.
@@ -105,7 +105,7 @@ impl Below {
 }
 
 impl CancelToken {
-    /// A token that is nobody's child.
+    /// A token without a parent.
     pub fn new() -> CancelToken {
         CancelToken::make(None, None)
     }
@@ -135,19 +135,19 @@ impl CancelToken {
         token
     }
 
-    /// A token that is cancelled with this one; of a cancelled one, it is so from the start.
+    /// A token that is cancelled with this one; if this one is already cancelled, so is the child.
     #[must_use = "nobody can ask a token that is dropped"]
     #[doc(alias = "child_token")]
     pub fn child(&self) -> CancelToken {
         CancelToken::make(Some(self), None)
     }
 
-    /// Cancels the token and all below it, for good, and wakes who waits. True: it was not cancelled before; false: others may
-    /// not be through with what is below.
+    /// Cancels the token and all its descendants, permanently, and wakes all waiters. Returns true if this call cancelled it;
+    /// false if it was cancelled before, in which case another thread may still be cancelling descendants.
     ///
     /// # Panics
     ///
-    /// A panic of a waker of somebody else's goes on once all are cancelled.
+    /// If a foreign waker panics, the panic propagates once everything is cancelled.
     pub fn cancel(&self) -> bool {
         let mut first = false;
         let mut panicked = None;
@@ -197,8 +197,8 @@ impl CancelToken {
     /// dropped, even under a [`shield`](crate::fiber::shield()). If the token is already cancelled the future is not polled
     /// at all; if both happen at once, the cancellation wins.
     ///
-    /// A [`scope`](crate::fiber::scope()) that is dropped doesn't wait for its fibers: let this be in its body, or use
-    /// [`scope`](Self::scope) of this token.
+    /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: so call this inside the scope's body, or use
+    /// this token's [`scope`](Self::scope).
     pub async fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> Option<F::Output> {
         let mut cancelled = self.cancelled();
         let mut future = pin!(future.into_future());
@@ -307,7 +307,7 @@ impl<'a> Operated for Cancellation<'a> {
 pub struct CancelGuard(Option<CancelToken>);
 
 impl CancelGuard {
-    /// The token, which is not cancelled by this.
+    /// Returns the token without cancelling it.
     pub fn disarm(mut self) -> CancelToken {
         match self.0.take() {
             Some(token) => token,

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::task::thread;
 
-/// Lets others run first: the fiber goes to the back of its executor's queue once. Works on any executor.
+/// Lets others run first: moves the fiber to the back of its executor's queue once. Works on any executor.
 ///
 /// ```
 /// leno::block_on(async {

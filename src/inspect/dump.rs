@@ -15,7 +15,7 @@ const LOOKS: u32 = 4;
 
 /// The living fibers of a runtime or cord, and what they wait for. See [the module](crate::inspect).
 ///
-/// It shows as a table; [`to_dot`](Self::to_dot) and [`to_mermaid`](Self::to_mermaid) give the graph of who waits for what.
+/// It displays as a table; [`to_dot`](Self::to_dot) and [`to_mermaid`](Self::to_mermaid) return the graph of who waits for what.
 #[derive(Clone, Debug)]
 pub struct Dump {
     pub(super) fibers: Vec<FiberInfo>,
@@ -43,15 +43,15 @@ struct Noted {
     holds: Vec<Hold>,
 }
 
-/// Whether a fiber runs.
+/// What a fiber is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FiberState {
-    /// A thread polls it.
+    /// A thread is polling it.
     Running,
     /// It is about to be polled, or ended.
     Ready,
-    /// It runs or is ready: which of the two is known of inspected fibers only.
+    /// It runs or is ready; which of the two is known only for inspected fibers.
     Runnable,
     /// It waits to be woken.
     Waiting,
@@ -67,7 +67,7 @@ pub struct Wait {
     left: Option<Duration>,
 }
 
-/// A lock that a fiber has taken, or a share of one: a read, some permits.
+/// A lock that a fiber has taken, or a share of one, such as a read lock or some permits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hold {
     operation: &'static str,
@@ -77,7 +77,7 @@ pub struct Hold {
 
 /// Something that fibers share and wait at: a channel, a lock.
 ///
-/// Two that are equal are the same thing, also in different dumps, as long as it lives.
+/// Two equal objects are the same thing, even in different dumps, as long as it exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     kind: &'static str,
@@ -165,30 +165,30 @@ impl FiberInfo {
         self.spawned_at
     }
 
-    /// What it waits for, any or all of it (1024 things at most). Of a fiber that runs: what its present poll has found not ready
-    /// so far. Nothing: something outside leno, or it isn't inspected.
+    /// What it waits for, any or all of it (at most 1024 entries). For a running fiber: what its current poll has found not ready
+    /// so far. If empty, it waits for something outside leno, or is not inspected.
     pub fn waits(&self) -> &[Wait] {
         self.noted.as_ref().map_or(&[], |noted| &noted.waits)
     }
 
-    /// The locks, and shares of locks, that it has taken and that are held (1024 at most). Known in builds with debug assertions.
+    /// The locks, and shares of locks, that it has taken and that are still held (at most 1024). Known in builds with debug
+    /// assertions.
     pub fn holds(&self) -> &[Hold] {
         self.noted.as_ref().map_or(&[], |noted| &noted.holds)
     }
 
-    /// How often it was polled. `None`: it isn't inspected.
+    /// How often it was polled. `None`: it is not inspected.
     pub fn polls(&self) -> Option<u64> {
         self.noted.as_ref().map(|noted| noted.polls)
     }
 
-    /// How long its longest poll took, of those that have ended. `None`: it isn't inspected.
+    /// The duration of its longest completed poll. `None`: it is not inspected.
     pub fn longest_poll(&self) -> Option<Duration> {
         self.noted.as_ref().map(|noted| noted.longest)
     }
 
-    /// How long its present poll takes, or how long ago the last one has ended; of a fiber that was never polled, how long ago
-    /// it was made. (Of a fiber that is ready it includes the time for which it has waited before.) Real time. `None`: it
-    /// isn't inspected.
+    /// How long its current poll has taken, or how long ago its last one ended; if it was never polled, how long ago it was
+    /// created. (For a ready fiber this includes the time it waited before.) Real time. `None`: it is not inspected.
     pub fn in_state(&self) -> Option<Duration> {
         self.noted.as_ref().map(|noted| noted.in_state)
     }
@@ -254,7 +254,7 @@ impl Wait {
         Wait { operation: wait.operation, place: wait.place, object, fiber, left }
     }
 
-    /// The operation: `send`, `recv`, `closed`, `lock`, `join`, `sleep`, `park`, `unblock`, `scope`, and more to come.
+    /// The operation: `send`, `recv`, `closed`, `lock`, `join`, `sleep`, `park`, `unblock`, `scope`, …; more may be added.
     pub fn operation(&self) -> &'static str {
         self.operation
     }
@@ -264,7 +264,7 @@ impl Wait {
         self.object.as_ref()
     }
 
-    /// The fiber whose end it waits for.
+    /// The fiber that it waits for to end.
     pub fn fiber(&self) -> Option<FiberId> {
         self.fiber
     }
@@ -274,7 +274,7 @@ impl Wait {
         self.left
     }
 
-    /// Where in the source the operation was made; of the end of a fiber, where that was spawned. Known in builds with debug
+    /// Where in the source the operation was created; for a join, where the other fiber was spawned. Known in builds with debug
     /// assertions.
     pub fn place(&self) -> Option<&'static Location<'static>> {
         self.place
@@ -282,8 +282,8 @@ impl Wait {
 }
 
 impl Hold {
-    /// As what it is held, by the operation that took it: `lock`, `read`, `write`, `upgradable_read`, `acquire`,
-    /// `get_or_init`, and more to come.
+    /// How it is held, by the operation that took it: `lock`, `read`, `write`, `upgradable_read`, `acquire`, `get_or_init`, …;
+    /// more may be added.
     pub fn operation(&self) -> &'static str {
         self.operation
     }
@@ -304,7 +304,7 @@ impl Object {
         Object { kind: thing.kind, address: thing.address, name: thing.name }
     }
 
-    /// What kind of thing: `channel`, `mutex`, `rwlock`, `semaphore`, and more to come.
+    /// Its kind: `channel`, `mutex`, `rwlock`, `semaphore`, …; more may be added.
     pub fn kind(&self) -> &'static str {
         self.kind
     }

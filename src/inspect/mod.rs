@@ -1,4 +1,4 @@
-//! Looking at fibers while they run: who they are, what they wait for, and whether they wait for each other.
+//! Introspection of running fibers: which there are, what they wait for, and whether they are deadlocked.
 //!
 //! [`Runtime::dump`](crate::fiber::Runtime::dump), [`Cord::dump`](crate::fiber::Cord::dump) and [`dump()`] give a [`Dump`]: a
 //! table of the living fibers, and the graph of who waits for what, for Graphviz and as Mermaid.
@@ -31,19 +31,19 @@
 //! | of a fiber | id, name, whether it waits, where it was spawned | whether it runs or is ready, since when; polls, the longest one; what it waits for | the locks that it has taken |
 //! | of a wait | | the operation and its object: which channel, which lock, which fiber; how long it sleeps | the place in the source |
 //!
-//! Executors are [inspected](crate::fiber::RuntimeBuilder::inspect) by default in builds with debug assertions. Others pay
-//! for all this with a test of a pointer at each poll and at each operation that is left pending.
+//! Executors are [inspected](crate::fiber::RuntimeBuilder::inspect) by default in builds with debug assertions. Executors that
+//! are not pay only for testing a pointer at each poll and at each operation left pending.
 //!
-//! What a fiber waits for is what its last poll has left pending: all branches of a `select!`, the operation and the time limit
-//! of a `timeout`. It is known of leno's own futures. A fiber that waits and shows nothing waits for *something outside*:
-//! a socket, another library's channel. (Other libraries' combinators that poll only those of their parts that were woken, as
-//! `FuturesUnordered` does, show what these wait for.) A fiber that blocks its thread in a call of leno's is running, and shows
-//! what it blocks for.
+//! What a fiber waits for is what its last poll has left pending: all branches of a `select!`; both the operation and the time
+//! limit of a `timeout`. Only leno's own futures are known. A waiting fiber with nothing to show is listed as waiting for
+//! *something outside leno*: a socket, another library's channel. (Other libraries' combinators that poll only those parts that
+//! were woken, such as `FuturesUnordered`, show what these parts wait for.) A fiber that blocks its thread in a call of leno
+//! counts as running, and shows what it blocks on.
 //!
-//! A lock is shown with the fiber that has *taken* it, also if its guard was moved elsewhere since. One that was granted to a
-//! future that has not been polled since shows nobody.
+//! A lock is shown with the fiber that *took* it, even if its guard was moved elsewhere since. A lock granted to a future that
+//! has not been polled since is shown without a holder.
 //!
-//! Each fiber is looked at for itself, without stopping it: a dump of a running program is no picture of one moment.
+//! Fibers are looked at one by one, without stopping them: a dump of a running program is not a consistent snapshot.
 //!
 //! # tokio-console and other subscribers
 //!
@@ -55,8 +55,8 @@
 //! console-subscriber = "0.5"
 //! ```
 //!
-//! Call `console_subscriber::init()` first in `main`, build with `RUSTFLAGS="--cfg tokio_unstable"` (on which
-//! console-subscriber insists, whatever runs the fibers), and start `tokio-console`. `examples/console` does so.
+//! Call `console_subscriber::init()` first in `main`, build with `RUSTFLAGS="--cfg tokio_unstable"` (console-subscriber
+//! requires it, whichever executor runs), and start `tokio-console`. `examples/console` does so.
 //!
 //! | span or event, all of level `TRACE` | of | fields |
 //! |---|---|---|
@@ -65,13 +65,14 @@
 //! | `runtime.resource` | a channel or a lock, since the first wait at it; a timer, a fiber that is joined | `kind`, `concrete_type`, `loc.…` |
 //! | `runtime.resource.async_op` | an operation that a fiber's last poll has left pending | `source`; events inside |
 //!
-//! tokio-console lists the fibers, how often and for how long they are polled, what their wakers do; and at which channel, lock,
-//! timer or fiber each waits, by which operation, in the list of resources. It has no place for that in a fiber's own page, nor
-//! for who holds a lock, nor for parents and children. Of a fiber 64 operations are shown at most.
+//! tokio-console lists the fibers, how often and for how long they are polled, and what their wakers do; its list of resources
+//! shows at which channel, lock, timer or fiber each one waits, and by which operation. It cannot show this on a fiber's own
+//! page, nor who holds a lock, nor parents and children. At most 64 operations are shown per fiber.
 //!
-//! A fiber is shown if a subscriber wants to see it when it is made; then it is inspected as well. Without one the feature costs
-//! a look at the greatest level for each fiber, and three words for each channel and lock. The subscriber is called outside
-//! of all of leno's locks, a panic of it is swallowed, and what it does with fibers while it is called is not told to it.
+//! A fiber is shown if a subscriber is interested in it when it is created; then it is inspected as well. Without a subscriber
+//! the feature costs a check of the maximum level for each fiber, and three words for each channel and lock. The subscriber is
+//! called outside of all of leno's locks; its panics are swallowed, and what it does with fibers during a call is not reported
+//! to it.
 //!
 //! # Deadlocks
 //!
@@ -89,8 +90,7 @@ pub use dump::{Dump, FiberInfo, FiberState, Hold, Object, Wait};
 use crate::fiber::{Cord, CordBuilder, Handle, Runtime, RuntimeBuilder, default_home};
 use crate::task::context;
 
-/// A dump of the executor that the caller runs on: the runtime or cord of the fiber it is called in, elsewhere leno's default
-/// runtime.
+/// A dump of the caller's executor: the runtime or cord of the current fiber or, outside of one, leno's default runtime.
 ///
 /// ```
 /// leno::block_on(async { println!("{}", leno::inspect::dump()) });
@@ -100,9 +100,9 @@ pub fn dump() -> Dump {
 }
 
 impl Runtime {
-    /// All living fibers, and what they wait for. See [`inspect`](crate::inspect) for what shows.
+    /// All living fibers, and what they wait for. See [`inspect`](crate::inspect) for what is shown.
     ///
-    /// The fibers go on meanwhile; none begins or ends while they are counted up.
+    /// The fibers go on running; only while they are listed none can start or end.
     pub fn dump(&self) -> Dump {
         Dump::of(self.home(), None)
     }
@@ -116,7 +116,7 @@ impl Handle {
 }
 
 impl Cord {
-    /// All living fibers, and what they wait for. See [`inspect`](crate::inspect) for what shows.
+    /// All living fibers, and what they wait for. See [`inspect`](crate::inspect) for what is shown.
     pub fn dump(&self) -> Dump {
         Dump::of(self.home(), None)
     }
@@ -125,18 +125,17 @@ impl Cord {
 macro_rules! closed_world {
     ($builder:ident, $executor:literal, $unwrap:literal) => {
         impl $builder {
-            /// Promises that nobody outside wakes its fibers: no plain thread, no other runtime or cord, no socket. Then
-            /// fibers that all wait for each other are found out.
+            /// Promises that nothing outside wakes its fibers: no plain thread, no other runtime or cord, no socket. Then leno can
+            /// detect that all fibers wait for each other.
             ///
-            /// When no fiber runs or is ready, no timer is pending and no [`unblock`](crate::fiber::unblock) is at work,
-            /// a `block_on` that waits panics, with a table of the fibers and, where there is one, the circle in which they
-            /// wait. (Of several, the oldest; the others follow if that doesn't help them.) A fiber that waits for
-            /// something that leno does not know (a foreign future) counts as one that waits for ever: that is the
-            /// promise. One that blocks its thread counts as running. A [ticker](crate::channel::ticker) that was made outside
-            /// ticks outside.
+            /// When no fiber runs or is ready, no timer is pending and no [`unblock`](crate::fiber::unblock) is running, a
+            /// waiting `block_on` panics, with a table of the fibers and, if there is one, the cycle in which they wait. (If
+            /// several wait, the oldest panics, and the others follow if that does not help them.) A fiber that waits for
+            /// something unknown to leno (a foreign future) counts as waiting forever: that is the promise. One that blocks its
+            /// thread counts as running. A [ticker](crate::channel::ticker) created outside ticks outside.
             ///
-            /// A thread may call `block_on` and `spawn` here. But one that has not done so yet counts for nothing: if it is
-            /// to wake the others they are reported, as nobody can know of it.
+            /// Threads may call `block_on` and `spawn` here. But a thread that has not done so yet is unknown to leno: if the
+            /// fibers wait for it, a deadlock is reported.
             ///
             /// Off by default. It includes [`inspect`](Self::inspect).
             ///

@@ -11,7 +11,7 @@ use crate::task::home::Home;
 pub(super) fn deadlock(home: &Home, main: &Task) -> String {
     let dump = Dump::of(home, Some(main));
     let mut text = format!(
-        "deadlock: all fibers wait, and nobody is left to wake one (`block_on` at {}; the world is closed)\n\n",
+        "deadlock: all fibers wait, and nothing is left to wake one (`block_on` at {}, in a closed world)\n\n",
         main.spawned_at
     );
     if let Some(circle) = dump.circle() {

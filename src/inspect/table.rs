@@ -25,11 +25,11 @@ impl fmt::Display for Dump {
         write!(f, "{count} {}", if count == 1 { "fiber" } else { "fibers" })?;
         if !self.inspected {
             f.write_str(
-                "; what they wait for shows if their executor is built with `inspect(true)`, the default of builds with \
-                 debug assertions",
+                "; to see what they wait for, build their executor with `inspect(true)`, the default in builds with debug \
+                 assertions",
             )?;
         } else if !cfg!(debug_assertions) {
-            f.write_str("; places in the source and holders of locks show in builds with debug assertions")?;
+            f.write_str("; source locations and lock holders are shown in builds with debug assertions")?;
         }
         writeln!(f)
     }

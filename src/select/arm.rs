@@ -315,7 +315,7 @@ impl<O: Operated> Arm for Claimed<O> {
         let operation = self.future.operation();
         assert!(
             !operation.is_over(),
-            "a leno operation, a `{}`, was selected after it had completed: switch its branch off (in `select!` by an `if`), \
+            "a leno operation, a `{}`, was selected after it had completed: disable its branch (in `select!` with an `if`), \
              or make a new one",
             operation.branch().wish().0
         );
@@ -327,7 +327,7 @@ impl<O: Operated> Arm for Claimed<O> {
         operation.branch_mut().lost();
         assert!(
             operation.is_fresh(),
-            "a leno operation was selected that another select has borrowed, and was forgotten"
+            "a leno operation was selected while lent to another select, which was forgotten"
         );
         false
     }

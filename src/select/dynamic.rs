@@ -177,8 +177,8 @@ macro_rules! tokens {
         }
 
         impl<T> $name<T> {
-            /// Which branch it names: how many were registered before it. Of the branches of its set no other has this
-            /// index, also when it was removed.
+            /// The index of the branch it names: how many were registered before it. An index is not reused within a set, even
+            /// after the branch was removed.
             pub fn index(self) -> usize {
                 self.0.number as usize
             }
@@ -193,13 +193,12 @@ tokens! {
 }
 
 impl<'a> Select<'a> {
-    /// An empty set that looks at its branches in a random order.
+    /// An empty set that checks its branches in random order.
     pub fn new() -> Self {
         Select::with(false)
     }
 
-    /// An empty set that looks at its branches in the order of their registration: where several are ready, the first
-    /// of them completes.
+    /// An empty set that checks its branches in the order of their registration: if several are ready, the first one completes.
     pub fn biased() -> Self {
         Select::with(true)
     }
@@ -216,9 +215,9 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds a receive: of a `&Receiver`, or of a `&mut Receiver` of a kind that has one receiver; or of a receiver itself, which
-    /// the set then keeps until the receive is [removed](Self::remove), or the set dropped. A set that borrows nothing can be
-    /// stored, and go to other fibers and threads:
+    /// Adds a receive: from a `&Receiver`, or a `&mut Receiver` of a kind with a single receiver; or from a receiver by value,
+    /// which the set keeps until the receive is [removed](Self::remove) or the set dropped. A set that borrows nothing can be
+    /// stored, and moved to other fibers and threads:
     ///
     /// ```
     /// use leno::select::{RecvToken, Select};
@@ -267,17 +266,17 @@ impl<'a> Select<'a> {
         RecvToken(self.insert(receiver.receive(), false, false), PhantomData)
     }
 
-    /// Adds a send of `value`: of a `&Sender`, or of a `&mut Sender` of a kind that has one sender; or of a sender itself, which
-    /// is dropped when the send leaves the set.
+    /// Adds a send of `value`: by a `&Sender`, or a `&mut Sender` of a kind with a single sender; or by a sender passed by value,
+    /// which is dropped when the send leaves the set.
     pub fn send<T: Send + 'a>(&mut self, sender: impl Sends<'a, T>, value: T) -> SendToken<T> {
         SendToken(self.insert(sender.sending(value), true, false), PhantomData)
     }
 
-    /// Adds an operation of any kind: whatever [`select()`](super::select()) takes, by value or by `&mut`. A future that is
-    /// not leno's, or only ends in one of leno's, is added as [`foreign`](super::foreign): it is polled, not claimed.
+    /// Adds an operation of any kind: whatever [`select()`](super::select()) takes, by value or by `&mut`. A future that is not an
+    /// operation of leno, or merely contains one, is added as [`foreign`](super::foreign): it is polled, not claimed.
     ///
-    /// It is a future, and completes once; when its outcome was [taken](Operation::output) it has left the set. Lent by
-    /// `&mut` it can be added again, if it has not completed.
+    /// It is a future, so it completes once, and leaves the set when its outcome was [taken](Operation::output). If lent by `&mut`
+    /// it can be added again, unless it has completed.
     ///
     /// ```
     /// use leno::select::{Select, foreign};
@@ -327,8 +326,8 @@ impl<'a> Select<'a> {
 
     /// Removes an operation from the set; the others keep their tokens and indices.
     ///
-    /// A send gives its value back, unless it has happened. What a receive was handed, and nobody has taken, is the next to
-    /// be received. A handle that the set keeps is dropped.
+    /// A send gives its value back, unless it has happened. A value that a receive was handed and that nobody has taken is the
+    /// next to be received. A handle that the set keeps is dropped.
     ///
     /// ```
     /// let (tx, rx) = leno::rendezvous();
@@ -340,8 +339,8 @@ impl<'a> Select<'a> {
     /// ```
     ///
     /// # Panics
-    /// If the operation has left the set: it was removed before, or was no receive, and its outcome was taken. If the token
-    /// is of another set.
+    /// If the operation has left the set: it was removed before, or it was not a receive and its outcome was taken. If the token
+    /// belongs to another set.
     #[track_caller]
     pub fn remove<K: Token>(&mut self, token: K) -> K::Removed {
         let place = sealed::Sealed::place(token);
@@ -378,8 +377,8 @@ impl<'a> Select<'a> {
 
     /// Completes one operation of the set; waits until one can.
     ///
-    /// Cancelling: dropping the future cancels the wait; the set is as before. Should an operation have happened just
-    /// then, a value that was handed over goes to the next receiver, and a send is given by the next select.
+    /// Cancelling: dropping the future cancels the wait, and the set is as before. If an operation happens at that very moment, a
+    /// value that was handed over goes to the next receiver, and a completed send is returned by the next select.
     ///
     /// # Panics
     /// When polled, if no operation is left in the set: it would wait for ever.
@@ -425,10 +424,10 @@ impl<'a> Select<'a> {
     /// # });
     /// ```
     ///
-    /// A closed channel makes its operation ready. A [`Barrier`](crate::sync::Barrier) counts who waits at it in here; a
-    /// future that is [`foreign`](super::foreign) is polled, and its output kept for the next select. A
-    /// [`wait_for`](crate::channel::watch::Receiver::wait_for) that has not looked at the value of now is ready: only the look can
-    /// tell. With an outcome in the set that nobody has taken, that operation is ready.
+    /// A closed channel makes its operation ready. A wait for a [`Barrier`](crate::sync::Barrier) counts as an arrival while this
+    /// waits; a future that is [`foreign`](super::foreign) is polled, and its output kept for the next select. A
+    /// [`wait_for`](crate::channel::watch::Receiver::wait_for) that has not checked the current value is ready: only checking can
+    /// tell. If the set has an outcome that nobody has taken, that operation is ready.
     ///
     /// Cancelling: dropping the future leaves no trace.
     ///
@@ -441,7 +440,7 @@ impl<'a> Select<'a> {
 
     /// The index of an operation that would not wait now, if there is one. See [`ready`](Self::ready).
     ///
-    /// It asks by entering the lines, and leaves them again.
+    /// To find out, it enters the queues and leaves them again.
     pub fn try_ready(&mut self) -> Option<usize> {
         self.stop();
         let ready = self.happened.or_else(|| {
@@ -589,15 +588,15 @@ macro_rules! futures {
                 thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
             }
 
-            /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it looks once. If no operation is left in the set it
-            /// waits as long as it is told.
+            /// As [`wait`](Self::wait), for at most `d` of real time. With `d` zero it checks once. If no operation is left in the
+            /// set it waits until the time is up.
             ///
             /// # Errors
             #[doc = concat!("The time was up, and no operation ", $nothing, ".")]
             ///
             /// # Panics
-            /// As [`wait`](Self::wait); but if no operation is left only with [`Duration::MAX`], or any other time that has no
-            /// end.
+            /// As [`wait`](Self::wait); but if no operation is left it panics only with [`Duration::MAX`], or any other time that
+            /// never ends.
             #[track_caller]
             pub fn wait_timeout(self, d: Duration) -> Result<$output, Elapsed> {
                 may_block($call);
@@ -673,7 +672,7 @@ impl Future for ReadyFuture<'_, '_> {
     type Output = usize;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<usize> {
-        let set = self.set.as_mut().expect("a set was asked again after it had answered");
+        let set = self.set.as_mut().expect("a `ReadyFuture` was polled after it had completed");
         let ready = std::task::ready!(set.poll_ready(cx));
         self.set = None;
         Poll::Ready(ready)
@@ -688,9 +687,9 @@ fn wait_for_nothing(deadline: Option<Instant>) -> Elapsed {
     }
 }
 
-/// The operation of a [`Select`] that has happened.
+/// The operation of a [`Select`] that has completed.
 ///
-/// If it is dropped before its outcome was taken, the set keeps the outcome, and the next select gives it again.
+/// If it is dropped before its outcome was taken, the set keeps the outcome, and the next select returns it again.
 #[must_use = "the set keeps the outcome until it is taken"]
 pub struct Operation<'s, 'a> {
     set: &'s mut Select<'a>,
@@ -702,7 +701,7 @@ impl Operation<'_, '_> {
         sealed::Sealed::place(token) == self.place()
     }
 
-    /// Which branch it is: how many were registered before it.
+    /// The index of the branch: how many were registered before it.
     pub fn index(&self) -> usize {
         self.place().number as usize
     }
@@ -720,7 +719,7 @@ impl Operation<'_, '_> {
         unsafe { self.outcome(token.0) }
     }
 
-    /// How the send ended.
+    /// The result of the send.
     ///
     /// # Errors
     /// The channel is closed; the value is in the error.
@@ -733,7 +732,7 @@ impl Operation<'_, '_> {
         unsafe { self.outcome(token.0) }
     }
 
-    /// What an operation has completed with that was [added](Select::add).
+    /// The output of an operation that was [added](Select::add).
     ///
     /// # Panics
     /// If another branch has happened.

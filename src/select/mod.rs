@@ -128,7 +128,7 @@ use crate::task::error::Elapsed;
 use crate::task::thread;
 use crate::wait::Operated;
 
-/// Waits for the first of two to four branches; looks at them in a random order.
+/// Waits for the first of two to four branches; checks them in random order.
 ///
 /// A branch is an operation of leno, by value or by `&mut`, or any future in [`foreign`]. Waits until one of them
 /// can complete, and completes that one alone.
@@ -141,8 +141,7 @@ pub fn select<B: Branches>(branches: B) -> Selecting<B> {
     Selecting::new(branches, false)
 }
 
-/// As [`select`], looking at the branches in the order in which they are written: where several are ready, the
-/// first of them wins, every time.
+/// As [`select`], checking the branches in the order in which they are written: if several are ready, the first one always wins.
 ///
 /// # Panics
 /// As [`select`].
@@ -150,15 +149,15 @@ pub fn select_biased<B: Branches>(branches: B) -> Selecting<B> {
     Selecting::new(branches, true)
 }
 
-/// Any future as a branch. It is polled only while no operation of the select can be claimed, so that it and
-/// another branch cannot both complete.
+/// Any future as a branch. It is polled only while no operation of the select can be claimed, so it and another branch cannot
+/// both complete.
 ///
-/// A future that is not `Unpin` has to be pinned first, as by [`std::pin::pin!`].
+/// A future that is not `Unpin` has to be pinned first, with [`std::pin::pin!`] for example.
 pub fn foreign<F: Future + Unpin>(future: F) -> Foreign<F> {
     Foreign(future)
 }
 
-/// A future that is polled beside operations that are claimed. Made by [`foreign`].
+/// A future that is polled alongside claimed operations. Made by [`foreign`].
 #[derive(Debug)]
 #[must_use = "a branch does nothing unless selected"]
 pub struct Foreign<F>(F);

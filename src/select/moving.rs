@@ -1,21 +1,21 @@
-//! Moving from `tokio::select!` and `crossbeam_channel::select!`. There is no code here.
+//! Migrating from `tokio::select!` and `crossbeam_channel::select!` (documentation only).
 //!
 //! # From `tokio::select!`
 //!
 //! The syntax is the same: patterns, `, if` guards, `else`, `biased;`, handlers with `.await`, `?`, `break` and `continue`. Put
 //! `leno::select!` in place of `tokio::select!`; on tokio's runtime too, as leno's futures run on any executor.
 //!
-//! What is different, mostly for the better:
+//! Differences:
 //!
-//! * *Cancellation safety* is not a question any more for leno's operations. `tokio::select!` polls and drops, so that each
-//!   future has to say whether it can be dropped without loss, and a lost `send` loses its value. Here a branch that
-//!   loses has done nothing, `send` included. Other futures are as before: what they have done when they lose is done.
-//! * *`default`* runs if nothing is ready now, and `default(duration)` if nothing is for so long. In tokio these are
+//! * *Cancellation safety* is no longer a concern for leno's operations. `tokio::select!` polls and drops, so each future has to
+//!   document whether it can be dropped without loss, and a `send` that loses drops its value. Here a branch that loses has
+//!   done nothing, `send` included. Other futures are as in tokio: what they did before they lost is done.
+//! * *`default`* runs if nothing is ready now, `default(duration)` if nothing has been ready for that long. In tokio these are
 //!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`.
 //! * *`select_biased!`* is short for `biased;`.
 //! * At most 32 branches, instead of 64; a [`Select`](super::Select) may have any number.
-//! * A future that is used again is lent by `&mut`, as in tokio. A leno operation keeps its value if it loses, but not its place
-//!   in the line.
+//! * A future that is used again is passed by `&mut`, as in tokio. A leno operation that loses keeps its value, but not its
+//!   place in the queue.
 //!
 //! ```
 //! # leno::block_on(async {
@@ -48,12 +48,12 @@
 //! | `sel.select()` | `set.select().wait()`, or `.await` |
 //! | `sel.try_select()`, `sel.select_timeout(d)` | `set.try_select()`, `set.select().wait_timeout(d)` |
 //! | `oper.index() == i`, `oper.recv(&rx)` | `operation.is(i)`, `operation.recv(i)` |
-//! | `sel.remove(i)` | `set.remove(i)`, which gives the value of a send back |
+//! | `sel.remove(i)` | `set.remove(i)`, which returns the value of a send |
 //! | `sel.ready()`, `try_ready()`, `ready_timeout(d)`, `ready_deadline(t)` | `set.ready_blocking()`, or `set.ready().await`; the others are the same; what was ready may be gone by then, in both |
 //! | `after(d)`, `at(t)`, `tick(d)`, `never()` | the same, in [`channel::ticker`](crate::channel::ticker); bind the receiver before the select |
 //!
-//! * A crossbeam operation that was selected has to be completed, or the program panics. Here it has happened already; an
-//!   [`Operation`](super::Operation) that is dropped keeps its outcome for the next select.
-//! * A value in a losing send: crossbeam evaluates it only if the branch wins. Here it is evaluated first, and dropped if the
-//!   branch loses; lend the future by `&mut` to keep it.
+//! * In crossbeam a selected operation has to be completed, or the program panics. Here it has already happened; if an
+//!   [`Operation`](super::Operation) is dropped, its outcome is kept for the next select.
+//! * In crossbeam the value of a send is evaluated only if the branch wins. Here it is evaluated first, and dropped if the
+//!   branch loses; pass the future by `&mut` to keep it.
 //! * `recv` gives `Err` if the channel is closed *and empty*, in both.

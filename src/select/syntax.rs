@@ -29,8 +29,8 @@
 /// Cancelling: dropping the enclosing future while it waits here cancels all branches, as dropping each would.
 ///
 /// # Panics
-/// If all branches are off and there is neither `else` nor `default`. If an operation lent by
-/// `&mut` had completed already.
+/// If all branches are disabled and there is neither `else` nor `default`. If an operation passed by `&mut` has already
+/// completed.
 ///
 /// ```
 /// use leno::select;
@@ -62,8 +62,8 @@ macro_rules! select {
     };
 }
 
-/// As [`select!`](crate::select!), looking at the branches in the order in which they are written: where several are ready
-/// the first of them wins, every time.
+/// As [`select!`](crate::select!), checking the branches in the order in which they are written: if several are ready, the first
+/// one always wins.
 #[macro_export]
 macro_rules! select_biased {
     ($($branches:tt)*) => {

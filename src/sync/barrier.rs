@@ -38,10 +38,11 @@ use crate::prim;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
 
-/// Lets a number of fibers, tasks and threads go on together, when the last of them has come; then it begins anew.
+/// Lets a number of fibers, tasks and threads proceed together once the last of them has arrived; then it starts over.
 ///
-/// Cancelling a wait takes it back: the barrier waits for as many as before. As a branch of a `select!`, a wait counts
-/// while the select waits, and no more once another branch has won. (If the last one comes at the very moment at
+/// Cancelling a wait takes its arrival back: the barrier waits for as many as before. As a branch of a `select!`, a wait counts
+/// while the select waits, and no longer once another branch has won. (If the last one arrives at the very moment when another
+/// branch wins, the barrier has opened, and this arrival has counted.)
 /// which another branch wins, the barrier has opened, and that one has counted.)
 ///
 /// ```
@@ -70,12 +71,12 @@ struct Inner {
     signal: Signal,
 }
 
-/// What [`Barrier::wait_for_all`] gives.
+/// The result of [`Barrier::wait_for_all`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this was the last one to come: one of each round.
+    /// Whether this was the last to arrive; true for one waiter in each round.
     pub fn is_leader(&self) -> bool {
         self.0
     }
@@ -83,15 +84,15 @@ impl BarrierWaitResult {
 
 impl Barrier {
     prim::const_fn! {
-        /// A barrier for so many. With 0 or 1 nobody waits.
+        /// A barrier for `size` participants. With 0 or 1 nobody waits.
         pub fn new(size: usize) -> Barrier {
             Barrier { inner: Inner { size, signal: Signal::new() } }
         }
     }
 
-    /// Waits until as many have come as the barrier is for.
+    /// Waits until `size` participants have arrived.
     ///
-    /// It counts once it was polled. Cancelling: a dropped future does not count any more, unless the last one has come.
+    /// The arrival counts from the first poll. Cancelling: a dropped future no longer counts, unless the last one has arrived.
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.

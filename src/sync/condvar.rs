@@ -30,8 +30,8 @@ use crate::wait::{Operation, Tray};
 ///
 /// It can be used with several mutexes at a time: each wait locks its own.
 ///
-/// As a branch of `select!` a wait is *polled*, as it consists of two operations. Nothing is lost if it loses: it has given up
-/// the lock, and if it was told alone the next one is told.
+/// As a branch of `select!` a wait is *polled*, as it consists of two operations. If it loses, nothing is lost: it has given up
+/// the lock, and a notification by `notify_one` passes to the next waiter.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,12 +56,12 @@ pub struct Condvar {
 impl std::panic::UnwindSafe for Condvar {}
 impl std::panic::RefUnwindSafe for Condvar {}
 
-/// Whether a wait with a limit ended because the time was up.
+/// Whether a wait with a time limit ended because the time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was up, and nobody has told the wait before; of a wait with a condition: and the condition holds still.
+    /// Whether the time was up before the wait was notified; for a wait with a condition: and the condition still holds.
     pub fn timed_out(&self) -> bool {
         self.0
     }
@@ -69,18 +69,19 @@ impl WaitTimeoutResult {
 
 impl Condvar {
     prim::const_fn! {
-        /// One at which nobody waits.
+        /// A condition variable without waiters.
         pub fn new() -> Condvar {
             Condvar { signal: Signal::new() }
         }
     }
 
-    /// Unlocks and waits to be told, and locks again. The mutex stays locked until the future is polled for the first
+    /// Unlocks, waits for a notification, and locks again. The mutex stays locked until the future is polled for the first
     /// time.
     ///
-    /// Cancelling: a dropped future has given up the lock; if it was told by [`notify_one`](Self::notify_one), the next one is.
+    /// Cancelling: a dropped future has given up the lock; a notification by [`notify_one`](Self::notify_one) passes to the next
+    /// waiter.
     ///
-    /// [`CondvarWait::wait`] is the form for plain threads.
+    /// On plain threads use [`CondvarWait::wait`].
     #[track_caller]
     pub fn wait<'c, 'a, T: ?Sized>(&'c self, guard: MutexGuard<'a, T>) -> CondvarWait<'c, 'a, T> {
         self.wait_at(Place::here(), guard)
@@ -115,9 +116,9 @@ impl Condvar {
         CondvarWaitWhile { condvar: self, place, guard: Some(guard), condition, waiting: None }
     }
 
-    /// As [`wait`](Self::wait), on a plain thread, for `d` of real time at most, and then the time it takes to lock.
+    /// As [`wait`](Self::wait), on a plain thread, for at most `d` of real time plus the time it takes to lock again.
     ///
-    /// In async code, put a limit around the wait and lock again if that was reached:
+    /// In async code, put a time limit around the wait, and lock again if it was reached:
     ///
     /// ```
     /// # use leno::sync::{Condvar, Mutex};
@@ -144,7 +145,7 @@ impl Condvar {
         self.wait(guard).wait_timeout(d)
     }
 
-    /// As [`wait_while`](Self::wait_while), on a plain thread, for `d` of real time at most, and then the time it takes to lock.
+    /// As [`wait_while`](Self::wait_while), on a plain thread, for at most `d` of real time plus the time it takes to lock again.
     ///
     /// # Panics
     /// As [`wait_timeout`](Self::wait_timeout).
@@ -158,12 +159,12 @@ impl Condvar {
         self.wait_while(guard, condition).wait_timeout(d)
     }
 
-    /// Tells the one who has waited longest. If nobody waits, nothing happens.
+    /// Notifies the longest waiter. If nobody waits, nothing happens.
     pub fn notify_one(&self) {
         self.signal.tell_one(false);
     }
 
-    /// Tells all who wait.
+    /// Notifies all waiters.
     pub fn notify_all(&self) {
         self.signal.tell_all();
     }
@@ -187,7 +188,7 @@ impl fmt::Debug for Condvar {
     }
 }
 
-/// Waits to be told by a [`Condvar`], and locks. Made by [`Condvar::wait`].
+/// Waits for a notification of a [`Condvar`], then locks. Made by [`Condvar::wait`].
 #[must_use = "futures do nothing unless polled"]
 pub struct CondvarWait<'c, 'a, T: ?Sized> {
     _condvar: &'c Condvar,
@@ -212,7 +213,7 @@ macro_rules! waits {
             self.until(None).0
         }
 
-        /// As [`wait`](Self::wait), for `d` of real time at most, and then the time it takes to lock.
+        /// As [`wait`](Self::wait), for at most `d` of real time plus the time it takes to lock again.
         ///
         /// # Panics
         /// As [`wait`](Self::wait).
@@ -334,7 +335,7 @@ impl<T: ?Sized> fmt::Debug for CondvarWait<'_, '_, T> {
     }
 }
 
-/// Waits until a condition is no more. Made by [`Condvar::wait_while`].
+/// Waits until a condition no longer holds. Made by [`Condvar::wait_while`].
 #[must_use = "futures do nothing unless polled"]
 pub struct CondvarWaitWhile<'c, 'a, T: ?Sized, F> {
     condvar: &'c Condvar,

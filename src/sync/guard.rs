@@ -17,7 +17,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
     _value: PhantomData<&'a mut T>,
 }
 
-/// Access to a part of what a [`Mutex`] guards. Made by [`MutexGuard::map`].
+/// Access to a part of what a [`Mutex`] guards. Made by [`MutexGuard::map`] and its own [`map`](Self::map).
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     raw: Release<'a>,
@@ -25,7 +25,7 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
     _value: PhantomData<&'a mut T>,
 }
 
-/// As [`MutexGuard`], keeping the mutex alive. Made by [`Mutex::lock_arc`].
+/// As [`MutexGuard`], keeping the mutex alive. Made by [`Mutex::lock_arc`] and [`Mutex::try_lock_arc`].
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedMutexGuard<T: ?Sized> {
     mutex: Arc<Mutex<T>>,
@@ -68,7 +68,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.mutex
     }
 
-    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    /// A guard for a part of the value. If `f` panics, the lock is released.
     ///
     /// ```
     /// use leno::sync::{Mutex, MutexGuard};
@@ -87,9 +87,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MappedMutexGuard { raw, value, _value: PhantomData }
     }
 
-    /// Unlocks by handing the lock to the first waiter, also in a mutex that is not fair. (One that was woken by an
-    /// earlier unlock and has not run yet is not in the line: where nobody else waits the lock is freed for it,
-    /// otherwise the next in line gets the lock.)
+    /// Unlocks by handing the lock to the first waiter, even if the mutex is not fair. (A waiter that an earlier unlock has woken
+    /// and that has not run yet is not in the queue: if nobody else waits the lock is freed for it, otherwise the next one in the
+    /// queue gets the lock.)
     ///
     /// If that waiter's future is never polled again, it holds the lock until it is dropped.
     pub fn unlock_fair(guard: Self) {
@@ -98,7 +98,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    /// A guard for a part of the part. If `f` panics, the lock is released.
     pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedMutexGuard<'a, U> {
         let MappedMutexGuard { raw, mut value, .. } = guard;
         // SAFETY: the lock is held by `raw`.

@@ -3,34 +3,36 @@
 //!
 //! | what for | use |
 //! |---|---|
-//! | one at a time, with a value | [`Mutex`]; [`Mutex::fair`] where nobody may be passed over |
-//! | many read, or one writes | [`RwLock`]; its upgradable read to look first, and then write |
+//! | exclusive access to a value | [`Mutex`]; [`Mutex::fair`] if nobody may be passed over |
+//! | many readers or one writer | [`RwLock`]; its upgradable read to look first, and then write |
 //! | at most n at a time; bytes, slots, licences | [`Semaphore`] |
-//! | something has happened: look | [`Notify`] |
-//! | a condition of what a mutex guards has come true | [`Condvar`] |
+//! | a signal that something has happened | [`Notify`] |
+//! | a condition on what a mutex guards has become true | [`Condvar`] |
 //! | all workers are done | [`WaitGroup`]; or join them ([`scope`](crate::fiber::scope)) |
 //! | all go on together, round after round | [`Barrier`] |
 //! | a value that is made once | [`OnceCell`], [`Lazy`] |
 //! | values that go from one to another | none of these: a [`channel`](mod@crate::channel) |
-//! | a value that changes, and others follow; a stop that everybody sees | a channel that closes, a [`CancelToken`](crate::fiber::CancelToken) |
+//! | a value that changes and that others follow; a stop signal for everybody | a [`watch`](mod@crate::channel::watch); a channel that closes, a [`CancelToken`](crate::fiber::CancelToken) |
 //!
-//! # Four ways to call
+//! # Three ways to call
 //!
-//! An operation is a future, which is `Unpin`. Await it; make it a branch of [`select!`](crate::select!), where it is claimed: a
-//! branch that loses has locked, taken and consumed nothing; call `.wait()`, `.wait_timeout(d)` or `.wait_deadline(t)` on a plain
-//! thread; or use the `try_` form, which never waits. (Two are polled in a select, as any other future is, since they consist of
-//! several operations: a condition variable's wait, and a cell's `get_or_init`. Dropping them loses nothing either. The latter is
-//! not `Unpin`, as the function that makes the value is part of it, and has `get_or_init_blocking` for threads.)
+//! An operation is a future, which is `Unpin`. Await it, or make it a branch of [`select!`](crate::select!); call `.wait()`,
+//! `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread; or use the `try_` form, which never waits.
+//!
+//! In a select an operation is claimed: a branch that loses has locked, taken and consumed nothing. Two are polled instead, as
+//! any other future is, because they consist of several operations: a condition variable's wait, and a cell's `get_or_init`.
+//! Dropping them loses nothing either. The latter is not `Unpin`, as it contains the function that makes the value, and has
+//! `get_or_init_blocking` for threads.
 //!
 //! # Order, and what a future holds that nobody polls
 //!
-//! | | who is next | one that is granted and not polled any more | one that waits and is not polled any more |
+//! | | who is next | a future that was granted it and is no longer polled | a future that waits and is no longer polled |
 //! |---|---|---|---|
-//! | [`Mutex::new`] | whoever comes; those that wait are told in order | holds nothing | blocks nobody |
-//! | [`Mutex::fair`], [`RwLock`], [`Semaphore`] | first come, first served | holds it until it is dropped | when it is first: all behind it, once it is granted |
-//! | [`Notify`], [`Condvar`] | first come, first served | keeps to itself what it was told, until it is dropped | the same |
-//! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | of a barrier: it counts |
-//! | [`OnceCell`], [`Lazy`] | first come, first served | its turn, until it is dropped | when it is first: all behind it |
+//! | [`Mutex::new`] | whoever comes first; waiters are woken FIFO | holds nothing | blocks nobody |
+//! | [`Mutex::fair`], [`RwLock`], [`Semaphore`] | FIFO | holds it until it is dropped | blocks all behind it once it is first and granted |
+//! | [`Notify`], [`Condvar`] | FIFO | keeps its notification until it is dropped | the same |
+//! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
+//! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |
 //!
 //! # A future that nobody polls
 //!
@@ -59,7 +61,7 @@
 //! ```
 //!
 //! So: drop futures that you no longer poll; use leno's [`select!`](crate::select!), which dequeues losing branches, even
-//! those passed by `&mut`; or use a lock that is not handed over. [`Mutex::new`] is one: a future that was told that the
+//! those passed by `&mut`; or use a lock that is not handed over. [`Mutex::new`] is one: a future that was notified that the
 //! lock is free holds nothing, and any number of unpolled ones delay nobody who comes or is polled. Waiters *asleep* behind
 //! them are woken by the same unlock, unless one of those in front has responded to a wake-up before: that one is trusted
 //! to respond again, and if it does not, they sleep until the next unlock, or until it is dropped.
@@ -70,9 +72,9 @@
 //!
 //! # How long one waits
 //!
-//! Eight fibers at one lock, all the time, on one worker; what 99.9 % of the waits took at most, and the longest one, in
-//! µs, over 600 ms. (Two cores of a virtual machine; the longest ones are the machine's. `cargo run --release -p leno-benches
-//! --bin fairness` measures it, and with two workers.)
+//! Eight fibers contend for one lock all the time, on one worker, for 600 ms. The table has the 99.9th percentile of the
+//! waiting times and the longest one, in µs. (Two cores of a virtual machine, which causes the longest ones. `cargo run
+//! --release -p leno-benches --bin fairness` measures this, also with two workers.)
 //!
 //! | | leno | tokio | async-lock |
 //! |---|---:|---:|---:|
@@ -95,16 +97,16 @@
 //! | `Barrier` | 32 | 56 | 48 |
 //! | `OnceCell<u8>` | 32 | 48 | 32 |
 //!
-//! None has memory of its own elsewhere before somebody waits behind the first waiter, but a `WaitGroup`, which is one allocation.
-//! Each operation that waits has a node of some 110 bytes, from a pool for all of them.
+//! None allocates before somebody waits behind the first waiter, except `WaitGroup`, which is one allocation. Each waiting
+//! operation has a node of some 110 bytes, from a common pool.
 //!
 //! # Who holds what
 //!
-//! In builds with debug assertions a dump of an [inspected](crate::inspect) executor shows with each fiber the locks that it has
-//! taken, as what (`read`, `write`, `acquire`, …), and where in the source; the report of a
-//! [closed world](crate::fiber::RuntimeBuilder::closed_world) names the circle. A fiber that locks what it holds itself is a
-//! circle of one. (It is not refused: another part of the same fiber, in a `join_all` perhaps, may be about to unlock.) Other
-//! builds have nothing of that.
+//! In builds with debug assertions, a dump of an [inspected](crate::inspect) executor shows for each fiber the locks it has
+//! taken, how (`read`, `write`, `acquire`, …), and where in the source; the report of a
+//! [closed world](crate::fiber::RuntimeBuilder::closed_world) shows the cycle. A fiber that locks what it holds itself is a
+//! cycle of one. (This is not an error: another part of the same fiber, in a `join_all` perhaps, may be about to unlock.) Other
+//! builds record nothing of this.
 //!
 //! Moving here from tokio::sync, async-lock or std: [`moving`].
 

@@ -1,16 +1,16 @@
-//! Moving from other locks. There is no code here.
+//! Migrating from other locks (documentation only).
 //!
-//! What all of them have in common here: an operation is a future, which is `Unpin`. `.await` it in a task of any executor, or
-//! use its `.wait()`, `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or the `try_` form, which gives an `Option` where
-//! there is one reason not to have it. (`OnceCell`'s `get_or_init` is neither `Unpin` nor has it these forms, but one of its own.)
-//! All constructors are `const`, but a `WaitGroup`'s. There is no poisoning. Owned guards are those of the `_arc` forms,
-//! which take `&Arc<Self>`.
+//! In leno every operation is a future, which is `Unpin`: `.await` it in a task of any executor; use its `.wait()`,
+//! `.wait_timeout(d)` and `.wait_deadline(t)` on a thread; or use the `try_` form, which returns an `Option` if there is only
+//! one way to fail. (`OnceCell`'s `get_or_init` is not `Unpin` and has none of these forms, but a blocking one of its own.) All
+//! constructors are `const`, except that of `WaitGroup`. There is no poisoning. Owned guards come from the `_arc` forms, which
+//! take `&Arc<Self>`.
 //!
 //! # From tokio::sync
 //!
 //! | tokio | leno |
 //! |---|---|
-//! | `Mutex::new`, `const_new` | [`Mutex::fair`] has the same order; [`Mutex::new`] lets whoever comes have a lock that is free |
+//! | `Mutex::new`, `const_new` | [`Mutex::fair`] has the same order; [`Mutex::new`] allows barging |
 //! | `lock`, `blocking_lock` | the same, `lock_blocking` |
 //! | `try_lock` → `Result<_, TryLockError>` | → `Option` |
 //! | `m.clone().lock_owned()`, `try_lock_owned` | `m.lock_arc()`, `try_lock_arc` |
@@ -19,12 +19,12 @@
 //! | `read_owned`, `write_owned` | `read_arc`, `write_arc` |
 //! | `RwLockWriteGuard::downgrade(guard)`, `guard.downgrade()` | `RwLockWriteGuard::downgrade(guard)` |
 //! | `RwLockReadGuard::map`, `try_map`, `RwLockMappedWriteGuard` | the same; [`MappedRwLockWriteGuard`] |
-//! | `MutexGuard::try_map`, `mutex`; `map` and `downgrade` of owned guards | –: keep the `Arc` beside the guard, and look again |
+//! | `MutexGuard::try_map`, `mutex`; `map` and `downgrade` of owned guards | –: keep the `Arc` beside the guard, and project again at each access |
 //! | – | `upgradable_read`, [`upgrade`](RwLockUpgradableReadGuard::upgrade) |
 //! | `Semaphore`: `acquire`, `acquire_many`, `try_acquire`, `add_permits`, `forget_permits`, `available_permits`, `close` | the same |
 //! | `s.clone().acquire_owned()`, `acquire_many_owned`, `try_acquire_owned` | `s.acquire_arc()`, `acquire_many_arc`, `try_acquire_arc` |
 //! | `SemaphorePermit`, `OwnedSemaphorePermit`: `forget`, `split`, `merge`, `num_permits` | [`Permit`], [`OwnedPermit`]: the same |
-//! | `TryAcquireError::NoPermits`: too few are free | or somebody waits: the order is strict for all |
+//! | `TryAcquireError::NoPermits`: too few are free | also if others wait: the order is FIFO for all |
 //! | `Notify`: `notified`, `enable`, `notify_one`, `notify_waiters` | the same; the future need not be pinned |
 //! | `notify.notified_owned()` | `notify.notified_arc()` |
 //! | `token.cancelled_owned()` | `async move { token.cancelled().await }` |
@@ -71,10 +71,10 @@
 //!
 //! | async-lock | leno |
 //! |---|---|
-//! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, after its own policy: see [there](Mutex#fairness) |
-//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one goes by order |
+//! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, with a [fairness policy](Mutex#fairness) of its own |
+//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one is FIFO |
 //! | `upgradable_read_arc` | – |
-//! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; an `upgrade` that is given up can go on reading |
+//! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; a cancelled `upgrade` can go back to reading |
 //! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
 //! | – | `acquire_many` |
 //! | `Barrier::wait`, `wait_blocking` | `wait_for_all()`, `wait_for_all().wait()` |
@@ -104,8 +104,8 @@
 //!
 //! # From std::sync and parking_lot
 //!
-//! Fibers that wait for one of those block their thread, and the other fibers of it. For a few instructions under a lock that is
-//! held over no `.await` they are right all the same, and need nothing of leno.
+//! Fibers that wait for one of those block their thread, and with it other fibers. For a few instructions under a lock that is
+//! not held across an `.await` they are the right choice nevertheless.
 //!
 //! | std, parking_lot | leno |
 //! |---|---|
@@ -114,7 +114,7 @@
 //! | `MutexGuard::unlock_fair` | the same |
 //! | `Condvar::wait(guard)`, `wait_while`, `wait_timeout`, `wait_timeout_while` | the same, awaited, or with `.wait()`; no spurious wake-ups |
 //! | `Barrier::wait` | `wait_for_all()` |
-//! | `OnceLock`, `LazyLock` | [`OnceCell`], [`Lazy`], whose functions may be async |
+//! | `OnceLock`, `LazyLock` | [`OnceCell`] and [`Lazy`], which take async functions |
 //! | `Arc<()>` counted down, crossbeam's `WaitGroup` | [`WaitGroup`] |
 
 #[allow(unused_imports, reason = "for links")]

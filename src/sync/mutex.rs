@@ -53,13 +53,13 @@ impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
 
 impl<T> Mutex<T> {
     prim::const_fn! {
-        /// A mutex that lets newcomers have a lock that is free.
+        /// A mutex that allows barging: whoever comes first takes a free lock.
         #[cfg_attr(feature = "tracing", track_caller)]
         pub fn new(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(false), value: UnsafeCell::new(value) }
         }
 
-        /// A mutex that hands the lock over in the strict order of waiting.
+        /// A mutex that hands the lock over in strict FIFO order.
         #[cfg_attr(feature = "tracing", track_caller)]
         pub fn fair(value: T) -> Mutex<T> {
             Mutex { raw: RawMutex::new(true), value: UnsafeCell::new(value) }
@@ -148,7 +148,7 @@ impl<T: ?Sized> Mutex<T> {
         self.raw.try_lock().then(|| unsafe { OwnedMutexGuard::new(Arc::clone(self), place) })
     }
 
-    /// The value; no lock is needed, since nobody else can have the mutex.
+    /// The value. No lock is needed: the borrow is exclusive.
     pub fn get_mut(&mut self) -> &mut T {
         // SAFETY: the mutex is borrowed uniquely.
         self.value.with_mut(|value| unsafe { &mut *value })
@@ -200,7 +200,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
 locks! {
     /// Waits for the lock of a [`Mutex`]. Made by [`Mutex::lock`].
     ///
-    /// Dropping it leaves the line; a lock that it was granted already goes to the next one.
+    /// Dropping it leaves the queue; a lock that it was already granted passes to the next waiter.
     ['a] Lock, "Lock", "lock", &'a Mutex<T>; Acquire => MutexGuard<'a, T>, Locked::keep;
     /// As [`Lock`], keeping the mutex. Made by [`Mutex::lock_arc`].
     [] LockArc, "LockArc", "lock_arc", Arc<Mutex<T>>; Acquire => OwnedMutexGuard<T>, Locked::keep;

@@ -9,7 +9,7 @@ use crate::prim;
 use crate::task::budget;
 use crate::wait::{Operation, future};
 
-/// Tells one, or all, of those who wait that something has happened.
+/// Notifies one or all waiters that something has happened.
 ///
 /// [`notify_one`](Self::notify_one) wakes the first waiter; if there is none, the notification is stored, and the next
 /// [`notified`](Self::notified) completes at once. At most one is stored. [`notify_waiters`](Self::notify_waiters) wakes
@@ -73,16 +73,16 @@ impl std::panic::RefUnwindSafe for Notify {}
 
 impl Notify {
     prim::const_fn! {
-        /// One of which nothing was told yet.
+        /// A `Notify` without a stored notification.
         pub fn new() -> Notify {
             Notify { signal: Signal::new() }
         }
     }
 
-    /// Waits to be told.
+    /// Waits for a notification.
     ///
-    /// It takes part in [`notify_waiters`](Self::notify_waiters) from here on, and in [`notify_one`](Self::notify_one) once it
-    /// was polled or [enabled](Notified::enable).
+    /// It takes part in [`notify_waiters`](Self::notify_waiters) from this call on, and in [`notify_one`](Self::notify_one) once
+    /// it was polled or [enabled](Notified::enable).
     ///
     /// Cancelling: a dropped future leaves the queue, and passes a notification of `notify_one` on to the next one, or
     /// stores it.
@@ -93,7 +93,7 @@ impl Notify {
         Notified { _notify: self, operation: Operation::new(hearing) }
     }
 
-    /// As [`notified`](Self::notified), in a future that keeps the `Notify`: for other tasks, and to be stored.
+    /// As [`notified`](Self::notified), in a future that owns an `Arc` of the `Notify`: to be stored or moved to other tasks.
     #[track_caller]
     pub fn notified_arc(self: &Arc<Self>) -> NotifiedArc {
         // SAFETY: the future keeps this.
@@ -101,12 +101,12 @@ impl Notify {
         NotifiedArc { operation: Operation::new(hearing), _notify: Arc::clone(self) }
     }
 
-    /// Tells the first in line; if nobody waits, it is kept for the next one who would.
+    /// Notifies the first waiter; if nobody waits, the notification is stored for the next one.
     pub fn notify_one(&self) {
         self.signal.tell_one(true);
     }
 
-    /// Tells all whose future was made before. Nothing is kept.
+    /// Notifies all waiters whose future was made before. Nothing is stored.
     pub fn notify_waiters(&self) {
         self.signal.tell_all();
     }
@@ -130,9 +130,9 @@ impl fmt::Debug for Notify {
     }
 }
 
-/// Waits to be told by a [`Notify`]. Made by [`Notify::notified`].
+/// Waits for a notification of a [`Notify`]. Made by [`Notify::notified`].
 ///
-/// Dropping it leaves the line; what it was told alone goes to the next one, or is kept.
+/// Dropping it leaves the queue; a notification by `notify_one` passes to the next waiter, or is stored.
 #[must_use = "futures do nothing unless polled"]
 pub struct Notified<'a> {
     _notify: &'a Notify,
@@ -150,7 +150,7 @@ pub struct NotifiedArc {
 macro_rules! enabled {
     ($($future:ty)*) => {$(
         impl $future {
-            /// Enters the line without waiting; true: it was told already, and is ready.
+            /// Enters the queue without waiting. Returns true if it was already notified, and is ready.
             pub fn enable(&mut self) -> bool {
                 enable(&mut self.operation)
             }

@@ -24,12 +24,11 @@ use crate::wait::Operation;
 
 /// A cell that is filled once, by an async function.
 ///
-/// The first to ask makes the value, the others wait for that. If its future is dropped, panics, or gives an error, the next
-/// in line tries with its own function. Making a value that needs the same cell waits for ever.
+/// The first caller makes the value, the others wait for it. If its future is dropped, panics, or returns an error, the next
+/// waiter tries with its own function. Making a value that needs the same cell deadlocks.
 ///
-/// As with a [semaphore](super::Semaphore#a-hazard), a future that has begun to make the value, or whose turn it is, and that
-/// nobody polls any more, holds up the others until it is dropped.
-///
+/// As with a [semaphore](super::Semaphore#a-hazard), a future that is making the value, or whose turn it is, and that is no
+/// longer polled holds up the others until it is dropped.
 /// ```
 /// use leno::sync::OnceCell;
 ///
@@ -65,7 +64,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// The value, if it is there.
+    /// The value, if it was made.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         if !self.permits.is_closed() {
@@ -75,21 +74,21 @@ impl<T> OnceCell<T> {
         self.value.with(|value| unsafe { (*value).as_ref() })
     }
 
-    /// The value, if it is there.
+    /// The value, if it was made, for exclusive access.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // SAFETY: borrowed uniquely.
         self.value.with_mut(|value| unsafe { (*value).as_mut() })
     }
 
-    /// Whether the value is there.
+    /// Whether the value was made.
     pub fn is_initialized(&self) -> bool {
         self.permits.is_closed()
     }
 
-    /// Fills the cell.
+    /// Sets the value.
     ///
     /// # Errors
-    /// It is full, or somebody makes a value just now: with the value.
+    /// The cell is full, or somebody is making a value right now; `value` comes back.
     pub fn set(&self, value: T) -> Result<(), T> {
         if self.permits.try_take(1) != Try::Taken {
             return Err(value);
@@ -98,9 +97,9 @@ impl<T> OnceCell<T> {
         Ok(())
     }
 
-    /// The value; made by `make` if it is not there yet, and nobody else makes it.
+    /// Returns the value; runs `make` if it was not made yet and nobody else is making it.
     ///
-    /// Cancelling: a dropped future gives its turn to the next in line.
+    /// Cancelling: dropping the future passes its turn to the next waiter.
     #[track_caller]
     pub fn get_or_init<F, Fut>(&self, make: F) -> impl Future<Output = &T>
     where
@@ -119,7 +118,7 @@ impl<T> OnceCell<T> {
     /// As [`get_or_init`](Self::get_or_init), with a function that may fail.
     ///
     /// # Errors
-    /// Those of `make`; the cell stays empty, and the next in line has its turn.
+    /// Those of `make`; the cell stays empty, and it is the next waiter's turn.
     #[track_caller]
     pub fn get_or_try_init<E, F, Fut>(&self, make: F) -> impl Future<Output = Result<&T, E>>
     where
@@ -167,7 +166,7 @@ impl<T> OnceCell<T> {
 
     /// As [`get_or_init_blocking`](Self::get_or_init_blocking), with a function that may fail.
     ///
-    /// # Errors
+    /// Those of `make`; the cell stays empty, and it is the next waiter's turn.
     /// Those of `make`; the cell stays empty, and the next in line has its turn.
     ///
     /// # Panics
@@ -206,7 +205,7 @@ impl<T> OnceCell<T> {
         self.permits.close();
     }
 
-    /// The value, and an empty cell.
+    /// Takes the value out, leaving the cell empty.
     pub fn take(&mut self) -> Option<T> {
         std::mem::take(self).into_inner()
     }
@@ -291,8 +290,8 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A value that an async function makes when it is first needed.
 ///
-/// The function is called again if the one that was making the value was dropped, or has panicked: see [`OnceCell`]. In a
-/// `static` its future is boxed, so that the type can be written.
+/// If the function's future is dropped or panics while making the value, the function is called again: see [`OnceCell`]. In a
+/// `static` its future is boxed, so that the type can be named.
 ///
 /// ```
 /// use leno::sync::Lazy;
@@ -335,7 +334,7 @@ where
     F: Fn() -> Fut,
     Fut: Future<Output = T>,
 {
-    /// The value; it is made if it is not there yet, and nobody else makes it.
+    /// Returns the value; makes it if it was not made yet and nobody else is making it.
     ///
     /// Cancelling: as [`OnceCell::get_or_init`].
     #[track_caller]

@@ -86,16 +86,16 @@ impl<T: ?Sized> RwLock<T> {
         Operation::new(unsafe { Taking::new(&raw const self.raw, permits, what) })
     }
 
-    /// Locks for reading; waits while somebody writes, or somebody else waits.
+    /// Locks for reading; waits while somebody writes, or others already wait.
     ///
-    /// Cancelling: a dropped future leaves the line; if it was granted the lock already, that goes to the next.
+    /// Cancelling: a dropped future leaves the queue; a lock that it was already granted passes to the next waiter.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> Read<'_, T> {
         Read { lock: self, operation: self.taking(READ, What::Read) }
     }
 
-    /// Locks for writing; waits while somebody reads or writes, or somebody else waits.
+    /// Locks for writing; waits while somebody reads or writes, or others already wait.
     ///
     /// Cancelling: as [`read`](Self::read).
     #[inline]
@@ -104,8 +104,8 @@ impl<T: ?Sized> RwLock<T> {
         Write { lock: self, operation: self.taking(WRITE, What::Write) }
     }
 
-    /// Locks for reading, with a guard that can [become](RwLockUpgradableReadGuard::upgrade) a writer's; waits while
-    /// somebody writes, or has such a guard, or somebody else waits.
+    /// Locks for reading, with a guard that can be [upgraded](RwLockUpgradableReadGuard::upgrade) to a write guard; waits while
+    /// somebody writes or has such a guard, or others already wait.
     ///
     /// Cancelling: as [`read`](Self::read).
     #[track_caller]
@@ -213,7 +213,7 @@ impl<T: ?Sized> RwLock<T> {
         self.raw.try_take(WRITE).then(|| unsafe { OwnedRwLockWriteGuard::new(Arc::clone(self), place) })
     }
 
-    /// The value; no lock is needed, since nobody else can have this.
+    /// The value. No lock is needed: the borrow is exclusive.
     pub fn get_mut(&mut self) -> &mut T {
         // SAFETY: the lock is borrowed uniquely.
         self.value.with_mut(|value| unsafe { &mut *value })
@@ -273,15 +273,15 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
 locks! {
     /// Waits to read. Made by [`RwLock::read`].
     ///
-    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    /// Dropping it leaves the queue; a lock that it was already granted passes to the next waiter.
     ['a] Read, "Read", "read", &'a RwLock<T>; Taking<RawRwLock> => RwLockReadGuard<'a, T>, keep;
     /// Waits to write. Made by [`RwLock::write`].
     ///
-    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    /// Dropping it leaves the queue; a lock that it was already granted passes to the next waiter.
     ['a] Write, "Write", "write", &'a RwLock<T>; Taking<RawRwLock> => RwLockWriteGuard<'a, T>, keep;
     /// Waits to read, with a guard that can become a writer's. Made by [`RwLock::upgradable_read`].
     ///
-    /// Dropping it leaves the line; a lock that it was granted already goes to the next.
+    /// Dropping it leaves the queue; a lock that it was already granted passes to the next waiter.
     ['a] UpgradableRead, "UpgradableRead", "upgradable_read", &'a RwLock<T>;
     Taking<RawRwLock> => RwLockUpgradableReadGuard<'a, T>, keep;
     /// As [`Read`], keeping the lock. Made by [`RwLock::read_arc`].
@@ -295,10 +295,10 @@ fn keep(outcome: Result<Taken<RawRwLock>, Shut>) {
     outcome.expect("nobody closes a lock").keep();
 }
 
-/// Waits to write, for one that reads already. Made by [`RwLockUpgradableReadGuard::upgrade`].
+/// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
 ///
-/// Dropping it gives the lock up altogether, and so does a wait whose time is up; [`into_guard`](Self::into_guard) goes on reading:
-/// after a `timeout(d, &mut upgrade)`, say.
+/// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back to
+/// reading, after a `timeout(d, &mut upgrade)` for example.
 #[must_use = "futures do nothing unless polled"]
 pub struct Upgrade<'a, T: ?Sized> {
     // Before the guard: it must be dropped first.
@@ -315,7 +315,7 @@ impl<'a, T: ?Sized> Upgrade<'a, T> {
         Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
     }
 
-    /// Gives up the wish to write. `None`: it has completed already.
+    /// Gives up the upgrade and returns the read guard. `None`: it has already completed.
     pub fn into_guard(mut self) -> Option<RwLockUpgradableReadGuard<'a, T>> {
         let guard = self.guard.take();
         drop(self);

@@ -28,7 +28,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     share: Share,
 }
 
-/// Shared access to what a [`RwLock`] guards, which can become unique; dropping it unlocks.
+/// Shared access to what a [`RwLock`] guards, which can be upgraded to unique access; dropping it unlocks.
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -36,7 +36,7 @@ pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
     share: Share,
 }
 
-/// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`].
+/// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`] and [`RwLock::try_read_arc`].
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedRwLockReadGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
@@ -44,7 +44,7 @@ pub struct OwnedRwLockReadGuard<T: ?Sized> {
     share: Share,
 }
 
-/// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`].
+/// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`] and [`RwLock::try_write_arc`].
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
@@ -52,7 +52,8 @@ pub struct OwnedRwLockWriteGuard<T: ?Sized> {
     share: Share,
 }
 
-/// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`].
+/// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`], [`RwLockReadGuard::try_map`] and its
+/// own [`map`](Self::map).
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct MappedRwLockReadGuard<'a, T: ?Sized> {
     raw: Release<'a>,
@@ -60,7 +61,8 @@ pub struct MappedRwLockReadGuard<'a, T: ?Sized> {
     _value: PhantomData<&'a T>,
 }
 
-/// Unique access to a part of what a [`RwLock`] guards. Made by [`RwLockWriteGuard::map`].
+/// Unique access to a part of what a [`RwLock`] guards. Made by [`RwLockWriteGuard::map`], [`RwLockWriteGuard::try_map`] and its
+/// own [`map`](Self::map).
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct MappedRwLockWriteGuard<'a, T: ?Sized> {
     raw: Release<'a>,
@@ -94,7 +96,7 @@ unsafe impl<T: ?Sized + Send> Send for MappedRwLockWriteGuard<'_, T> {}
 unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    /// A guard for a part of the value. If `f` panics, the lock is released.
     ///
     /// ```
     /// use leno::sync::{RwLock, RwLockReadGuard};
@@ -112,7 +114,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// As [`map`](Self::map), if there is such a part.
     ///
     /// # Errors
-    /// `f` gave `None`: with the guard.
+    /// `f` returned `None`; the guard comes back.
     pub fn try_map<U: ?Sized>(
         guard: Self,
         f: impl FnOnce(&T) -> Option<&U>,
@@ -128,7 +130,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
-    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    /// A guard for a part of the part. If `f` panics, the lock is released.
     pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
         let MappedRwLockReadGuard { raw, value, .. } = guard;
         // SAFETY: read-locked by `raw`.
@@ -138,7 +140,7 @@ impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// A guard of a part of the value. Where `f` panics, the lock is released.
+    /// A guard for a part of the value. If `f` panics, the lock is released.
     ///
     /// ```
     /// use leno::sync::{RwLock, RwLockWriteGuard};
@@ -158,7 +160,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// As [`map`](Self::map), if there is such a part.
     ///
     /// # Errors
-    /// `f` gave `None`: with the guard.
+    /// `f` returned `None`; the guard comes back.
     pub fn try_map<U: ?Sized>(
         guard: Self,
         f: impl FnOnce(&mut T) -> Option<&mut U>,
@@ -172,7 +174,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// Goes on reading; no writer comes in between. Readers that wait in front of the first writer are let in.
+    /// Downgrades to a read guard; no writer comes in between. Readers waiting ahead of the first writer are let in.
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::Read.operation());
@@ -181,7 +183,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         reader
     }
 
-    /// As [`downgrade`](Self::downgrade), with a guard that can become a writer's again.
+    /// As [`downgrade`](Self::downgrade), to a guard that can be upgraded again.
     pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::UpgradableRead.operation());
@@ -192,7 +194,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
-    /// A guard of a part of the part. Where `f` panics, the lock is released.
+    /// A guard for a part of the part. If `f` panics, the lock is released.
     pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedRwLockWriteGuard<'a, U> {
         let MappedRwLockWriteGuard { raw, mut value, .. } = guard;
         // SAFETY: write-locked by `raw`.
@@ -202,18 +204,18 @@ impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
-    /// Becomes the writer; waits for those who read now. Others come in neither before it nor while it waits.
+    /// Upgrades to a write guard; waits for the present readers. Nobody else gets the lock before it, or while it waits.
     ///
-    /// Cancelling: a dropped future gives the lock up; [`Upgrade::into_guard`] goes on reading.
+    /// Cancelling: a dropped future releases the lock; [`Upgrade::into_guard`] goes back to reading.
     #[track_caller]
     pub fn upgrade(guard: Self) -> Upgrade<'a, T> {
         Upgrade::new(guard)
     }
 
-    /// Becomes the writer, if nobody else reads.
+    /// Upgrades to a write guard if nobody else reads.
     ///
     /// # Errors
-    /// Somebody does, or is just getting in line, or out of it: with the guard.
+    /// Somebody else reads, or is just entering or leaving the queue; the guard comes back.
     pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
         if guard.lock.raw().try_upgrade() {
             // SAFETY: it has all now.
@@ -223,7 +225,7 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         }
     }
 
-    /// Goes on reading, and lets another upgradable reader in.
+    /// Downgrades to a read guard, and lets another upgradable reader in.
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
         let (lock, share) = guard.into_parts();
         share.turn(What::Read.operation());

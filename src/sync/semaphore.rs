@@ -10,7 +10,7 @@ use crate::task::place::Place;
 use crate::task::watch::Share;
 use crate::wait::{Operation, future};
 
-/// A number of permits, of which fibers, tasks and threads take some for a while.
+/// A number of permits, some of which fibers, tasks and threads take for a while.
 ///
 /// # Order
 ///
@@ -21,10 +21,10 @@ use crate::wait::{Operation, future};
 /// # A hazard
 ///
 /// A future that was granted its permits and is not polled again (kept in a variable, or beside another future in a
-/// `select!` of another library that has moved on) holds them until it is polled or dropped. If it is first in line,
-/// everybody waits behind it, too. The same is true of each semaphore and lock that hands over, tokio's among them; it is
-/// known as *futurelock*. Drop futures that you do not poll any more; leno's own `select!` takes those that lose out of the
-/// line, also the ones that were lent to it.
+/// `select!` of another library that has moved on) holds them until it is polled or dropped. If it is first in the queue,
+/// everybody waits behind it, too. This is true of every semaphore and lock that hands over, tokio's among them, and known as
+/// *futurelock*. Drop futures that you no longer poll; leno's own `select!` dequeues losing branches, even those passed by
+/// `&mut`.
 ///
 /// ```
 /// use leno::sync::Semaphore;
@@ -50,16 +50,16 @@ impl std::panic::RefUnwindSafe for Semaphore {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcquireError(());
 
-/// Why permits were not to be had now.
+/// Why permits were not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
     Closed,
-    /// Too few are free, or somebody waits.
+    /// Not enough permits are free, or others already wait.
     NoPermits,
 }
 
-/// Why permits were not to be had in time.
+/// Why permits were not available in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcquireTimeoutError {
     /// The time was up, and no permits were taken.
@@ -68,27 +68,27 @@ pub enum AcquireTimeoutError {
     Closed,
 }
 
-const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERMITS` permits, some 2^34 (2^29 on 32 bits): for as \
-                        good as no limit give that many";
+const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERMITS` permits, some 2^34 (2^29 on 32 bits); use \
+                        that many for no limit";
 
 impl Semaphore {
-    /// As many permits can be free at once: 17,179,869,183, or 2^29 − 1 on machines of 32 bits.
+    /// The most permits that can be free at the same time: 17,179,869,183, or 2^29 − 1 on 32-bit platforms.
     pub const MAX_PERMITS: usize = if usize::BITS < 64 { usize::MAX >> 3 } else { MOST as usize };
 
     prim::const_fn! {
-        /// A semaphore with so many permits.
+        /// A semaphore with `permits` permits.
         ///
         /// # Panics
-        /// If these are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+        /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
         pub fn new(permits: usize) -> Semaphore {
             assert!(permits <= Semaphore::MAX_PERMITS, "{}", TOO_MANY);
             Semaphore { permits: Permits::new(permits as u64) }
         }
     }
 
-    /// Takes a permit; waits while none is free, or somebody else waits.
+    /// Takes a permit; waits while none is free, or others already wait.
     ///
-    /// Cancelling: a dropped future has taken nothing; if it was granted a permit already, the next one gets it.
+    /// Cancelling: a dropped future has taken nothing; a permit it was already granted passes to the next waiter.
     ///
     /// # Errors
     /// [`AcquireError`]: the semaphore is closed, or is closed while this waits.
@@ -102,6 +102,9 @@ impl Semaphore {
     /// they suffice. With `n` zero it is ready at once (with the error, if closed).
     ///
     /// If `n` permits are never free at the same time, it waits forever, and so do those behind it.
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
     ///
     /// ```
     /// # leno::block_on(async {
@@ -121,7 +124,7 @@ impl Semaphore {
     /// Takes a permit if that needs no waiting.
     ///
     /// # Errors
-    /// [`TryAcquireError::NoPermits`]: none is free, or somebody waits. [`TryAcquireError::Closed`].
+    /// [`TryAcquireError::NoPermits`]: none is free, or others already wait. [`TryAcquireError::Closed`]: the semaphore is closed.
     #[inline]
     #[track_caller]
     pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
@@ -159,6 +162,9 @@ impl Semaphore {
 
     /// As [`acquire`](Self::acquire), with a permit that keeps the semaphore alive and can be moved anywhere.
     ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
+    ///
     /// ```
     /// use std::sync::Arc;
     /// use leno::sync::Semaphore;
@@ -185,6 +191,9 @@ impl Semaphore {
     }
 
     /// As [`acquire_many`](Self::acquire_many), with the permit of [`acquire_arc`](Self::acquire_arc).
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
     #[track_caller]
     pub fn acquire_many_arc(self: &Arc<Self>, n: u32) -> AcquireArc {
         // SAFETY: the future keeps the semaphore.
@@ -192,7 +201,10 @@ impl Semaphore {
         AcquireArc { operation: Operation::new(taking), semaphore: Arc::clone(self) }
     }
 
-    /// As [`acquire_many_arc`](Self::acquire_many_arc).
+    /// The same as [`acquire_many_arc`](Self::acquire_many_arc).
+    ///
+    /// # Errors
+    /// As [`acquire`](Self::acquire).
     #[track_caller]
     pub fn acquire_arc_many(self: &Arc<Self>, n: u32) -> AcquireArc {
         self.acquire_many_arc(n)
@@ -230,29 +242,29 @@ impl Semaphore {
         self.acquire().wait()
     }
 
-    /// Adds new permits, which those who wait get first.
+    /// Adds new permits; waiters get them first.
     ///
     /// # Panics
-    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free. (Permits that are given back later, when so many are, are
-    /// gone; as are those that two calls add at one time while somebody waits, if they are too many together only.)
+    /// If more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be free. (Permits returned later, when that many are free, are lost.
+    /// So are those added by two simultaneous calls while somebody waits, if only their sum is too large.)
     #[track_caller]
     pub fn add_permits(&self, n: usize) {
         let added = self.permits.add(n as u64, Self::MAX_PERMITS as u64);
         assert!(added, "{}", TOO_MANY);
     }
 
-    /// Takes away permits that are free, `n` at most, for good; gives how many these were.
+    /// Permanently removes up to `n` free permits; returns how many were removed.
     pub fn forget_permits(&self, n: usize) -> usize {
         self.permits.forget(n as u64) as usize
     }
 
-    /// How many are free; also those that are kept for the first one in line.
+    /// How many permits are free, including those kept for the first waiter.
     pub fn available_permits(&self) -> usize {
         self.permits.available() as usize
     }
 
-    /// Closes: nobody gets permits any more. Those who wait are woken with an error, in order, after the last of them was
-    /// taken out of the line. Permits that are held stay valid. True the first time.
+    /// Closes the semaphore: nobody gets permits any more. Waiters are woken with an error, in order, once all of them have been
+    /// dequeued. Permits that are held stay valid. Returns true the first time.
     ///
     /// ```
     /// # leno::block_on(async {
@@ -328,18 +340,18 @@ macro_rules! permit {
         }
 
         impl<$($lifetime)?> $Permit<$($lifetime)?> {
-            /// Gives the permits up without giving them back: the semaphore has fewer from now on.
+            /// Drops the permits without returning them: the semaphore permanently has fewer.
             pub fn forget(mut self) {
                 self.share.leave();
                 self.permits = 0;
             }
 
-            /// How many they are.
+            /// How many permits these are.
             pub fn num_permits(&self) -> usize {
                 self.permits as usize
             }
 
-            /// Takes `n` of them out. `None`: they are fewer.
+            /// Splits off `n` permits. `None`: there are fewer.
             #[track_caller]
             pub fn split(&mut self, n: usize) -> Option<Self> {
                 let place = Place::here();
@@ -352,16 +364,16 @@ macro_rules! permit {
                 Some(Self { semaphore: Clone::clone(&self.semaphore), permits: n, share })
             }
 
-            /// Joins those of the same semaphore into one.
+            /// Merges permits of the same semaphore into one.
             ///
             /// # Panics
-            /// If they are another semaphore's, or more than `u32::MAX` together.
+            /// If `other` belongs to another semaphore, or if together they are more than `u32::MAX`.
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
                 let same = std::ptr::eq(&raw const self.semaphore.permits, &raw const other.semaphore.permits);
-                assert!(same, "permits of two semaphores cannot be merged: keep them apart");
+                assert!(same, "permits of different semaphores cannot be merged");
                 let together = self.permits.checked_add(other.permits);
-                let together = together.expect("a permit is for `u32::MAX` at most: keep these apart");
+                let together = together.expect("merged permits are limited to `u32::MAX`: keep these separate");
                 if self.permits == 0 {
                     std::mem::swap(&mut self.share, &mut other.share);
                 }
@@ -391,22 +403,23 @@ macro_rules! permit {
 
 permit! {
     ['a] &'a Semaphore;
-    /// Some permits of a [`Semaphore`]; dropping it gives them back.
+    /// Some permits of a [`Semaphore`]; dropping it returns them.
     Permit, "Permit";
     /// Waits for permits of a [`Semaphore`]. Made by [`Semaphore::acquire`] and [`Semaphore::acquire_many`].
     ///
-    /// Dropping it leaves the line; permits that it was granted already go to the next one.
+    /// Dropping it leaves the queue; permits that it was already granted pass to the next waiter.
     Acquire, "Acquire", "acquire";
 
     [] Arc<Semaphore>;
-    /// As [`Permit`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+    /// As [`Permit`], keeping the semaphore alive. Made by [`Semaphore::acquire_arc`],
+    /// [`Semaphore::acquire_many_arc`] and their `try_` forms.
     OwnedPermit, "OwnedPermit";
-    /// As [`Acquire`], keeping the semaphore. Made by [`Semaphore::acquire_arc`].
+    /// As [`Acquire`], keeping the semaphore alive. Made by [`Semaphore::acquire_arc`] and [`Semaphore::acquire_many_arc`].
     AcquireArc, "AcquireArc", "acquire_arc";
 }
 
 impl OwnedPermit {
-    /// Of which semaphore they are.
+    /// The semaphore that these permits belong to.
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
     }
@@ -422,7 +435,7 @@ impl fmt::Display for TryAcquireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             TryAcquireError::Closed => "the semaphore is closed",
-            TryAcquireError::NoPermits => "too few permits are free, or somebody waits for them",
+            TryAcquireError::NoPermits => "not enough permits are free, or others already wait",
         })
     }
 }
@@ -430,7 +443,7 @@ impl fmt::Display for TryAcquireError {
 impl fmt::Display for AcquireTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            AcquireTimeoutError::Timeout => "the semaphore had too few permits in time",
+            AcquireTimeoutError::Timeout => "timed out before enough permits were free",
             AcquireTimeoutError::Closed => "the semaphore is closed",
         })
     }

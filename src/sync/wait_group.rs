@@ -9,8 +9,8 @@ use crate::wait::{Operation, future};
 
 /// Waits until all workers are done.
 ///
-/// Each [`worker`](Self::worker) counts until it is dropped, on whichever thread, also by a panic or a cancel. Clones of
-/// the group are the same group; those of a worker count for themselves.
+/// Each [`worker`](Self::worker) counts until it is dropped, on any thread, even by a panic or a cancellation. Clones of the
+/// group are the same group; clones of a worker count separately.
 ///
 /// ```
 /// use leno::sync::WaitGroup;
@@ -33,7 +33,7 @@ pub struct WaitGroup {
     signal: Arc<Signal>,
 }
 
-/// One that a [`WaitGroup`] waits for, until this is dropped.
+/// A worker that a [`WaitGroup`] waits for until it is dropped.
 pub struct Worker {
     signal: Arc<Signal>,
 }
@@ -44,7 +44,7 @@ impl WaitGroup {
         WaitGroup { signal: Arc::new(Signal::new()) }
     }
 
-    /// One more worker.
+    /// Adds a worker.
     ///
     /// # Panics
     /// If there are 2³² − 1 already.
@@ -53,34 +53,34 @@ impl WaitGroup {
         Worker::new(&self.signal)
     }
 
-    /// So many more workers, each of which says by [`done`](Self::done) that it is.
+    /// Adds `n` workers, each of which is finished by a call of [`done`](Self::done).
     ///
     /// # Panics
-    /// If there would be more than 2³² − 1; none is added then.
+    /// If there would be more than 2³² − 1; then none is added.
     #[track_caller]
     pub fn add(&self, n: usize) {
         add(&self.signal, n);
     }
 
-    /// One that was [added](Self::add) is done.
+    /// Marks one [added](Self::add) worker as done.
     ///
     /// # Panics
-    /// If nobody is at work. A [`Worker`] counts, too: if one of these was counted down instead, the drop of the last of them
-    /// panics (unless the thread does so already).
+    /// If there are no workers. A [`Worker`] counts, too: if `done` has counted down one of these, the drop of the last of them
+    /// panics (unless its thread is already panicking).
     #[track_caller]
     pub fn done(&self) {
         assert!(self.signal.done(), "{TOO_MANY}");
     }
 
-    /// How many are at work.
+    /// How many workers are not done yet.
     pub fn count(&self) -> usize {
         self.signal.count()
     }
 
-    /// Waits until nobody is at work; is ready at once if nobody is when it is first polled. It is enough that the last one was
-    /// done at some moment after this call: workers that come later are waited for by those who begin to wait later.
+    /// Waits until all workers are done; ready at once if there are none when it is first polled. It suffices that the count was
+    /// zero at some moment after this call: workers added later are for later waits to wait for.
     ///
-    /// Cancelling: a dropped future has done nothing.
+    /// Cancelling: dropping the future has no effect.
     #[track_caller]
     pub fn wait_all(&self) -> WaitAll<'_> {
         // SAFETY: the future borrows the group, which keeps it.
@@ -96,11 +96,11 @@ impl WaitGroup {
 }
 
 const TOO_MANY: &str =
-    "more workers are done than there were: `done` is for those that were added by `add`, once each";
+    "more workers are done than there were: call `done` once for each worker added by `add`";
 
 #[track_caller]
 fn add(signal: &Signal, n: usize) {
-    assert!(signal.add(n), "a wait group has `u32::MAX` workers at most");
+    assert!(signal.add(n), "a wait group can have at most `u32::MAX` workers");
 }
 
 impl Worker {
@@ -142,7 +142,7 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// Waits until nobody of a [`WaitGroup`] is at work. Made by [`WaitGroup::wait_all`].
+/// Waits until all workers of a [`WaitGroup`] are done. Made by [`WaitGroup::wait_all`].
 #[must_use = "futures do nothing unless polled"]
 pub struct WaitAll<'a> {
     _group: &'a WaitGroup,

@@ -305,7 +305,7 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
     let here = Location::caller();
     if let Some(outer) = BLOCK_ON.try_with(Cell::get).unwrap_or(None) {
         panic!(
-            "`block_on` at {here} inside the `block_on` at {outer}: the inner one would stop the outer one's \
+            "`block_on` at {here} inside the `block_on` at {outer}: the inner one would block the outer one's \
              thread; `.await` the inner future instead, or move the call into `unblock`"
         );
     }

@@ -16,7 +16,7 @@ pub(crate) type Outcome<T> = Result<T, JoinError>;
 /// A panic's payload.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
-/// Why a [`JoinHandle`](crate::fiber::JoinHandle) has no value to give: the fiber was cancelled, panicked, or awaited
+/// Why a [`JoinHandle`](crate::fiber::JoinHandle) has no value to return: the fiber was cancelled, panicked, or awaited
 /// itself.
 ///
 /// ```
@@ -69,8 +69,8 @@ impl JoinError {
         }
     }
 
-    /// The id of the fiber that has no value to give; of a [scope](crate::fiber::scope()), that of the fiber that panicked. `None`:
-    /// the scope was cancelled, or its body panicked.
+    /// The id of the fiber that returned no value; for a [scope](crate::fiber::scope()), that of the fiber that panicked.
+    /// `None`: the scope was cancelled, or its body panicked.
     pub fn id(&self) -> Option<FiberId> {
         match &self.0 {
             Repr::Cancelled(fiber) => *fiber,
@@ -99,11 +99,11 @@ impl JoinError {
     ///
     /// # Panics
     ///
-    /// If the fiber did not panic; [`is_panic`](Self::is_panic) tells.
+    /// If the fiber did not panic; check [`is_panic`](Self::is_panic) first.
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,
-            Err(other) => panic!("`into_panic` on an error that is no panic ({other}); ask `is_panic` first"),
+            Err(other) => panic!("`into_panic` on a non-panic error ({other}); check `is_panic` first"),
         }
     }
 
@@ -111,7 +111,7 @@ impl JoinError {
     ///
     /// # Errors
     ///
-    /// The fiber did not panic: the error as it was.
+    /// The fiber did not panic; the error comes back.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.0 {
             Repr::Panicked(panic) => Ok(panic.payload),
@@ -127,7 +127,7 @@ impl From<JoinError> for io::Error {
     }
 }
 
-/// A time limit was reached before what it limits.
+/// The time was up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 
@@ -139,7 +139,7 @@ impl Elapsed {
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time was up")
+        f.write_str("timed out")
     }
 }
 

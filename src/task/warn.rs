@@ -23,12 +23,12 @@ pub(crate) fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "leno: {message}");
 }
 
-/// Sets who is told about questionable uses of leno, instead of stderr.
+/// Sets the hook that receives warnings about questionable uses of leno, instead of stderr.
 ///
-/// Blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime: each stops one worker while
-/// it waits. They are reported once per place in the source, and in debug builds only. And polls longer than the limit
-/// that was [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for those: once per place
-/// where such fibers are spawned. A panic of the hook is swallowed.
+/// There are two: blocking calls (`.wait()`, `send_blocking`, `block_on`, …) inside a fiber of a runtime, each of which blocks a
+/// worker while it waits; these are reported once per place in the source, in debug builds only. And polls that exceed the
+/// limit [set for their fiber](crate::fiber::Builder::slice_limit), if the executor has no hook for them; these are reported once
+/// per place where such fibers are spawned. A panic of the hook is swallowed.
 ///
 /// ```
 /// leno::fiber::set_warning_hook(|message| println!("{message}"));
@@ -41,8 +41,8 @@ pub fn set_warning_hook(hook: fn(&str)) {
 pub(crate) fn slow_poll(fiber: &dyn std::fmt::Display, place: &'static Location<'static>, took: Duration) {
     report(place, || {
         format!(
-            "{fiber} was polled for {took:?}, longer than its limit; `.await` in between, as with \
-             `leno::yield_now()`, or move long work into `leno::fiber::unblock(|| …).await`"
+            "{fiber} was polled for {took:?}, longer than its limit; `.await` in between (`leno::yield_now()`, for \
+             example), or move long work into `leno::fiber::unblock(|| …).await`"
         )
     });
 }

@@ -9,8 +9,8 @@ use crate::task::context;
 /// Where an executor's time comes from; see [`RuntimeBuilder::clock`](crate::fiber::RuntimeBuilder::clock) and
 /// [`Cord::with_clock`](crate::fiber::Cord::with_clock).
 ///
-/// A clone shows the same time. A virtual clock is moved by the executor that has it, so give it to one only,
-/// and keep a clone to look at it.
+/// A clone shows the same time. A virtual clock is advanced by its executor, so give it to one executor only, and keep a
+/// clone to read it.
 #[derive(Clone)]
 pub struct Clock(Kind);
 
@@ -28,24 +28,24 @@ struct Virtual {
 static IDS: Counter = Counter::new();
 
 impl Clock {
-    /// The time of the machine.
+    /// The machine's clock.
     pub fn real() -> Clock {
         Clock(Kind::Real)
     }
 
-    /// A time of its own, which begins now.
+    /// A clock with a time of its own, which starts now.
     ///
-    /// It stands still as long as a fiber of its executor is ready or runs, in a call that blocks its thread as well, and as long
-    /// as one waits for [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread), or
-    /// [`on`](crate::fiber::on) another runtime. Otherwise it jumps to the next deadline, also if a thread or a task of another
-    /// executor is about to send something: a time limit on such a wait is over at once. (To hold the clock receive in
-    /// `unblock(move || rx.recv_blocking())`.) Deadlines at one instant come in the order in which they were set. If there is none
-    /// it just stands.
+    /// It stands still as long as a fiber of its executor is ready or running (even in a call that blocks its thread), and as
+    /// long as one waits for [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread), or
+    /// [`on`](crate::fiber::on) another runtime. Otherwise it jumps to the next deadline, even if a thread or a task of another
+    /// executor is about to send something: a time limit on such a wait expires at once. (To hold the clock, receive in
+    /// `unblock(move || rx.recv_blocking())`.) Timers with the same deadline fire in the order in which they were set. Without a
+    /// next deadline it stands still.
     pub fn virtual_time() -> Clock {
         Clock(Kind::Virtual(Arc::new(Virtual { id: IDS.next().get(), now: Mutex::new(Instant::now()) })))
     }
 
-    /// The time by this clock.
+    /// The current time of this clock.
     pub fn now(&self) -> Instant {
         match &self.0 {
             Kind::Real => prim::now(),
@@ -91,9 +91,9 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// The time by the clock of the executor that the caller runs on; outside of any, real time.
+/// The current time of the executor that the caller runs on; outside of any, real time.
 ///
-/// It is a [`std::time::Instant`] on a virtual clock as well.
+/// On a virtual clock, too, it is a [`std::time::Instant`].
 pub fn now() -> Instant {
     context::with_home_here(|home| home.map_or_else(Instant::now, |home| home.seam.now()))
 }

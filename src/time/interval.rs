@@ -24,10 +24,10 @@ use futures_core::Stream;
 use crate::task::{budget, thread};
 use crate::time::{Sleep, now, sleep, sleep_until};
 
-/// Ticks every `period`, for the first time at once; ticks that were missed come in a [burst](Missed::Burst).
+/// Ticks every `period`, the first time immediately; missed ticks come in a [burst](Missed::Burst).
 ///
-/// The time is that of the executor that polls it, as with [`sleep`](crate::sleep()). It has no end; a period that
-/// leads beyond what an [`Instant`] can tell means that the next tick never comes.
+/// The time is that of the executor that polls it, as with [`sleep`](crate::sleep()). It never ends; if adding the period
+/// exceeds the range of [`Instant`], the next tick never comes.
 ///
 /// ```
 /// use leno::fiber::{Cord, interval, now};
@@ -54,7 +54,7 @@ pub fn interval(period: Duration) -> Interval {
     interval_with(period, Missed::Burst)
 }
 
-/// As [`interval`], and `missed` says what to do about ticks that nobody took in time.
+/// As [`interval`]; `missed` says how to handle missed ticks.
 ///
 /// # Panics
 ///
@@ -65,8 +65,8 @@ pub fn interval_with(period: Duration, missed: Missed) -> Interval {
     Interval { sleep: sleep(Duration::ZERO), period, missed, refused: false }
 }
 
-/// As [`interval`], but the first tick comes at `start`: an instant of the clock of the executor that polls it. If
-/// that has passed, the ticks since then were missed.
+/// As [`interval`], but the first tick is due at `start`, an instant of the clock of the executor that polls it. If that has
+/// passed, the ticks since then count as missed.
 ///
 /// # Panics
 ///
@@ -79,29 +79,26 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 
 #[track_caller]
 fn check(period: Duration) {
-    assert!(
-        !period.is_zero(),
-        "an interval with a period of zero would tick without end; let it be 1 ns or more"
-    );
+    assert!(!period.is_zero(), "an interval with a period of zero would tick without end; use 1 ns or more");
 }
 
-/// What becomes of ticks that were missed: due, but not taken before the next was due as well. The meanings are
-/// those of `tokio::time::MissedTickBehavior`.
+/// How to handle missed ticks: those that were not taken before the next one was due. The policies are those of
+/// `tokio::time::MissedTickBehavior`.
 ///
-/// In the pictures the period is a second, a tick is taken at 0, and the next look is at 4.5.
+/// In the examples below the period is 1 s; a tick is taken at 0 s, and the next one is asked for at 4.5 s.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Missed {
-    /// All come, those that were missed one after the other without a pause, until it has caught up: at 4.5 four,
-    /// the next at 5. The count of ticks is right in the end.
+    /// All missed ticks are delivered, one after the other without a pause, until the interval has caught up: four at 4.5 s, the
+    /// next at 5 s. The total number of ticks is right in the end.
     #[default]
     Burst,
-    /// The first that was missed comes, and the next a period after that was taken: at 4.5, at 5.5, at 6.5. So it is after every
-    /// tick that is taken more than 5 ms late, also if none was missed. (Below that, and below a period, the next comes as if
-    /// it had been taken in time: the small delays of an executor do not add up.) Between two ticks there is a period, less 5 ms
-    /// at most, or more.
+    /// The first missed tick is delivered, and the next one comes a period after that was taken: at 4.5, 5.5 and 6.5 s. The same
+    /// applies to every tick taken more than 5 ms late, even if none was missed. (A tick taken up to 5 ms late, and less than a
+    /// period, does not shift the next one, so that small delays of the executor do not add up.) Two ticks are at least a period
+    /// minus 5 ms apart.
     Delay,
-    /// The first that was missed comes, the others are left out, and the next comes at a multiple of the period
-    /// after the first tick, as if nothing had happened: at 4.5, at 5, at 6.
+    /// The first missed tick is delivered, the others are skipped, and the next one comes at a multiple of the period after the
+    /// first tick, as if nothing had happened: at 4.5, 5 and 6 s.
     Skip,
 }
 
@@ -126,7 +123,7 @@ impl Missed {
     }
 }
 
-/// See [`interval`]. It is a [`Stream`] of ticks, too, which does not end.
+/// See [`interval`]. It is also a [`Stream`] of ticks, which does not end.
 #[derive(Debug)]
 pub struct Interval {
     /// Until the next tick.
@@ -138,9 +135,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick, and gives the instant at which it was due, which may have been a while ago.
+    /// Waits for the next tick and returns the instant at which it was due, which may be in the past.
     ///
-    /// Cancel safe: dropping the future takes no tick, and the next one to wait gets it. In a `select!`:
+    /// Cancellation-safe: dropping the future takes no tick; the next call gets it. In a `select!`:
     ///
     /// ```
     /// use leno::fiber::interval;
@@ -164,7 +161,7 @@ impl Interval {
         Tick { interval: self }
     }
 
-    /// Begins anew: the next tick comes one period from now.
+    /// Restarts the interval: the next tick comes one period from now.
     #[track_caller]
     pub fn reset(&mut self) {
         self.sleep = sleep(self.period);
@@ -175,12 +172,12 @@ impl Interval {
         self.period
     }
 
-    /// What becomes of ticks that were missed.
+    /// How missed ticks are handled.
     pub fn missed(&self) -> Missed {
         self.missed
     }
 
-    /// Says what becomes of ticks that were missed, from the next tick on.
+    /// Sets how missed ticks are handled, from the next tick on.
     pub fn set_missed(&mut self, missed: Missed) {
         self.missed = missed;
     }

@@ -1,9 +1,8 @@
 //! Time: clocks, sleeping, intervals, time limits.
 //!
-//! All of leno's time goes through the executor: a runtime or cord has a [`Clock`], real by default, and keeps
-//! the timers of its fibers itself. On a virtual clock time stands still while there is something to do and
-//! jumps to the next deadline when there is not, so that tests of timing take no time and always go the same
-//! way:
+//! leno gets all its time from the executor: a runtime or cord has a [`Clock`], real by default, and manages the timers
+//! of its fibers. A virtual clock stands still while there is something to do and jumps to the next deadline when there
+//! is not, so that tests of timing take no time and are reproducible:
 //!
 //! ```
 //! use leno::fiber::Cord;

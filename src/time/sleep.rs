@@ -19,10 +19,10 @@ use crate::time::now;
 
 /// Sleeps for `duration`, counted from this call.
 ///
-/// The time is that of the executor that polls it: a fiber's runtime or cord, and elsewhere (on another
-/// executor, on a plain thread) that of leno's default runtime. It never wakes early; zero is ready at once, and
-/// [`Duration::MAX`], like any end that an [`Instant`] cannot tell or that is 584 years after the executor's beginning,
-/// never comes. Dropping the future takes the timer with it.
+/// The time is that of the executor that polls it: a fiber's runtime or cord, and elsewhere (on another executor, on a plain
+/// thread) that of leno's default runtime. It never wakes early. Zero is ready at once; [`Duration::MAX`], any deadline beyond
+/// the range of [`Instant`], and one 584 years after the executor was created never come. Dropping the future removes the
+/// timer.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ pub struct Sleep {
 }
 
 impl Sleep {
-    /// When it ends; `None`: never.
+    /// When the sleep ends; `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -91,8 +91,8 @@ impl Sleep {
         self.deadline.is_some_and(|at| now() >= at)
     }
 
-    /// Sleeps until `deadline` instead, whether that is earlier or later; also after it was ready. Takes effect
-    /// at the next poll, so poll it after a reset.
+    /// Changes the deadline, to an earlier or a later one, even after the sleep has completed. It takes effect at the next poll,
+    /// so poll it after a reset.
     pub fn reset(&mut self, deadline: Instant) {
         self.set(Some(deadline), None);
     }

@@ -13,10 +13,10 @@ use crate::time::{Sleep, sleep, sleep_until};
 
 /// Limits `future` to `limit`, counted from this call.
 ///
-/// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the
-/// `Timeout`, not before. At one instant the future wins: once the time is up it is polled a last time, and what is there
-/// for it by then is taken. A limit of zero polls once, and once more in the fiber's next turn if its operations have used up this
-/// one. Dropping the `Timeout` drops both, and what that means for the future is the future's affair.
+/// Resolves to the future's output, or to [`Elapsed`] once the time is up; the future is dropped with the `Timeout`, not
+/// before. If both happen at the same instant the future wins: once the time is up it is polled one last time, and its result
+/// is taken if it is ready. A limit of zero polls once, or once more in the fiber's next turn if its operations have used up
+/// the budget of this one. Dropping the `Timeout` drops the future; what that means depends on the future.
 ///
 /// ```
 /// use leno::fiber::Elapsed;
@@ -33,8 +33,8 @@ pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFutu
     Timeout::new(future, sleep(limit))
 }
 
-/// As [`timeout`], until `deadline`, an instant of the clock that [`now`](crate::fiber::now) tells: a limit for several steps
-/// together.
+/// As [`timeout`], until `deadline`, an instant of the clock that [`now`](crate::fiber::now) reads: a common limit for several
+/// steps.
 ///
 /// ```
 /// use leno::fiber::{Elapsed, now, timeout_at};
@@ -69,7 +69,7 @@ impl<F> Timeout<F> {
         Timeout { future: future.into_future(), sleep, waits: false, overtime: false }
     }
 
-    /// The future, with its limit taken off.
+    /// The future, without the limit.
     pub fn into_inner(self) -> F {
         self.future
     }

@@ -6,10 +6,10 @@ use super::operation::{Branch, Operation};
 /// A future that is one operation. (Public in name only: it is what the sealed traits of `select` are made of.)
 #[allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name it")]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no operation of leno, which a select could claim",
-    label = "not such an operation",
-    note = "any other future is polled: wrap it in `leno::select::foreign`: `foreign(std::pin::pin!(future))` or `foreign(Box::pin(future))`, \
-            or `foreign(future)` if it is `Unpin`"
+    message = "`{Self}` is not an operation of leno, which a select could claim",
+    label = "not an operation of leno",
+    note = "any other future can be polled instead: wrap it in `leno::select::foreign`: `foreign(std::pin::pin!(future))` or \
+            `foreign(Box::pin(future))`, or `foreign(future)` if it is `Unpin`"
 )]
 pub trait Operated {
     type Branch: Branch;
@@ -74,7 +74,7 @@ macro_rules! future {
             ///
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
-            /// there.
+            /// there. If the operation has already completed.
             #[inline]
             #[track_caller]
             pub fn wait(self) -> $output {
@@ -187,8 +187,8 @@ macro_rules! future {
         }
     };
     (@limits $call:literal [$output:ty] until $timely:ty) => {
-        /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it tries once; with
-        /// [`Duration::MAX`](std::time::Duration::MAX) it waits for ever.
+        /// As [`wait`](Self::wait), for at most `d` of real time. With `d` zero it tries once; with
+        /// [`Duration::MAX`](std::time::Duration::MAX) it waits forever.
         ///
         /// # Errors
         /// As [`wait`](Self::wait); or the time was up, and nothing has happened.

@@ -522,9 +522,9 @@ impl<B: Branch> Operation<B> {
     fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
         assert!(
             self.at != OVER,
-            "a leno operation was polled, or waited for, after it had completed: make a new one, or ask `is_terminated` before"
+            "a leno operation was polled, or waited for, after it had completed: make a new one, or check `is_terminated` first"
         );
-        assert!(self.at != LENT, "a leno operation was polled that a select has borrowed, and was forgotten");
+        assert!(self.at != LENT, "a leno operation was polled while lent to a select, which was forgotten");
         loop {
             let (node, redirected) = self.node();
             match node.as_ref().state() {

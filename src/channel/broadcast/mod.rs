@@ -5,7 +5,7 @@
 //!
 //! | | when a receiver has `cap` values yet to see | made by |
 //! |---|---|---|
-//! | [`Lag::Drop`] | the oldest one goes, and that receiver is told how many it has [missed](RecvError::Lagged) | [`channel`] |
+//! | [`Lag::Drop`] | the oldest value is dropped, and that receiver is told how many it has [missed](RecvError::Lagged) | [`channel`] |
 //! | [`Lag::Suspend`] | [`send_async`](Sender::send_async) waits | [`with_lag`] |
 //!
 //! ```
@@ -19,9 +19,9 @@
 //! # });
 //! ```
 //!
-//! Values are cloned for all receivers but the one that sees them last, and are dropped as soon as all have seen them. Without
-//! receivers nothing is kept. Where only the latest value counts, [`watch`](super::watch) is smaller; where each value is for
-//! one receiver, a [`bounded`](crate::bounded) channel is right.
+//! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself. A value leaves the
+//! channel as soon as all have seen it; without receivers nothing is kept. If only the latest value counts,
+//! [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded) channel.
 //!
 //! A receiver is one follower: its operations take `&mut self`, and a clone follows on its own from the same place.
 
@@ -49,7 +49,7 @@ use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
 
-/// What becomes of a receiver that is slower than those who send.
+/// What happens if a receiver is slower than the senders.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lag {
     /// It loses the oldest values, and is told how many. Sending never waits.
@@ -60,7 +60,7 @@ pub enum Lag {
     Suspend,
 }
 
-/// A channel that keeps `cap` values for slow receivers, which lose the oldest ones then: [`Lag::Drop`].
+/// A channel that keeps up to `cap` values for slow receivers, which then lose the oldest ones: [`Lag::Drop`].
 ///
 /// ```
 /// use leno::channel::broadcast::{self, RecvError};
@@ -78,7 +78,8 @@ pub fn channel<T: Clone>(cap: usize) -> (Sender<T>, Receiver<T>) {
     with_lag(cap, Lag::Drop)
 }
 
-/// A channel that keeps `cap` values for slow receivers; `lag` says what happens then. Memory is taken as values are kept.
+/// A channel that keeps up to `cap` values for slow receivers; `lag` says what happens when it is full. Memory is allocated as
+/// values are kept.
 ///
 /// ```
 /// use leno::channel::broadcast::{self, Lag};
@@ -98,7 +99,7 @@ pub fn channel<T: Clone>(cap: usize) -> (Sender<T>, Receiver<T>) {
 pub fn with_lag<T: Clone>(cap: usize, lag: Lag) -> (Sender<T>, Receiver<T>) {
     assert!(
         cap > 0,
-        "a broadcast channel has to keep a value until all have seen it: let its capacity be 1 or more"
+        "a broadcast channel keeps each value until all receivers have seen it: its capacity must be 1 or more"
     );
     let shared = Arc::new(Shared::new(cap, lag));
     let receiver = Receiver { shared: Arc::clone(&shared), cursor: 0, back: None };
@@ -123,16 +124,16 @@ pub struct Receiver<T> {
 /// Why nothing was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecvError {
-    /// All senders are gone, and all that they have sent was seen.
+    /// All senders were dropped, and all values have been received.
     Closed,
-    /// So many values went unseen. The next receive gets the oldest one that is there.
+    /// That many values were missed. The next receive gets the oldest value still kept.
     Lagged(u64),
 }
 
 /// Why nothing was received at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There is nothing now that was not seen.
+    /// There is no new value now.
     Empty,
     /// As [`RecvError::Closed`].
     Closed,
@@ -151,7 +152,7 @@ pub enum RecvTimeoutError {
     Lagged(u64),
 }
 
-/// In a stream: so many values went unseen.
+/// An item of a stream: that many values were missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
@@ -169,21 +170,21 @@ macro_rules! errors {
 
 errors! {
     RecvError {
-        RecvError::Closed => "the channel is closed, and all was seen",
-        RecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        RecvError::Closed => "the channel is closed, and all values were received",
+        RecvError::Lagged(missed) => "the receiver lagged and missed {missed} values",
     }
     TryRecvError {
-        TryRecvError::Empty => "the channel has no new value now",
-        TryRecvError::Closed => "the channel is closed, and all was seen",
-        TryRecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        TryRecvError::Empty => "the channel has no new value",
+        TryRecvError::Closed => "the channel is closed, and all values were received",
+        TryRecvError::Lagged(missed) => "the receiver lagged and missed {missed} values",
     }
     RecvTimeoutError {
-        RecvTimeoutError::Timeout => "the channel had no new value in time",
-        RecvTimeoutError::Closed => "the channel is closed, and all was seen",
-        RecvTimeoutError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        RecvTimeoutError::Timeout => "timed out before a value was received",
+        RecvTimeoutError::Closed => "the channel is closed, and all values were received",
+        RecvTimeoutError::Lagged(missed) => "the receiver lagged and missed {missed} values",
     }
     Lagged {
-        Lagged(missed) => "the receiver was too slow for {missed} values",
+        Lagged(missed) => "the receiver lagged and missed {missed} values",
     }
 }
 
@@ -193,20 +194,20 @@ same! {
 }
 
 impl<T> Sender<T> {
-    /// Sends to all receivers, without waiting; gives how many there are. For a channel with [`Lag::Drop`].
+    /// Sends to all receivers without waiting; returns how many there are. For channels with [`Lag::Drop`].
     ///
     /// # Errors
-    /// There is no receiver now; the value comes back. With [`Lag::Suspend`] also if there is no room. The error does not say
-    /// which, and its text is that of a closed channel: [`try_send`](Self::try_send) tells the two apart, and
-    /// [`send_async`](Self::send_async) waits for room.
+    /// There is currently no receiver; the value comes back. With [`Lag::Suspend`] also if there is no room; the error, whose text
+    /// is that of a closed channel, does not tell the two apart: use [`try_send`](Self::try_send) for that, or
+    /// [`send_async`](Self::send_async) to wait for room.
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.try_send(value).map_err(|error| SendError(error.into_inner()))
     }
 
-    /// Sends to all receivers, if that is possible without waiting; gives how many there are.
+    /// Sends to all receivers if that is possible without waiting; returns how many there are.
     ///
     /// # Errors
-    /// `Closed`: there is no receiver now. `Full`: with [`Lag::Suspend`], there is no room now. The value comes back.
+    /// `Closed`: there is currently no receiver. `Full`: with [`Lag::Suspend`], there is currently no room. The value comes back.
     pub fn try_send(&self, value: T) -> Result<usize, TrySendError<T>> {
         let mut by = By::plain();
         let (receivers, oldest) = self.shared.try_send(value, &mut by)?;
@@ -215,8 +216,8 @@ impl<T> Sender<T> {
         Ok(receivers)
     }
 
-    /// Sends to all receivers; with [`Lag::Suspend`] waits until there is room, that is until the slowest receiver has seen the
-    /// oldest value. Gives how many receivers there are.
+    /// Sends to all receivers; with [`Lag::Suspend`] waits until there is room, that is, until the slowest receiver has seen the
+    /// oldest value. Returns how many receivers there are.
     ///
     /// Waiters are notified of room in FIFO order, but a new send may overtake them.
     ///
@@ -250,7 +251,7 @@ impl<T> Sender<T> {
         self.shared.capacity
     }
 
-    /// What becomes of a receiver that is too slow.
+    /// What happens if a receiver is too slow.
     pub fn lag(&self) -> Lag {
         self.shared.lag
     }
@@ -262,7 +263,7 @@ impl<T> Receiver<T> {
         Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
     }
 
-    /// How many values it can receive now. (Those that it has missed do not count.)
+    /// How many values it can receive now, not counting those that it has missed.
     pub fn len(&self) -> usize {
         self.shared.unseen(self.cursor) + usize::from(self.back.is_some())
     }
@@ -283,12 +284,12 @@ impl<T: Clone> Receiver<T> {
     ///
     /// Cancelling: dropping the future loses nothing.
     ///
-    /// The value is cloned here, unless all other receivers have seen it. If the clone panics, that goes through, and the value
+    /// The value is cloned here, unless all other receivers have seen it. If `clone` panics, the panic propagates and the value
     /// counts as received.
     ///
     /// # Errors
-    /// `Lagged`: values were lost since this receiver was too slow; the next receive gets the oldest one that is there.
-    /// `Closed`: all senders are gone, and all was received.
+    /// `Lagged`: values were lost because this receiver was too slow; the next receive gets the oldest value still kept.
+    /// `Closed`: all senders were dropped, and everything was received.
     #[track_caller]
     pub fn recv(&mut self) -> Recv<'_, T> {
         // SAFETY: the receiver is borrowed for as long as the future lives.
@@ -356,7 +357,7 @@ impl<T: Clone> Receiver<T> {
         self.recv().wait_deadline(t)
     }
 
-    /// A stream of what is received. It ends when the channel is closed and all was seen.
+    /// A stream of the received values. It ends when the channel is closed and all values were received.
     ///
     /// ```
     /// use futures_lite::StreamExt;
@@ -374,7 +375,7 @@ impl<T: Clone> Receiver<T> {
         Feed { flow: Flow::new(NonNull::from(self)), _receiver: PhantomData }
     }
 
-    /// As [`stream`](Self::stream), with the receiver in it.
+    /// As [`stream`](Self::stream), but owning the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoFeed<T> {
         IntoFeed { flow: Flow::new(NonNull::from(Box::leak(Box::new(self)))) }
@@ -449,7 +450,7 @@ pub struct Feed<'a, T: Clone> {
     _receiver: PhantomData<&'a mut Receiver<T>>,
 }
 
-/// A stream that keeps its receiver. Made by [`Receiver::into_stream`].
+/// A stream that owns its receiver. Made by [`Receiver::into_stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoFeed<T: Clone> {
     flow: Flow<T>,
@@ -497,7 +498,7 @@ impl<T: Clone> Flow<T> {
 }
 
 impl<T: Clone> IntoFeed<T> {
-    /// The receiver. What was handed to the stream meanwhile is the next one to be received.
+    /// Gives the receiver back. A value already handed to the stream is the next one it receives.
     pub fn into_receiver(mut self) -> Receiver<T> {
         self.flow.operation = None;
         let receiver = ManuallyDrop::new(self).flow.receiver;

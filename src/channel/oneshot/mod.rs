@@ -76,8 +76,10 @@ pub struct Sender<T> {
 /// Dropping it closes the channel, and drops a value that was sent but not received.
 ///
 /// # Panics
-/// If polled after completion, like all operations of leno; receiving by [`try_recv`](Self::try_recv),
-/// [`wait_timeout`](Self::wait_timeout) or [`wait_deadline`](Self::wait_deadline) counts as completion.
+/// If polled after completion, like all operations of leno; so does [`wait`](Self::wait). A value received by
+/// [`try_recv`](Self::try_recv), and any outcome but a timeout of [`wait_timeout`](Self::wait_timeout) or
+/// [`wait_deadline`](Self::wait_deadline), counts as completion. (An error of `try_recv` does not. These three and
+/// [`recv_blocking`](Self::recv_blocking) never panic for that: they report the channel as closed.)
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
     operation: InPlace<T>,
@@ -185,11 +187,11 @@ impl<T> Receiver<T> {
         self.wait_until(None).map_err(|_closed| RecvError)
     }
 
-    /// As [`recv_blocking`](Self::recv_blocking), for `d` of real time at most. With `d` zero it tries once; with [`Duration::MAX`] it
-    /// waits for ever.
+    /// As [`recv_blocking`](Self::recv_blocking), for at most `d` of real time. With `d` zero it tries once; with
+    /// [`Duration::MAX`] it waits forever.
     ///
     /// # Errors
-    /// The time was up, and nothing was taken: it can be waited for again. Or as `recv_blocking`.
+    /// The time was up, and nothing was received: it can be called again. Or as `recv_blocking`.
     ///
     /// # Panics
     /// As [`recv_blocking`](Self::recv_blocking).

@@ -50,8 +50,7 @@ pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
 impl<T> Sender<T> {
     /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
     ///
-    /// Cancelling: a dropped future means that nothing was sent, if it was still waiting. To keep the value use
-    /// [`SendFuture::into_inner`].
+    /// Cancelling: dropping the future while it waits means the value was not sent; [`SendFuture::into_inner`] gives it back.
     ///
     /// # Errors
     /// The channel is closed; the value comes back.
@@ -79,16 +78,16 @@ impl<T> Sender<T> {
         self.send(value).try_now()
     }
 
-    /// Sends all `values`, from the front on; waits where there is no room for the next one. Gives how many were sent: all of
-    /// them, unless the channel closes.
+    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all of them,
+    /// unless the channel closes.
     ///
-    /// The values keep their order. Where nobody waits several of them cost little more than one.
+    /// The values stay in order. While nobody waits, several cost little more than one.
     ///
-    /// Cancelling: what was not sent is in `values`, in order. So it is when the channel closes. As a branch of a select it
-    /// completes as soon as one value is sent, with as many as there is room for then; a branch that loses has sent nothing.
+    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon as one
+    /// value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
     ///
     /// # Errors
-    /// The channel is closed, and none was sent, of one or more. (Where it closes after some were, they are counted.)
+    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
     ///
     /// ```
     /// # leno::block_on(async {
@@ -106,10 +105,10 @@ impl<T> Sender<T> {
         unsafe { SendMany::new(self, values) }
     }
 
-    /// Sends as many `values` as need no waiting, from the front on; gives how many. What was not sent is in `values`.
+    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in `values`.
     ///
     /// # Errors
-    /// None was sent, of one or more: there is no room, or the channel is closed.
+    /// `values` was not empty and none was sent: there is no room, or the channel is closed.
     pub fn try_send_many(&mut self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
         self.send_many(values).try_now()
     }
@@ -130,7 +129,7 @@ impl<T> Sender<T> {
         unsafe { Closed::new(self) }
     }
 
-    /// As [`send`](Self::send), in a future that keeps this sender. See
+    /// As [`send`](Self::send), in a future that owns this sender. See
     /// [`leno::Sender::into_send`](super::super::Sender::into_send).
     #[track_caller]
     pub fn into_send(self, value: T) -> IntoSend<T> {

@@ -27,9 +27,9 @@
 //! });
 //! ```
 //!
-//! The time is that of the executor that the caller runs on (a runtime, a cord, a virtual clock), and elsewhere that of
-//! leno's default runtime: which keeps the timer, wherever the receiver goes. (So in a
-//! [closed world](crate::fiber::RuntimeBuilder::closed_world) it is to be made inside.) In a fiber that needs no receiver,
+//! The time is that of the executor that the caller runs on (a runtime or cord, its clock may be virtual), or of leno's default
+//! runtime elsewhere. That executor keeps the timer, wherever the receiver is moved. (So create tickers for a
+//! [closed world](crate::fiber::RuntimeBuilder::closed_world) inside it.) In a fiber that needs no receiver,
 //! [`sleep`](crate::sleep()), [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
 
 // A ticker is a small actor between a timer and the one sender of a rendezvous channel:
@@ -79,7 +79,7 @@ use crate::wait::Operation;
 pub use super::{Receiver, RecvError, RecvTimeoutError, TryRecvError};
 pub use crate::time::Missed;
 
-/// One tick, `d` from now; then nothing more. [`Duration::MAX`], or any end that an [`Instant`] cannot tell, never comes.
+/// One tick, `d` from now, and nothing more. [`Duration::MAX`], or any instant beyond the range of [`Instant`], never comes.
 ///
 /// ```
 /// use leno::channel::ticker::after;
@@ -99,8 +99,8 @@ pub fn after(d: Duration) -> Receiver<Instant> {
     start(due, alarm, None)
 }
 
-/// One tick, at `t`, an instant of the clock of the executor that the caller runs on; then nothing more. One in the past is
-/// there at once.
+/// One tick, at `t`, an instant of the clock of the executor that the caller runs on, and nothing more. If `t` has passed, the
+/// tick is due at once.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -113,7 +113,7 @@ pub fn at(t: Instant) -> Receiver<Instant> {
     start(Some(t), Alarm::here(), None)
 }
 
-/// A tick every `d`, for the first time in `d`; those that were not taken in time come in a [burst](Missed::Burst).
+/// A tick every `d`, the first one after `d`; missed ticks come in a [burst](Missed::Burst).
 ///
 /// # Panics
 /// If `d` is zero.
@@ -122,7 +122,7 @@ pub fn tick(d: Duration) -> Receiver<Instant> {
     tick_with(d, Missed::Burst)
 }
 
-/// As [`tick`], and `missed` says what becomes of ticks that nobody took before the next was due.
+/// As [`tick`]; `missed` says how to handle ticks that were not taken before the next one was due.
 ///
 /// ```
 /// use leno::channel::ticker::{Missed, tick_with};
@@ -144,7 +144,7 @@ pub fn tick(d: Duration) -> Receiver<Instant> {
 /// If `d` is zero.
 #[track_caller]
 pub fn tick_with(d: Duration, missed: Missed) -> Receiver<Instant> {
-    assert!(!d.is_zero(), "a ticker with a period of zero would tick without end; let it be 1 ns or more");
+    assert!(!d.is_zero(), "a ticker with a period of zero would tick without end; use 1 ns or more");
     let alarm = Alarm::here();
     let due = alarm.now().checked_add(d);
     start(due, alarm, Some((d, missed)))

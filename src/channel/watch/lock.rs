@@ -97,7 +97,7 @@ impl<T> Lock<T> {
                 state = self.sleep(busy);
                 continue;
             }
-            assert!(state & READERS != READERS, "too many read, or have been forgotten");
+            assert!(state & READERS != READERS, "too many `Ref`s exist at once, or were forgotten");
             match self.state.compare_exchange(state, state + more, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => state = now,

@@ -31,13 +31,13 @@
 //! taking a second `Ref` is fine. (When a [`wait_for`](Receiver::wait_for) completes in a select, it already holds its
 //! `Ref` while wakers of others are called: none of them may send to this channel.)
 //!
-//! What was *seen* is each receiver's own affair: the value of its making is, and what
+//! Each receiver keeps track of what it has *seen*: at first the value at the time it was made, later what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)
 //! have found.
 //!
 //! # As a stream
 //!
-//! A stream of a watch has clones of the value in it: of each that it finds changed when it is asked for the next one.
+//! A stream made from a watch yields clones of the value: one each time it is asked and finds the value changed.
 //!
 //! ```
 //! use futures_lite::{Stream, StreamExt, stream};
@@ -53,7 +53,7 @@
 //!
 //! # leno::block_on(async {
 //! let (tx, mut rx) = watch::channel("starting");
-//! rx.mark_changed(); // Begin with the value of now.
+//! rx.mark_changed(); // Begin with the current value.
 //! let mut changes = Box::pin(changes(rx));
 //! assert_eq!(changes.next().await, Some("starting"));
 //! tx.send("running").unwrap();
@@ -91,12 +91,12 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     (Sender { shared: Arc::clone(&shared) }, Receiver { shared, seen })
 }
 
-/// Changes the value. A clone does so as well; the last one that goes closes the channel. Made by [`channel`].
+/// Changes the value. Clones can, too; dropping the last one closes the channel. Made by [`channel`].
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Sees the value. A clone has seen what the original has, and goes its own way then. Made by [`channel`] and
+/// Sees the value. A clone starts with what the original has seen and is then independent of it. Made by [`channel`] and
 /// [`Sender::subscribe`].
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
@@ -104,7 +104,7 @@ pub struct Receiver<T> {
     seen: u64,
 }
 
-/// A look at the value, which nobody changes meanwhile. See [the module](self#looking).
+/// Read access to the value, which cannot change meanwhile. See [the module](self#looking).
 pub struct Ref<'a, T> {
     held: Held<'a, T>,
     changed: bool,
@@ -160,14 +160,14 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// As [`send`](Self::send), whether or not there is a receiver; gives the value before.
+    /// As [`send`](Self::send), whether or not there is a receiver; returns the previous value.
     pub fn send_replace(&self, mut value: T) -> T {
         self.send_modify(|current| std::mem::swap(current, &mut value));
         value
     }
 
-    /// Changes the value in its place, and tells all receivers. `modify` has the value for itself: those who want to look or
-    /// to change it wait for it, and it must not use this channel. If it panics nobody is told, and the value is as it left
+    /// Changes the value in place and notifies all receivers. `modify` has exclusive access: everyone who wants to read or change
+    /// the value waits for it, and it must not use this channel. If it panics nobody is notified, and the value stays as it left
     /// it.
     ///
     /// ```
@@ -182,7 +182,7 @@ impl<T> Sender<T> {
         });
     }
 
-    /// As [`send_modify`](Self::send_modify); receivers are told only if `modify` says so. Gives what it has said.
+    /// As [`send_modify`](Self::send_modify), but notifies receivers only if `modify` returns true. Returns what it returned.
     ///
     /// ```
     /// let (tx, rx) = leno::channel::watch::channel(10);
@@ -199,14 +199,14 @@ impl<T> Sender<T> {
         self.shared.change(modify)
     }
 
-    /// Looks at the value. See [the module](self#looking).
+    /// Read access to the value. See [the module](self#looking).
     pub fn borrow(&self) -> Ref<'_, T> {
         let held = Held::new(&self.shared);
         let seen = held.version();
         Ref::new(held, seen)
     }
 
-    /// Another receiver, which has seen the value of now.
+    /// Another receiver, which has seen the current value.
     pub fn subscribe(&self) -> Receiver<T> {
         self.shared.add_receiver();
         Receiver { shared: Arc::clone(&self.shared), seen: self.shared.version() }
@@ -214,44 +214,45 @@ impl<T> Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Looks at the value; it counts as seen no more than before. See [the module](self#looking).
+    /// Read access to the value, without marking it as seen. See [the module](self#looking).
     pub fn borrow(&self) -> Ref<'_, T> {
         Ref::new(Held::new(&self.shared), self.seen)
     }
 
-    /// Looks at the value, which is seen then: [`changed`](Self::changed) waits for a later one.
+    /// Read access to the value, which is marked as seen: [`changed`](Self::changed) then waits for a later one.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
         let held = Held::new(&self.shared);
         let seen = std::mem::replace(&mut self.seen, held.version());
         Ref::new(held, seen)
     }
 
-    /// Whether there is a value that was not seen.
+    /// Whether there is a value that this receiver has not seen.
     ///
     /// # Errors
-    /// The value was seen, and the last sender is gone: there will be no other.
+    /// The value was seen, and the last sender was dropped: there will be no other.
     pub fn has_changed(&self) -> Result<bool, RecvError> {
         self.shared.has_changed(self.seen)
     }
 
-    /// Waits for a value that was not seen, which is seen then; look at it with [`borrow_and_update`](Self::borrow_and_update).
+    /// Waits for a value that this receiver has not seen and marks it as seen; read it with
+    /// [`borrow_and_update`](Self::borrow_and_update).
     ///
-    /// Cancelling: dropping the future sees nothing.
+    /// Cancellation-safe: dropping the future marks nothing as seen.
     ///
     /// # Errors
-    /// The value was seen, and the last sender is gone: there will be no other.
+    /// The value was seen, and the last sender was dropped: there will be no other.
     #[track_caller]
     pub fn changed(&mut self) -> Changed<'_, T> {
         let change = Change { shared: &self.shared, before: self.seen, seen: &mut self.seen };
         Changed { operation: Operation::new(Listen(change)) }
     }
 
-    /// Waits for a value of which `is_wanted` says true, beginning with the one of now, seen or not; gives a look at it. It is
-    /// seen then. `is_wanted` is called for the values that are found, once for each, while nobody can change them: it must
-    /// not use this channel. If it panics the panic goes through.
+    /// Waits for a value for which `is_wanted` returns true, starting with the current one, seen or not; returns read access to
+    /// it, and marks it as seen. `is_wanted` is called once for each value found, while nobody can change it: it must not use
+    /// this channel. If it panics, the panic propagates.
     ///
-    /// Cancelling: dropping the future sees nothing. In a [`Select`](crate::select::Select) that it has won it keeps that look, and
-    /// holds the senders back, until its outcome is taken or the set is dropped.
+    /// Cancellation-safe: dropping the future marks nothing as seen. If it has won in a [`Select`](crate::select::Select), it
+    /// holds its `Ref`, and thereby blocks the senders, until its outcome is taken or the set is dropped.
     ///
     /// ```
     /// let (tx, mut rx) = leno::channel::watch::channel(0);
@@ -264,19 +265,19 @@ impl<T> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// The last sender is gone, and the last value is none of these.
+    /// The last sender was dropped, and the last value is not wanted.
     #[track_caller]
     pub fn wait_for<F: FnMut(&T) -> bool>(&mut self, is_wanted: F) -> WaitFor<'_, T, F> {
         let wanted = Wanted { shared: &self.shared, seen: &mut self.seen, refused: None, is_wanted };
         WaitFor { operation: Operation::new(Listen(wanted)) }
     }
 
-    /// Makes the value count as not seen.
+    /// Marks the value as not seen.
     pub fn mark_changed(&mut self) {
         self.seen = self.shared.version().wrapping_sub(2);
     }
 
-    /// Makes the value count as seen.
+    /// Marks the value as seen.
     pub fn mark_unchanged(&mut self) {
         self.seen = self.shared.version();
     }
@@ -315,7 +316,7 @@ future! {
     Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed; or Elapsed
 }
 
-/// Waits for a value of which something is true. Made by [`Receiver::wait_for`].
+/// Waits for a value that satisfies a condition. Made by [`Receiver::wait_for`].
 #[must_use = "futures do nothing unless polled"]
 pub struct WaitFor<'a, T, F: FnMut(&T) -> bool> {
     operation: Operation<Listen<Wanted<'a, T, F>>>,

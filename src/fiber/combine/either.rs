@@ -1,6 +1,6 @@
 //! One of two.
 
-/// What one of two futures gave; see [`race`](crate::fiber::race).
+/// The output of one of two futures; see [`race`](crate::fiber::race).
 ///
 /// ```
 /// use leno::fiber::{Either, race};
@@ -14,24 +14,24 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Either<A, B> {
-    /// Of the first.
+    /// The output of the first future.
     Left(A),
-    /// Of the second.
+    /// The output of the second future.
     Right(B),
 }
 
 impl<A, B> Either<A, B> {
-    /// Whether it is of the first.
+    /// Whether this is the output of the first future.
     pub fn is_left(&self) -> bool {
         matches!(self, Either::Left(_))
     }
 
-    /// Whether it is of the second.
+    /// Whether this is the output of the second future.
     pub fn is_right(&self) -> bool {
         matches!(self, Either::Right(_))
     }
 
-    /// What the first gave, if it is that.
+    /// The output of the first future, if it is this one.
     pub fn left(self) -> Option<A> {
         match self {
             Either::Left(value) => Some(value),
@@ -39,7 +39,7 @@ impl<A, B> Either<A, B> {
         }
     }
 
-    /// What the second gave, if it is that.
+    /// The output of the second future, if it is this one.
     pub fn right(self) -> Option<B> {
         match self {
             Either::Left(_) => None,
@@ -49,7 +49,7 @@ impl<A, B> Either<A, B> {
 }
 
 impl<T> Either<T, T> {
-    /// The value, whoever gave it.
+    /// The value, whichever future it came from.
     pub fn into_inner(self) -> T {
         match self {
             Either::Left(value) | Either::Right(value) => value,

@@ -16,8 +16,8 @@ prim::global! {
     static HOOK: Mutex<fn(&str)> = Mutex::new(warn::say);
 }
 
-/// Sets who is told what [`FutureExt::debug`] sees, instead of stderr: a line at a time, without a line break, on
-/// the thread where it happens. For the whole process. A panic of the hook is swallowed.
+/// Sets the hook that receives the output of [`FutureExt::debug`], instead of stderr: one line per call, without a line
+/// break, on the thread where it happens. It applies to the whole process. A panic of the hook is swallowed.
 ///
 /// ```
 /// leno::fiber::set_debug_hook(|line| println!("{line}"));
@@ -26,7 +26,7 @@ pub fn set_debug_hook(hook: fn(&str)) {
     *HOOK.lock() = hook;
 }
 
-/// What any future can be asked to tell.
+/// Diagnostics for any future.
 ///
 /// ```
 /// use leno::fiber::FutureExt;
@@ -36,10 +36,10 @@ pub fn set_debug_hook(hook: fn(&str)) {
 /// println!("it took {took:?}");
 /// ```
 pub trait FutureExt: Future {
-    /// Tells when the future is first polled, and what becomes of it: the value, a panic (with its message), or
-    /// that it was cancelled, which is to say dropped before it was ready. Each line names `label`, the fiber, and
-    /// the time since the first poll by the executor's clock. It goes to stderr, behind `leno: `, or to the hook of
-    /// [`set_debug_hook`], without that.
+    /// Logs when the future is first polled, and how it ends: with a value, by a panic (with its message), or
+    /// cancelled, that is, dropped before it completed. Each line has `label`, the fiber, and the time since the first
+    /// poll by the executor's clock. Lines go to stderr with the prefix `leno: `, or to the hook of [`set_debug_hook`]
+    /// without it.
     ///
     /// ```text
     /// leno: fetch: begins (fiber 7 `mirrors`)
@@ -49,8 +49,8 @@ pub trait FutureExt: Future {
     /// leno: fetch: cancelled before it began (no fiber)
     /// ```
     ///
-    /// The future is otherwise what it was: same output, same panic, and a panic of the value's [`Debug`](fmt::Debug)
-    /// is swallowed, with its line.
+    /// Otherwise the future behaves as before: same output, same panic. If the value's [`Debug`](fmt::Debug) panics, that
+    /// panic is swallowed and the line is omitted.
     fn debug(self, label: impl Into<String>) -> Debugged<Self>
     where
         Self: Sized,
@@ -59,7 +59,7 @@ pub trait FutureExt: Future {
         Debugged { future: self, course: Course { label: label.into(), stage: Stage::New } }
     }
 
-    /// Gives the output and how long it took: from the first poll to the one that was ready, waiting included, by the
+    /// Returns the output and how long it took: from the first poll to the one that completed, waiting included, by the
     /// executor's clock (see [`now`]).
     ///
     /// ```

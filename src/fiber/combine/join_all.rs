@@ -10,14 +10,14 @@ use super::outputs::Outputs;
 use crate::task::error::InTurn;
 use crate::task::thread;
 
-/// Waits for all of the futures, and gives their outputs in the order of the futures.
+/// Waits for all of the futures and returns their outputs in the order of the futures.
 ///
-/// They are polled in the caller's fiber, each only when it was woken, so ten thousand of them cost no more than
-/// each on its own. Joining nothing is ready at the first poll. If one panics the others are dropped, and the panic
-/// goes on. Dropping the future drops those that are not ready, and the outputs of those that are.
+/// They are polled in the caller's fiber, each only when it was woken, so ten thousand of them cost no more than each on its
+/// own. With no futures it is ready at the first poll. If one panics the others are dropped and the panic propagates.
+/// Dropping the future drops the futures that are pending and the outputs of those that have completed.
 ///
-/// To have them run side by side, spawn them and join the handles. A dropped handle detaches its fiber; if the fibers
-/// shall not outlive the wait for them, give [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop).
+/// To run them in parallel, spawn them and join the handles. A dropped handle detaches its fiber; to end the fibers when the
+/// wait is dropped, pass handles with [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop).
 ///
 /// At most one of them should [`park`](crate::fiber::park()): they are one fiber, which has one token.
 ///
@@ -43,11 +43,11 @@ where
     JoinAll { members: collect(iter), outputs: Outputs::new() }
 }
 
-/// As [`join_all`], up to the first error: that is the result then, and the other futures, and what they have
-/// given, are dropped before it is there. Of several that fail at one time, the one that was woken first counts.
+/// As [`join_all`], but ends at the first error, which is the result; the other futures and their outputs are dropped before
+/// it is returned. If several fail at the same time, the one woken first counts.
 ///
-/// Join handles are futures that give results: the first fiber that fails ends the wait. Give
-/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop), and the others are cancelled with it.
+/// Join handles are futures whose output is a `Result`, so the first fiber that fails ends the wait. Pass handles with
+/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop) to cancel the others with it.
 ///
 /// ```
 /// use leno::fiber::try_join_all;

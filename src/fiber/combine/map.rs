@@ -21,12 +21,12 @@ use super::outputs::Outputs;
 use crate::task::error::{InTurn, discard};
 use crate::task::thread;
 
-/// Calls `f` with each item of `iter` and awaits the future that it gives, `n` of them at a time; gives all outputs, in
-/// the order of the items.
+/// Calls `f` with each item of `iter` and awaits the futures it returns, `n` at a time; returns all outputs in the order of
+/// the items.
 ///
-/// A sliding window, not batches: at most `n` run at any time, and `n` do as long as items are left. An item is
-/// taken from the iterator, and `f` called with it, when its turn comes. Over nothing it is ready at the first
-/// poll. For no limit, let `n` be [`usize::MAX`].
+/// It is a sliding window, not batches: at most `n` futures run at any time, and `n` do as long as items are left. An item is
+/// taken from the iterator, and `f` called with it, when its turn comes. With no items it is ready at the first poll. For no
+/// limit, pass [`usize::MAX`].
 ///
 /// The futures are polled in the caller's fiber, each only when it was woken, so they may borrow what the caller
 /// has, and need not be `Send`; they wait side by side, but compute one after the other. To spread them over a
@@ -34,8 +34,8 @@ use crate::task::thread;
 /// fibers go on if the wait for them is dropped.) At most one of the futures should [`park`](crate::fiber::park()):
 /// they are one fiber, which has one token.
 ///
-/// If a future, `f` or the iterator panics, all futures are dropped, and the panic goes on. Dropping it drops
-/// the futures and their outputs; no more items are taken.
+/// If a future, `f` or the iterator panics, all futures are dropped and the panic propagates. Dropping the `MapConcurrent`
+/// drops the futures and their outputs; no more items are taken.
 ///
 /// ```
 /// use leno::fiber::{map_concurrent, sleep};
@@ -69,8 +69,8 @@ where
     MapConcurrent { window: Window::new("map_concurrent", iter, n, f), outputs: Outputs::new() }
 }
 
-/// As [`map_concurrent`], up to the first error: that is the result then, and the other futures, and what they have
-/// given, are dropped before it is there. No more items are taken.
+/// As [`map_concurrent`], but ends at the first error, which is the result; the other futures and their outputs are dropped
+/// before it is returned, and no more items are taken.
 ///
 /// ```
 /// use leno::fiber::try_map_concurrent;
@@ -100,12 +100,11 @@ where
     TryMapConcurrent { window: Window::new("try_map_concurrent", iter, n, f), outputs: Outputs::new() }
 }
 
-/// As [`map_concurrent`], but a stream, which gives each output as soon as it is there.
+/// As [`map_concurrent`], but a stream that yields each output as soon as it is ready.
 ///
-/// The window is filled when the stream is polled: while the caller is busy with an output, no item is taken. The
-/// futures make progress only while the stream is polled; fibers that `f` spawns do by themselves. The stream ends
-/// after the last output, and stays ended; so it does after a panic, with which all futures are dropped. Dropping it drops the
-/// futures.
+/// The window is filled when the stream is polled: while the caller is busy with an output, no item is taken. The futures
+/// make progress only while the stream is polled; fibers that `f` spawns run on their own. The stream ends after the last
+/// output, and stays ended; likewise after a panic, which drops all futures. Dropping the stream drops the futures.
 ///
 /// ```
 /// use leno::fiber::{map_unordered, sleep};
@@ -153,7 +152,7 @@ impl<I, F, Fut> Window<I, F, Fut> {
     fn new(what: &str, iter: impl IntoIterator<IntoIter = I>, n: usize, f: F) -> Self {
         assert!(
             n > 0,
-            "`{what}` with n = 0 would never begin; let 1 or more run at a time, `usize::MAX` for no limit"
+            "`{what}` with n = 0 would never run anything; use 1 or more, or `usize::MAX` for no limit"
         );
         Window { items: Some(iter.into_iter()), n, f, taken: 0, members: Members::new() }
     }

@@ -58,7 +58,7 @@ impl<T> Outputs<T> {
 
     /// Nothing more comes, unless this poll ends by waiting.
     fn begin(&mut self, what: &str) {
-        assert!(!self.given, "a `{what}` was polled after it was ready, or had panicked");
+        assert!(!self.given, "a `{what}` was polled after it was ready, or after it had panicked");
         self.given = true;
     }
 

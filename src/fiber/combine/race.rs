@@ -12,18 +12,18 @@ use crate::task::budget;
 use crate::task::error::{InTurn, discard};
 use crate::task::thread;
 
-/// Waits for the first of two futures to be ready, and drops the other.
+/// Waits for the first of two futures to complete, and drops the other.
 ///
-/// Each poll polls `a`, and `b` if `a` is not ready: if both are, `a` wins, and `b` may never have been polled. The
-/// loser is dropped before the result is there, and takes with it what it holds: its timer, its place in a queue. A
-/// panic of one drops the other and goes on. Neither is polled again.
+/// Each poll polls `a`, then `b` if `a` is not ready: if both are ready `a` wins, and `b` may never have been polled. The
+/// loser is dropped before the result is returned, and with it what it holds: its timer, its place in a queue. If one panics
+/// the other is dropped, and the panic propagates. Neither is polled again.
 ///
-/// What being dropped means for the loser is its own affair: a receive loses no value, a
-/// [`JoinHandle`](crate::fiber::JoinHandle) detaches its fiber, which goes on. To have that fiber cancelled, give
-/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop). The fiber that races is not cancelled by any of it.
+/// What dropping means depends on the loser: a receive loses no value, while a [`JoinHandle`](crate::fiber::JoinHandle)
+/// detaches its fiber, which goes on. To cancel that fiber instead, use
+/// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop). The racing fiber itself is not cancelled by any of this.
 ///
-/// Dropping the future drops both. It is `Unpin` if both are. For more than two, or to await several again and
-/// again, there is [`select!`](crate::select!); for a limit of time, [`timeout`](crate::timeout).
+/// Dropping the future drops both. It is `Unpin` if both are. For more than two futures, or to await several again and again,
+/// use [`select!`](crate::select!); for a time limit, [`timeout`](crate::timeout).
 ///
 /// ```
 /// use leno::fiber::{Either, race, sleep};
