@@ -32,6 +32,7 @@ use futures_core::future::FusedFuture;
 use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
 use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
+use crate::task::budget;
 use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
 use crate::task::thread;
@@ -207,7 +208,7 @@ impl CancelToken {
             if Pin::new(&mut cancelled).poll(cx).is_ready() || self.is_cancelled() {
                 return Poll::Ready(None);
             }
-            future.as_mut().poll(cx).map(Some)
+            budget::endless(|| future.as_mut().poll(cx)).map(Some)
         })
         .await
     }

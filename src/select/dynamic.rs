@@ -16,6 +16,7 @@ use super::driver::Driver;
 use super::handles::{Receives, Sends};
 use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
+use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::thread;
@@ -381,7 +382,8 @@ impl<'a> Select<'a> {
     /// value that was handed over goes to the next receiver, and a completed send is returned by the next select.
     ///
     /// # Panics
-    /// When polled, if no operation is left in the set: it would wait for ever.
+    /// If no operation is left in the set: it would wait forever. (Not where something else ends the wait: as a branch of
+    /// [`select!`](crate::select!), in a [`race`](crate::fiber::race) or a [`timeout`](crate::timeout).)
     pub fn select(&mut self) -> SelectFuture<'_, 'a> {
         self.stop();
         SelectFuture { set: Some(self) }
@@ -432,7 +434,7 @@ impl<'a> Select<'a> {
     /// Cancelling: dropping the future leaves no trace.
     ///
     /// # Panics
-    /// When polled, if no operation is left in the set: it would wait for ever.
+    /// As [`select`](Self::select).
     pub fn ready(&mut self) -> ReadyFuture<'_, 'a> {
         self.stop();
         ReadyFuture { set: Some(self) }
@@ -491,7 +493,7 @@ impl<'a> Select<'a> {
         let ready = match self.happened {
             Some(happened) => happened,
             None => {
-                assert!(!self.is_empty(), "no operation is left in the set: it would wait for ever");
+                std::task::ready!(self.has_something());
                 std::task::ready!(self.driver.poll_ready(&mut self.branches, self.biased, cx))
             }
         };
@@ -507,11 +509,19 @@ impl<'a> Select<'a> {
         self.happened.is_some()
     }
 
+    /// Panics if the set is empty, rather than wait forever, where nothing else ends the wait.
+    fn has_something(&self) -> Poll<()> {
+        if !self.is_empty() {
+            return Poll::Ready(());
+        }
+        assert!(budget::may_be_endless(), "no operation is left in the set: it would wait forever");
+        Poll::Pending
+    }
+
     /// Polls until a branch has happened.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.happened.is_none() {
-            let is_empty = self.branches.all.is_empty();
-            assert!(!is_empty, "no operation is left in the set: a select would wait for ever");
+            std::task::ready!(self.has_something());
             let winner = std::task::ready!(self.driver.poll(&mut self.branches, self.biased, cx));
             self.happened = Some(winner);
         }

@@ -39,13 +39,29 @@ pub(crate) fn spent() -> u32 {
 
 /// Runs `poll` without a budget.
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
-    within(UNLIMITED, poll)
+    within(UNLIMITED, || lets_wait(false, poll))
 }
 
 fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
     let before = here::budget(|this| this.left.replace(budget)).unwrap_or(UNLIMITED);
     let _restore = finally(|| _ = here::budget(|this| this.left.set(before)));
     poll()
+}
+
+/// Runs `poll`, of one of several futures whose end is enough, or of one with a time limit.
+pub(crate) fn endless<R>(poll: impl FnOnce() -> R) -> R {
+    lets_wait(true, poll)
+}
+
+fn lets_wait<R>(endless: bool, poll: impl FnOnce() -> R) -> R {
+    let before = here::budget(|this| this.endless.replace(endless)).unwrap_or(false);
+    let _restore = finally(|| _ = here::budget(|this| this.endless.set(before)));
+    poll()
+}
+
+/// Whether what is polled may wait for what never comes, as something else ends the wait: otherwise it panics rather than do so.
+pub(crate) fn may_be_endless() -> bool {
+    here::budget(|budget| budget.endless.get()).unwrap_or(false)
 }
 
 /// Takes one operation from the budget of the poll that is running; false when it is spent, and then the

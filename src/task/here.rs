@@ -74,6 +74,8 @@ pub(super) struct Budget {
     pub(super) left: Cell<u32>,
     /// What was taken of full budgets, modulo 2³².
     pub(super) spent: Cell<u32>,
+    /// To wait forever: what is polled is one of several whose end is enough, or has a time limit.
+    pub(super) endless: Cell<bool>,
 }
 
 /// Of [`Budget::left`]: there is no budget.
@@ -116,7 +118,7 @@ prim::thread_local! {
         firing: Cell::new(0),
         stock: Cell::new(0),
         behind: Cell::new(false),
-        budget: Budget { left: Cell::new(UNLIMITED), spent: Cell::new(0) },
+        budget: Budget { left: Cell::new(UNLIMITED), spent: Cell::new(0), endless: Cell::new(false) },
     };
 }
 

@@ -88,7 +88,7 @@ impl<F: Future> Future for Timeout<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
-        if let Poll::Ready(output) = future.as_mut().poll(cx) {
+        if let Poll::Ready(output) = budget::endless(|| future.as_mut().poll(cx)) {
             return Poll::Ready(Ok(output));
         }
         let waited = std::mem::replace(&mut this.waits, true);
@@ -99,7 +99,7 @@ impl<F: Future> Future for Timeout<F> {
         }
         if waited {
             // (With a budget of its own: one that always finds something would not come to an end.)
-            if let Poll::Ready(output) = budget::with(|| future.poll(cx)) {
+            if let Poll::Ready(output) = budget::with(|| budget::endless(|| future.poll(cx))) {
                 return Poll::Ready(Ok(output));
             }
         }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::FusedFuture;
 use leno::channel::{RecvError, SendError};
-use leno::fiber::Cord;
+use leno::fiber::{CancelToken, Cord};
 use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken, foreign, select};
 use leno::{Receiver, Sender, bounded, rendezvous};
 
@@ -519,6 +519,37 @@ fn nothing_is_left_in_the_set() {
         }
     }
     assert_eq!(rx.try_recv(), Ok(1));
+}
+
+/// S13: where something else ends the wait an empty set waits; where nothing does it panics, also after one that was beside.
+#[test]
+fn nothing_is_left_in_the_set_and_something_beside_it() {
+    const MS: Duration = Duration::from_millis(1);
+    fn panics(select: impl FnOnce()) {
+        let message = panic_message(select);
+        assert!(message.contains("no operation is left in the set"), "{message}");
+    }
+    Cord::new().block_on(async {
+        let mut set = Select::new();
+        leno::select! { _ = set.select() => unreachable!(), default => {} }
+        leno::select! { _ = set.ready() => unreachable!(), default(MS) => {} }
+        let (tx, rx) = bounded(1);
+        tx.try_send(1).expect("room");
+        leno::select_biased! { _ = set.select() => unreachable!(), one = rx.recv() => assert_eq!(one, Ok(1)) }
+        panics(|| drop(set.select().must_be_ready("no")));
+        assert!(leno::timeout(MS, set.select()).await.is_err());
+        assert!(leno::timeout(Duration::ZERO, set.ready()).await.is_err());
+        assert!(!leno::fiber::race(set.select(), async {}).await.is_left());
+        panics(|| drop(set.select().must_be_ready("no")));
+        let token = CancelToken::new();
+        let ended = leno::fiber::race(token.run_until_cancelled(set.select()), async { token.cancel() });
+        assert!(!ended.await.is_left());
+    });
+    let mut set = Select::new();
+    leno::select_blocking! { _ = set.select() => unreachable!(), default(MS) => {} }
+    panics(|| drop(set.select().wait()));
+    // A call that blocks within a branch has nothing beside it.
+    leno::select_blocking! { () = async { panics(|| drop(set.select().wait())) } => {}, default(MS) => unreachable!() }
 }
 
 /// C28: when the time is up a set takes what is there, also what the last poll has not seen.
