@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use leno::channel::{RecvFuture, SendFuture, spsc};
+use leno::fiber::Runtime;
 use leno::select::{Select, Selected2, select};
 use leno::{Receiver, Sender, select_blocking, timeout};
 
@@ -436,6 +437,29 @@ fn an_empty_one_goes_on_a_small_stack() {
                 let thread = thread::Builder::new().stack_size(256 << 10);
                 thread.spawn_scoped(scope, move || drop(*channel)).expect("a thread starts");
             });
+        });
+    }
+}
+
+/// From fiber to fiber, on workers whose stacks are as large. (Who starts a fiber has its future on the stack, too.)
+#[test]
+fn on_the_workers_of_a_runtime() {
+    for capacity in CAPACITIES {
+        small(|| {
+            let runtime = Runtime::builder().workers(2).stack_size(stack()).build().expect("threads start");
+            let (tx, rx) = open(capacity);
+            let sender = runtime.spawn(async move {
+                for number in 0..3 {
+                    tx.send(Large::new(number)).await.expect("open");
+                }
+            });
+            let receiver = runtime.spawn(async move {
+                for number in 0..3 {
+                    rx.recv().await.expect("open").check(number);
+                }
+            });
+            sender.wait().expect("C30: it was sent");
+            receiver.wait().expect("C30: it was received");
         });
     }
 }

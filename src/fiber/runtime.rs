@@ -57,7 +57,12 @@ impl Runtime {
 
     /// A runtime to be configured.
     pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder { workers: None, name: String::from("leno"), settings: Settings::default() }
+        RuntimeBuilder {
+            workers: None,
+            stack_size: None,
+            name: String::from("leno"),
+            settings: Settings::default(),
+        }
     }
 
     /// Runs `future` on the calling thread until it is ready; the workers run what it spawns.
@@ -163,6 +168,7 @@ impl fmt::Debug for Runtime {
 #[must_use = "a builder does nothing before it builds"]
 pub struct RuntimeBuilder {
     workers: Option<usize>,
+    stack_size: Option<usize>,
     name: String,
     settings: Settings,
 }
@@ -179,6 +185,14 @@ impl RuntimeBuilder {
     /// What the worker threads are called, followed by a number; `leno` if not set.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// How large the stack of each worker thread is, in bytes. If not set, as large as std makes it: 2 MiB, or what the
+    /// environment variable `RUST_MIN_STACK` says. Polls that recurse deeply, or have large values, need more: one of 1 MB that
+    /// passes through a channel takes several times as much.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
         self
     }
 
@@ -200,7 +214,10 @@ impl RuntimeBuilder {
         let mut runtime = Runtime { handle: Handle::new(home), workers: Vec::with_capacity(workers) };
         for number in 0..workers {
             let home = runtime.home().clone();
-            let thread = prim::thread::Builder::new().name(format!("{}-{number}", self.name));
+            let mut thread = prim::thread::Builder::new().name(format!("{}-{number}", self.name));
+            if let Some(bytes) = self.stack_size {
+                thread = thread.stack_size(bytes);
+            }
             runtime.workers.push(thread.spawn(move || work(&home, number))?);
         }
         Ok(runtime)
@@ -211,6 +228,7 @@ impl fmt::Debug for RuntimeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RuntimeBuilder")
             .field("workers", &self.workers)
+            .field("stack_size", &self.stack_size)
             .field("name", &self.name)
             .field("clock", &self.settings.clock)
             .finish_non_exhaustive()
