@@ -42,7 +42,8 @@
 //!
 //! # Progress
 //!
-//! Lock-free, but for this: a receiver is told to look again while the first value is not published. Nobody waits
+//! Lock-free, but for this: a receiver is told to look again while the first value is not published, or one that was given back
+//! is still on its way to the receive that was dropped. Nobody waits
 //! for whoever is to go on to the next block: who comes next does it, if it is not done yet.
 //!
 //! # Wrapping

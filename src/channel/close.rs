@@ -2,7 +2,7 @@
 //!
 //! CLOSED is set in each of the channel's words, one after the other, that of its places first; then everybody is taken out of the
 //! lines, and woken when nobody waits there any more. So somebody may know of a close that is not through: he helps
-//! ([`Shared::finish_close`]).
+//! ([`Shared::finish_close`]). In a large channel that waits for the forced sends that are under way: see [`room`](super::room).
 
 use super::queue::SEND;
 use super::shared::{CLOSED, RETURNED, Shared};

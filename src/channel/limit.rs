@@ -58,6 +58,7 @@
 //!
 //! # Progress
 //!
+//! While the word says HELD each operation of either side takes the lock, for a few instructions, and waits for whoever has it.
 //! Who serves a ring by turns fills the slot behind the last, which a receive may not be through with: it is waited for, under the
 //! lock, so also in the drop of a permit, and of a reservation that gives way to a send.
 //!

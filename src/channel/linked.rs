@@ -37,6 +37,10 @@
 //! this one is. So each stay is given a new one once at most, and who takes waiters out fails only to others who do. (So is one that
 //! is counted up past the number of its stay, by those who join and leave, as it may have been over.)
 //!
+//! Stays have 30 bits. Who has looked and is suspended before its exchange, while others begin and end exactly 2^30 stays (a minute
+//! at full speed) and the same waiter stands there alone, takes the one for the other: it hands over to who waits indeed, but
+//! leaves the head of that time in the word as the tail, and with that values are lost, and slots read that nobody has written.
+//!
 //! # Large, and bounded
 //!
 //! Such a channel has a [room](super::room) as well: a word that says up to which position there are places, in which senders wait.
@@ -82,7 +86,7 @@ const GIVEN: u64 = 1;
 const WANTED: u64 = 2;
 
 /// Bits of a version below the number of its stay.
-const STEP_BITS: u32 = 12;
+const STEP_BITS: u32 = 6;
 /// With these it counts within the stay, but for the lowest one.
 const STEP: u64 = 2;
 /// It is a new one, which the stay was given.

@@ -45,7 +45,8 @@
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those, as a poll does nowhere else, but where it is [alone](super::alone). (Between taking the
+//! instructions: then it waits for those, as polls do besides where they go [by turns](super::limit), or are
+//! [alone](super::alone), and with [forced](super::overflow) sends. (Between taking the
 //! select out and placing its value another sender may overtake it.)
 //!
 //! # Invariants
@@ -64,9 +65,14 @@
 //! or leaves them, is a ring: 2^19 of these at capacity 255. Without waiters such a word means the same as before, but for the
 //! slot, which the quick ways look at again after the exchange, and the others do not, and for the limit, if permits have come
 //! or gone meanwhile: a send that was suspended between its look at the limit and its exchange, for exactly as many steps,
-//! could use the place of a permit, or wait beside one that is free. With waiters it would take the first one out, who waits
-//! indeed, and bring somebody in who was next at that time, and may stand elsewhere by now, which nothing survives: so a thread
-//! would have to be suspended there while others make exactly so many steps, behind one who is the first again at their end.
+//! could use the place of a permit, or wait beside one that is free.
+//!
+//! With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may stand
+//! elsewhere by now: then a value is taken from a send, or put into a receive, of another channel, and of another type. That takes
+//! a thread that is suspended between its scan and its exchange in [`pop`](crate::wait) while others make exactly so many steps.
+//! The first one may stand there all the while: one thread that begins sends behind it and drops them makes two steps with
+//! each, and 2^19 in 8 ms, a turn of the scheduler. So at capacity 255 such a suspension goes wrong once in 2^19 times, and with half
+//! the slots once in twice as many; in a flow of values, where each is a step and not a ring, once in 2^27.
 //!
 //! # Cost
 //!
