@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
+use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -278,13 +278,7 @@ macro_rules! watches {
             self.shared().watchers().register(node)
         }
 
-        fn leave(&self, node: &Waiter) -> bool {
-            self.shared().watchers().leave(node, 0)
-        }
-
-        fn touch(&self, node: &Waiter) -> bool {
-            self.shared().watchers().touch(node)
-        }
+        stands!(self => self.shared().watchers());
 
         unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
             unreachable!("who watches is told to look");

@@ -35,15 +35,7 @@ impl Watchers {
 
     /// Enters the line; false: it is closed.
     pub(super) fn register(&self, node: &Waiter) -> bool {
-        loop {
-            let word = self.line.load();
-            if word.has(CLOSED) {
-                return false;
-            }
-            if self.line_up(word, node, 0) {
-                return true;
-            }
-        }
+        self.line_up_unless(node, 0, |word| word.has(CLOSED)).is_some()
     }
 }
 

@@ -36,7 +36,7 @@ use std::fmt;
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future, outcome};
 
 /// Lets a number of fibers, tasks and threads go on together, when the last of them has come; then it begins anew.
 ///
@@ -151,8 +151,7 @@ impl Coming {
 }
 
 impl Branch for Coming {
-    type Output = bool;
-    type Goods = bool;
+    outcome!(bool);
 
     fn wish(&self) -> (&'static str, Thing) {
         self.hearing.wish()
@@ -210,11 +209,6 @@ impl Branch for Coming {
         // SAFETY: the caller's promise.
         unsafe { self.hearing.finish(node, &mut Tray::new()) };
         tray.put(false);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     /// (Its round is over: it counts in that, should it go on.)

@@ -76,7 +76,7 @@ use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
-    State, Tray, Waiter, Word, abandon, apart,
+    State, Tray, Waiter, Word, abandon, apart, outcome,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -543,8 +543,7 @@ impl<S: Source> Taking<S> {
 }
 
 impl<S: Source> Branch for Taking<S> {
-    type Output = Result<Taken<S>, Shut>;
-    type Goods = Self::Output;
+    outcome!(Result<Taken<S>, Shut>);
 
     fn wish(&self) -> (&'static str, Thing) {
         self.what.wish(self.source)
@@ -612,11 +611,6 @@ impl<S: Source> Branch for Taking<S> {
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Self::Output>) {
         tray.put(Ok(self.taken()));
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {

@@ -106,7 +106,7 @@ use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray,
-    Waiter, Word, abandon, wake_all,
+    Waiter, Word, abandon, outcome, stands, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -416,8 +416,7 @@ impl Acquire {
 }
 
 impl Branch for Acquire {
-    type Output = Locked;
-    type Goods = Locked;
+    outcome!(Locked);
 
     fn wish(&self) -> (&'static str, Thing) {
         self.raw().wish()
@@ -458,16 +457,8 @@ impl Branch for Acquire {
         debug_assert!(!pair, "a lock has one side");
         // SAFETY: as in `raw`; it borrows nothing from this.
         let raw = unsafe { &*self.raw };
-        let mut lost = 0;
-        loop {
-            let word = raw.line.load();
-            if is_open(word) {
-                return false;
-            }
-            if raw.line_up(word, node, 0) {
-                break;
-            }
-            thread::back_off(&mut lost);
+        if raw.line_up_unless(node, 0, is_open).is_none() {
+            return false;
         }
         self.is_old = true;
         if self.missed >= PATIENCE {
@@ -476,21 +467,10 @@ impl Branch for Acquire {
         true
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        self.raw().leave(node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.raw().touch(node)
-    }
+    stands!(self => self.raw());
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Locked>) {
         tray.put(self.locked());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Locked>) -> Locked {
-        tray.take().expect("a lock does not close")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {

@@ -45,7 +45,7 @@ use std::cell::Cell;
 use super::permits::{Permits, Served, Source, Taking, Try, What};
 use crate::prim;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon};
+use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon, outcome};
 
 pub(super) const READ: u32 = 1;
 pub(super) const UPGRADABLE: u32 = 1 << 29;
@@ -202,8 +202,7 @@ impl Upgrading {
 }
 
 impl Branch for Upgrading {
-    type Output = Upgraded;
-    type Goods = Upgraded;
+    outcome!(Upgraded);
 
     fn wish(&self) -> (&'static str, Thing) {
         What::Upgrade.wish(self.raw)
@@ -257,11 +256,6 @@ impl Branch for Upgrading {
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Upgraded>) {
         tray.put(self.upgraded());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {

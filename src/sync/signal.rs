@@ -61,10 +61,10 @@
 //! that on the round, and acquires.
 
 use crate::prim::{self, AtomicU64, Ordering};
-use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word, outcome,
+    stands,
 };
 
 const STORED: u64 = OWN[0];
@@ -385,8 +385,7 @@ impl Hearing {
 }
 
 impl Branch for Hearing {
-    type Output = Told;
-    type Goods = Told;
+    outcome!(Told);
 
     fn wish(&self) -> (&'static str, Thing) {
         let (operation, kind) = match self.what {
@@ -413,40 +412,21 @@ impl Branch for Hearing {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a signal has one side");
-        // SAFETY: as in `signal`; it borrows nothing from this.
-        let signal = unsafe { &*self.signal };
-        let mut lost = 0;
-        loop {
-            // The word first: see invariant 2.
-            let word = signal.line.load();
-            if word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero() {
-                return false;
-            }
-            if signal.line_up_saying(word, node, 0, self.round) {
-                // It may have come behind one of the next round: see invariant 2.
-                let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
-                return waits || !signal.leave(node, 0);
-            }
-            thread::back_off(&mut lost);
-        }
+        let signal = self.signal();
+        // The word first: see invariant 2.
+        let is_told =
+            |word: Word| word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero();
+        let Some(word) = signal.line_up_unless(node, self.round, is_told) else { return false };
+        // It may have come behind one of the next round: see invariant 2.
+        let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
+        waits || !signal.leave(node, 0)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        self.signal().leave(node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.signal().touch(node)
-    }
+    stands!(self => self.signal());
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Told>) {
         // SAFETY: DONE: whoever told it has put this.
         unsafe { node.take::<Told>() }.serve(tray);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {

@@ -221,6 +221,34 @@ pub(crate) trait Branch {
     unsafe fn unsent(&mut self, _to: *mut ()) {}
 }
 
+/// What it gives, for a branch whose goods are its outcome.
+macro_rules! outcome {
+    ($output:ty) => {
+        type Output = $output;
+        type Goods = $output;
+
+        #[inline(always)]
+        fn output(&mut self, tray: &mut $crate::wait::Tray<Self::Goods>) -> Self::Output {
+            tray.take().expect("what is through has its outcome")
+        }
+    };
+}
+pub(crate) use outcome;
+
+/// How it leaves, and parks another waker, for a branch that waits in the line of this primitive, which has one side.
+macro_rules! stands {
+    ($this:ident => $primitive:expr) => {
+        fn leave(&$this, node: &$crate::wait::Waiter) -> bool {
+            $crate::wait::Primitive::leave($primitive, node, 0)
+        }
+
+        fn touch(&$this, node: &$crate::wait::Waiter) -> bool {
+            $crate::wait::Primitive::touch($primitive, node)
+        }
+    };
+}
+pub(crate) use stands;
+
 /// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. OPEN: the peer has to ask whether the
 /// owner is there still, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is
 /// gone.

@@ -14,7 +14,7 @@ use super::super::{RecvError, SendError};
 use super::end::SharedRef as OwnRef;
 use super::shared::Shared;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
+use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
 /// A pointer to a channel, kept alive by a handle; the lowest bit says which of the two it is. (In one word: two that are written one
 /// by one, and copied as one right after that, stall the processor.)
