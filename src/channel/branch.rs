@@ -9,18 +9,18 @@ use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, W
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
     pub(super) value: MaybeUninit<T>,
 }
 
 /// A receive. `ALONE`: there is no other receiver.
 pub struct Recv<T, const ALONE: bool = false> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
 pub struct Watch<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Branches with a `SharedRef`; what that gives.
@@ -45,36 +45,11 @@ pub(super) use branch;
 branch!(&Shared<T>: Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
-    /// The value may also come to its [`place`](super::many::Gives::place) before it is used.
-    ///
-    /// # Safety
-    /// A handle outlives the branch.
-    #[inline]
-    pub(super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
-        Send { shared, value }
-    }
-
     /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
     /// is not over.
     pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By) -> bool {
         // SAFETY: as in `shared`; the value is borrowed beside it.
         unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
-    }
-}
-
-impl<T, const ALONE: bool> Recv<T, ALONE> {
-    /// # Safety
-    /// A handle outlives the branch; if it is alone nothing else receives meanwhile.
-    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Recv { shared }
-    }
-}
-
-impl<T> Watch<T> {
-    /// # Safety
-    /// A handle outlives the branch.
-    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Watch { shared }
     }
 }
 

@@ -188,46 +188,20 @@ impl<'a, T> Which<'a, T> {
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    shared: SharedRef<T>,
-    value: MaybeUninit<T>,
+    pub(in super::super) shared: SharedRef<T>,
+    pub(in super::super) value: MaybeUninit<T>,
 }
 
 pub struct Recv<T> {
-    shared: SharedRef<T>,
+    pub(in super::super) shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
 pub struct Watch<T> {
-    shared: SharedRef<T>,
+    pub(in super::super) shared: SharedRef<T>,
 }
 
 branch!(Which<'_, T>: Send Recv Watch);
-
-impl<T> Send<T> {
-    /// # Safety
-    /// The handle outlives the branch, and is used for nothing else meanwhile.
-    #[inline(always)]
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
-        Send { shared, value }
-    }
-}
-
-impl<T> Recv<T> {
-    /// # Safety
-    /// The handle outlives the branch, and is used for nothing else meanwhile.
-    #[inline(always)]
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Recv { shared }
-    }
-}
-
-impl<T> Watch<T> {
-    /// # Safety
-    /// A handle outlives the branch.
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Watch { shared }
-    }
-}
 
 impl<T> Branch for Send<T> {
     sends!();
