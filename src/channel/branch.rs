@@ -4,6 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
+use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
@@ -53,32 +54,12 @@ impl<T> Send<T> {
     }
 }
 
-/// What a branch of either side says of what may happen there soon.
-macro_rules! prospects {
-    ($end:ident) => {
-        fn most(&self) -> usize {
-            self.shared().most()
-        }
-
-        fn supply(&self) -> usize {
-            self.shared().supply(End::$end)
-        }
-
-        fn enough(&self) -> usize {
-            self.shared().enough()
-        }
-
-        fn progress(&self) -> u32 {
-            self.shared().progress()
-        }
-    };
-}
-pub(super) use prospects;
-
 /// What a branch of either side does, whichever its channel is.
 macro_rules! common {
     ($end:ident) => {
-        prospects!($end);
+        fn prospects(&self) -> Prospects {
+            self.shared().prospects(End::$end)
+        }
 
         #[inline(always)]
         fn idle(&self) -> Option<Word> {

@@ -33,10 +33,11 @@ use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
 use super::word::Word;
 use crate::prim;
+use crate::task::budget;
 use crate::task::error::shielded;
 use crate::task::place::Place;
+use crate::task::thread::{self, Prospects};
 use crate::task::watch::{self, Thing};
-use crate::task::{budget, thread};
 
 /// What a look without waiting found.
 #[must_use]
@@ -125,25 +126,9 @@ pub(crate) trait Branch {
         false
     }
 
-    /// How many of its kind can happen at once, where there is a buffer: a peer at work makes what it wants soon there, so
-    /// that a thread had better look a few times more before it waits.
-    fn most(&self) -> usize {
-        0
-    }
-
-    /// How many of these could happen now.
-    fn supply(&self) -> usize {
-        0
-    }
-
-    /// With so many a thread had better begin: see [`glance`](thread::glance).
-    fn enough(&self) -> usize {
-        self.most()
-    }
-
-    /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
-    fn progress(&self) -> u32 {
-        0
+    /// What may happen soon where it waits, for a thread.
+    fn prospects(&self) -> Prospects {
+        Prospects::default()
     }
 
     /// Whether both sides can wait where it does.
@@ -968,19 +953,7 @@ impl<B: Branch> thread::Awaited for Polled<'_, B> {
         self.0.quick(self.1).then_some(())
     }
 
-    fn most(&self) -> usize {
-        self.0.branch.most()
-    }
-
-    fn supply(&self) -> usize {
-        self.0.branch.supply()
-    }
-
-    fn enough(&self) -> usize {
-        self.0.branch.enough()
-    }
-
-    fn progress(&self) -> u32 {
-        self.0.branch.progress()
+    fn prospects(&self) -> Prospects {
+        self.0.branch.prospects()
     }
 }

@@ -6,13 +6,14 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::super::branch::{branch, common, prospects, receives, sends, watches};
+use super::super::branch::{branch, common, receives, sends, watches};
 use super::super::close::Watchers;
 use super::super::many::{Gives, Takes};
 use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef as OwnRef;
 use super::shared::Shared;
+use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
@@ -114,10 +115,7 @@ on! {
     capacity() -> Option<usize>;
     assert_valid() -> ();
     thing() -> Thing;
-    most() -> usize;
-    supply(end: End) -> usize;
-    enough() -> usize;
-    progress() -> u32;
+    prospects(end: End) -> Prospects;
     quick_send(value: &MaybeUninit<T>) -> bool;
     quick_recv(tray: &mut Tray<T>) -> bool;
     try_send(value: &mut MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Attempt<()>;
