@@ -27,7 +27,6 @@
 
 mod shared;
 
-use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -45,6 +44,7 @@ use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::{Listen, sender};
 use super::error::same;
 use crate::prim::Arc;
+use crate::task::error::errors;
 use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
@@ -155,35 +155,23 @@ pub enum RecvTimeoutError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
-macro_rules! errors {
-    ($($error:ident { $($pattern:pat => $format:tt,)+ })+) => {$(
-        impl fmt::Display for $error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $($pattern => write!(f, $format),)+ }
-            }
-        }
-
-        impl Error for $error {}
-    )+};
-}
-
 errors! {
     RecvError {
         RecvError::Closed => "the channel is closed, and all was seen",
-        RecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        RecvError::Lagged(missed) => format_args!("the receiver was too slow for {missed} values"),
     }
     TryRecvError {
         TryRecvError::Empty => "the channel has no new value now",
         TryRecvError::Closed => "the channel is closed, and all was seen",
-        TryRecvError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        TryRecvError::Lagged(missed) => format_args!("the receiver was too slow for {missed} values"),
     }
     RecvTimeoutError {
         RecvTimeoutError::Timeout => "the channel had no new value in time",
         RecvTimeoutError::Closed => "the channel is closed, and all was seen",
-        RecvTimeoutError::Lagged(missed) => "the receiver was too slow for {missed} values",
+        RecvTimeoutError::Lagged(missed) => format_args!("the receiver was too slow for {missed} values"),
     }
     Lagged {
-        Lagged(missed) => "the receiver was too slow for {missed} values",
+        Lagged(missed) => format_args!("the receiver was too slow for {missed} values"),
     }
 }
 
