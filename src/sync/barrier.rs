@@ -33,6 +33,7 @@
 use std::cell::Cell;
 use std::fmt;
 
+use super::borrowed::Borrowed;
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::watch::Thing;
@@ -95,9 +96,10 @@ impl Barrier {
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
-        let hearing = unsafe { Hearing::new(&raw const self.inner.signal, What::Barrier) };
-        let coming =
-            Coming { barrier: &raw const self.inner, hearing, counts: Cell::new(false), unused: None };
+        let barrier = unsafe { Borrowed::new(&raw const self.inner) };
+        // SAFETY: as above.
+        let hearing = unsafe { Hearing::new(&raw const barrier.signal, What::Barrier) };
+        let coming = Coming { barrier, hearing, counts: Cell::new(false), unused: None };
         WaitForAll { _barrier: self, operation: Operation::new(coming) }
     }
 
@@ -129,7 +131,7 @@ future! {
 
 /// Coming to a barrier, as a branch; whether it was the last one.
 pub struct Coming {
-    barrier: *const Inner,
+    barrier: Borrowed<Inner>,
     hearing: Hearing,
     /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
     counts: Cell<bool>,
@@ -137,18 +139,8 @@ pub struct Coming {
     unused: Option<bool>,
 }
 
-// SAFETY: it is a reference to a barrier, which is Sync.
-unsafe impl Send for Coming {}
 // SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `counts`.
 unsafe impl Sync for Coming {}
-
-impl Coming {
-    #[inline(always)]
-    fn barrier(&self) -> &Inner {
-        // SAFETY: who makes it keeps the barrier.
-        unsafe { &*self.barrier }
-    }
-}
 
 impl Branch for Coming {
     outcome!(bool);
@@ -171,8 +163,7 @@ impl Branch for Coming {
             }
             return Attempt::Wait;
         }
-        let barrier = self.barrier();
-        if !barrier.signal.come_last(barrier.size, by) {
+        if !self.barrier.signal.come_last(self.barrier.size, by) {
             return Attempt::Wait;
         }
         tray.put(true);
@@ -184,8 +175,7 @@ impl Branch for Coming {
             return false;
         }
         if !self.counts.get() {
-            let barrier = self.barrier();
-            let Some(round) = barrier.signal.come(barrier.size) else { return false };
+            let Some(round) = self.barrier.signal.come(self.barrier.size) else { return false };
             self.counts.set(true);
             self.hearing.begin_in(round);
         }

@@ -98,6 +98,7 @@
 
 use std::task::Waker;
 
+use super::borrowed::Borrowed;
 use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
 use crate::task::place::Place;
@@ -363,7 +364,7 @@ impl Iterator for Told<'_> {
 
 /// Taking the lock, as a branch.
 pub struct Acquire {
-    raw: *const RawMutex,
+    raw: Borrowed<RawMutex>,
     /// How often it was told in vain.
     missed: u32,
     /// Whether it steps back no more for those who starve.
@@ -372,36 +373,21 @@ pub struct Acquire {
     starves: bool,
 }
 
-// SAFETY: it is a reference to a lock, which is Sync.
-unsafe impl Send for Acquire {}
-// SAFETY: as above.
-unsafe impl Sync for Acquire {}
-
-/// The lock, held, before it becomes a guard.
-pub(crate) struct Locked(*const RawMutex);
-
-// SAFETY: it is a reference to a lock, which is Sync, and may unlock it from anywhere.
-unsafe impl Send for Locked {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl Sync for Locked {}
+/// The lock, held, before it becomes a guard. (It may be unlocked from anywhere.)
+pub(crate) struct Locked(Borrowed<RawMutex>);
 
 impl Acquire {
     /// # Safety
     /// The lock outlives this.
     #[inline]
     pub(super) unsafe fn new(raw: *const RawMutex) -> Self {
-        Acquire { raw, missed: 0, is_old: false, starves: false }
-    }
-
-    #[inline(always)]
-    fn raw(&self) -> &RawMutex {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.raw }
+        // SAFETY: the caller's promise; whoever gets the lock keeps the mutex.
+        Acquire { raw: unsafe { Borrowed::new(raw) }, missed: 0, is_old: false, starves: false }
     }
 
     #[inline]
     fn set_starves(&mut self, starves: bool) {
-        if self.starves != starves && self.raw().count_starving(starves) {
+        if self.starves != starves && self.raw.count_starving(starves) {
             self.starves = starves;
         }
     }
@@ -419,13 +405,13 @@ impl Branch for Acquire {
     outcome!(Locked);
 
     fn wish(&self) -> (&'static str, Thing) {
-        self.raw().wish()
+        self.raw.wish()
     }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Locked>) -> bool {
-        let word = self.raw().glance();
-        let is_taken = is_open(word) && starving(word) == 0 && self.raw().take(word);
+        let word = self.raw.glance();
+        let is_taken = is_open(word) && starving(word) == 0 && self.raw.take(word);
         if is_taken {
             tray.put(self.locked());
         }
@@ -433,13 +419,13 @@ impl Branch for Acquire {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
-        let word = self.raw().glance();
+        let word = self.raw.glance();
         let steps_back = starving(word) > 0 && !self.is_old;
         if steps_back && is_open(word) {
             self.is_old = true;
             return Attempt::Again;
         }
-        if self.raw().try_lock() || (!word.has(FAIR) && !steps_back && self.raw().lock_soon()) {
+        if self.raw.try_lock() || (!word.has(FAIR) && !steps_back && self.raw.lock_soon()) {
             tray.put(self.locked());
             Attempt::Ready(())
         } else {
@@ -455,9 +441,7 @@ impl Branch for Acquire {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a lock has one side");
-        // SAFETY: as in `raw`; it borrows nothing from this.
-        let raw = unsafe { &*self.raw };
-        if raw.line_up_unless(node, 0, is_open).is_none() {
+        if self.raw.line_up_unless(node, 0, is_open).is_none() {
             return false;
         }
         self.is_old = true;
@@ -467,7 +451,7 @@ impl Branch for Acquire {
         true
     }
 
-    stands!(self => self.raw());
+    stands!(self => &*self.raw);
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Locked>) {
         tray.put(self.locked());
@@ -477,7 +461,7 @@ impl Branch for Acquire {
         match abandon(node) {
             State::Look => return true,
             // It was granted.
-            State::Done => self.raw().unlock(),
+            State::Done => self.raw.unlock(),
             // Whoever grants, or tells, finds that it has left, and frees the node.
             _ => {}
         }
@@ -497,13 +481,13 @@ impl Branch for Acquire {
     /// It may be behind one that was told and is dead.
     #[inline]
     fn is_worth_a_look(&self) -> bool {
-        is_open(self.raw().glance())
+        is_open(self.raw.glance())
     }
 
     /// Invariant 3.
     fn pass_on(&mut self) {
         if !bug!("told_passes_nothing_on") {
-            self.raw().pass_on();
+            self.raw.pass_on();
         }
     }
 }
@@ -525,7 +509,6 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // SAFETY: whoever holds the lock keeps the mutex.
-        unsafe { &*self.0 }.unlock();
+        self.0.unlock();
     }
 }

@@ -60,6 +60,7 @@
 //! Telling releases and being told acquires, on the word, the round, or the node's state. Who has joined behind somebody releases
 //! that on the round, and acquires.
 
+use super::borrowed::Borrowed;
 use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -300,7 +301,7 @@ fn is_last(rounds: u64, size: usize) -> bool {
 
 /// Waiting to be told, as a branch.
 pub struct Hearing {
-    signal: *const Signal,
+    signal: Borrowed<Signal>,
     /// In which it began.
     round: u32,
     what: What,
@@ -317,18 +318,13 @@ pub(super) enum What {
     Barrier,
 }
 
-// SAFETY: it is a reference to a signal, which is Sync.
-unsafe impl Send for Hearing {}
-// SAFETY: as above.
-unsafe impl Sync for Hearing {}
-
 impl Hearing {
     /// # Safety
     /// The signal outlives this.
     pub(super) unsafe fn new(signal: *const Signal, what: What) -> Self {
         // SAFETY: the caller's promise.
-        let round = unsafe { &*signal }.round();
-        Hearing { signal, round, what, heard: None }
+        let signal = unsafe { Borrowed::new(signal) };
+        Hearing { signal, round: signal.round(), what, heard: None }
     }
 
     /// It was told, and is to say so when it is asked the next time.
@@ -346,24 +342,18 @@ impl Hearing {
         let is_over = |rounds| round_of(rounds) != self.round && !bug!("forgoes_in_a_later_round");
         // ORDERING: Relaxed: see the header of the barrier.
         let change = |rounds| (!is_over(rounds)).then(|| rounds - 1);
-        self.signal().change_rounds(Ordering::Relaxed, change).is_some()
-    }
-
-    #[inline(always)]
-    fn signal(&self) -> &Signal {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.signal }
+        self.signal.change_rounds(Ordering::Relaxed, change).is_some()
     }
 
     #[inline(always)]
     pub(super) fn is_over(&self) -> bool {
-        self.signal().round() != self.round
+        self.signal.round() != self.round
     }
 
     /// The same, asked by one that has joined the line: either it sees the next round, or who begins that finds it.
     fn is_over_by_now(&self) -> bool {
         // ORDERING: AcqRel: see the header.
-        round_of(self.signal().rounds.fetch_add(0, Ordering::AcqRel)) != self.round
+        round_of(self.signal.rounds.fetch_add(0, Ordering::AcqRel)) != self.round
     }
 
     /// Whether what is told alone while nobody waits is stored for who comes.
@@ -373,13 +363,13 @@ impl Hearing {
 
     /// Whether it is a group's, and nobody is at work.
     fn is_at_zero(&self) -> bool {
-        matches!(self.what, What::Group) && self.signal().count() == 0
+        matches!(self.what, What::Group) && self.signal.count() == 0
     }
 
     /// Told, and not taken note of.
     pub(super) fn pass(&self, told: Told) {
         if told == Told::Alone && !bug!("told_alone_is_lost") {
-            self.signal().tell_one(self.keeps());
+            self.signal.tell_one(self.keeps());
         }
     }
 }
@@ -394,7 +384,7 @@ impl Branch for Hearing {
             What::Group => ("wait_all", "wait group"),
             What::Barrier => ("wait_for_all", "barrier"),
         };
-        (operation, Thing::new(kind, self.signal))
+        (operation, Thing::new(kind, &*self.signal))
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Told>) -> Attempt<()> {
@@ -402,7 +392,7 @@ impl Branch for Hearing {
             told
         } else if self.is_over() || self.is_at_zero() {
             Told::WithAll
-        } else if self.keeps() && self.signal().take_stored() {
+        } else if self.keeps() && self.signal.take_stored() {
             Told::Alone
         } else {
             return Attempt::Wait;
@@ -412,17 +402,16 @@ impl Branch for Hearing {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a signal has one side");
-        let signal = self.signal();
         // The word first: see invariant 2.
         let is_told =
             |word: Word| word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero();
-        let Some(word) = signal.line_up_unless(node, self.round, is_told) else { return false };
+        let Some(word) = self.signal.line_up_unless(node, self.round, is_told) else { return false };
         // It may have come behind one of the next round: see invariant 2.
         let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
-        waits || !signal.leave(node, 0)
+        waits || !self.signal.leave(node, 0)
     }
 
-    stands!(self => self.signal());
+    stands!(self => &*self.signal);
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Told>) {
         // SAFETY: DONE: whoever told it has put this.
