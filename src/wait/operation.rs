@@ -278,24 +278,6 @@ impl<B: Branch> Drop for Held<'_, B> {
     }
 }
 
-/// A node that is in no line, with whatever wakers are left in it. Freed when dropped: last of all, as a waker's drop may panic.
-struct Spare(Waiter);
-
-impl Spare {
-    fn take(self) -> Waiter {
-        let node = Waiter::of(self.0.as_ref());
-        std::mem::forget(self);
-        node
-    }
-}
-
-impl Drop for Spare {
-    #[inline(always)]
-    fn drop(&mut self) {
-        Waiter::of(self.0.as_ref()).free_parked();
-    }
-}
-
 /// A future over one [`Branch`].
 #[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
@@ -484,26 +466,24 @@ impl<B: Branch> Operation<B> {
                 self.end_with(waker, tray);
                 return Poll::Ready(());
             }
-            Meeting::Unclear(kept) => return self.poll_at_length(None, kept, tray, cx),
+            Meeting::Unclear(kept) => return self.poll_at_length(kept, tray, cx),
             Meeting::Nobody(word) => word,
         };
         let node = Waiter::plain(cx.waker().clone());
         self.branch.stow(node.as_ref());
         if !self.branch.enter(word, &node) {
-            self.branch.unstow(node.as_ref());
-            return self.poll_at_length(Some(Spare(node)), Kept::default(), tray, cx);
+            self.take_back(node);
+            return self.poll_at_length(Kept::default(), tray, cx);
         }
         self.wait_as(node.as_ref(), false);
         self.note();
         Poll::Pending
     }
 
-    /// The same where the first look was not enough, with a node if it has got one already, and with those that watch: to be
-    /// poked when this is through, or stands in the line.
+    /// The same where the first look was not enough, with those that watch: to be poked when this is through, or stands in the line.
     #[inline(never)]
     fn poll_at_length(
         &mut self,
-        mut spare: Option<Spare>,
         mut kept: Kept,
         tray: &mut Tray<B::Goods>,
         cx: &mut Context<'_>,
@@ -517,16 +497,16 @@ impl<B: Branch> Operation<B> {
                 }
                 Attempt::Wait => {}
             }
-            let node = spare.take().map_or_else(|| Waiter::plain(cx.waker().clone()), Spare::take);
+            let node = Waiter::plain(cx.waker().clone());
             if self.enter(&node, false) {
                 self.wait_as(node.as_ref(), false);
                 self.note();
                 return Poll::Pending;
             }
-            spare = Some(Spare(node));
+            node.free_parked();
         };
-        if spare.is_some() || kept.is_any() {
-            self.let_go_holding(spare, kept, tray);
+        if kept.is_any() {
+            self.let_go_holding(kept, tray);
         }
         polled
     }
@@ -543,7 +523,7 @@ impl<B: Branch> Operation<B> {
             match node.as_ref().state() {
                 State::Open if redirected => look_again(cx),
                 State::Open if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
-                    let _spare = self.take_back(node);
+                    self.take_back(node);
                     return None;
                 }
                 State::Open => {
@@ -604,15 +584,18 @@ impl<B: Branch> Operation<B> {
     /// A peer has taken the waker that counts, and nothing happened.
     #[inline]
     fn take_told(&mut self, node: Waiter) {
-        self.take_back(node).take().free();
-    }
-
-    /// It has left the line itself: its node is its own, and nothing happened.
-    #[inline]
-    fn take_back(&mut self, node: Waiter) -> Spare {
         self.branch.unstow(node.as_ref());
         self.at = FRESH;
-        Spare(node)
+        node.free();
+    }
+
+    /// It stands in no line, or has left it itself: its node, with the waker, is its own, and nothing happened. (The drop of the
+    /// waker may panic.)
+    #[inline]
+    fn take_back(&mut self, node: Waiter) {
+        self.branch.unstow(node.as_ref());
+        self.at = FRESH;
+        node.free_parked();
     }
 
     /// One try, on the shortest way, for a fresh operation.
@@ -637,7 +620,7 @@ impl<B: Branch> Operation<B> {
         let mut kept = Kept::default();
         let attempt = self.meet_or_attempt(tray, &mut kept);
         if kept.is_any() {
-            self.let_go_holding(None, kept, tray);
+            self.let_go_holding(kept, tray);
         }
         attempt
     }
@@ -715,14 +698,11 @@ impl<B: Branch> Operation<B> {
         std::mem::forget(held);
     }
 
-    /// The same for a node that it did not need in the end, and for those who are to be poked.
+    /// The same for those who are to be poked.
     #[cold]
     #[inline(never)]
-    fn let_go_holding(&mut self, spare: Option<Spare>, kept: Kept, tray: &mut Tray<B::Goods>) {
+    fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
         let held = Held(&mut self.branch, tray);
-        // After `held`, so before it when something panics.
-        let kept = kept;
-        drop(spare);
         drop(kept);
         std::mem::forget(held);
     }
@@ -797,7 +777,7 @@ impl<B: Branch> Operation<B> {
         }
         let (node, redirected) = self.node();
         if !redirected && self.branch.leave(&node) {
-            let _spare = self.take_back(node);
+            self.take_back(node);
             return Cancelled::Undone;
         }
         // A peer has it.
@@ -845,7 +825,7 @@ impl<B: Branch> Operation<B> {
             match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
                     if kept.is_any() {
-                        self.let_go_holding(None, kept, tray);
+                        self.let_go_holding(kept, tray);
                     }
                     return true;
                 }
