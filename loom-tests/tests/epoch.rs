@@ -21,7 +21,7 @@ mod epoch {
 
     use crate::scenarios::harness::thread;
 
-    /// A place is looked at by number while its chunk is given up.
+    /// The hooks of a node are looked at by its number while its chunk is given up.
     pub(crate) fn peek_against_free() {
         let pool = Arc::new(Pool::default());
         let (kept, freed) = (pool.take(), pool.take());
@@ -42,7 +42,7 @@ mod epoch {
             pool.give_back(place);
             generation
         });
-        assert_eq!(generations, [Some(1), Some(2)], "generations go on in a new chunk");
+        assert_eq!(generations, [Some(2), Some(2)], "generations go on, also in a new chunk");
     }
 }
 

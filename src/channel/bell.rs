@@ -31,9 +31,10 @@
 //!
 //! A thread that is suspended between its look and its exchange, for exactly 2^36 rings, waits for the next one.
 
-use crate::task::thread;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word};
+use crate::wait::{
+    Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word, outcome, stands,
+};
 
 #[derive(Debug)]
 pub(crate) struct Bell {
@@ -63,19 +64,10 @@ impl Bell {
 
     /// Enters the line, unless it `is_ready`.
     fn register(&self, node: &Waiter, is_ready: impl Fn() -> bool) -> bool {
-        let mut lost = 0;
-        loop {
-            let word = self.line.load();
-            if is_ready() {
-                return false;
-            }
-            if self.line_up(word, node, 0) {
-                // Who has joined looks once more, and leaves, unless a ring has it, which tells it.
-                let waits = word.is_free() || bug!("bell_joins_unasked") || !is_ready();
-                return waits || !Primitive::leave(self, node, 0);
-            }
-            thread::back_off(&mut lost);
-        }
+        let Some(word) = self.line_up_unless(node, 0, |_| is_ready()) else { return false };
+        // Who has joined looks once more, and leaves, unless a ring has it, which tells it.
+        let waits = word.is_free() || bug!("bell_joins_unasked") || !is_ready();
+        waits || !self.leave(node, 0)
     }
 
     /// Tells all who wait to look; they are to be woken by `by`.
@@ -136,8 +128,7 @@ pub(crate) trait Look {
 pub struct Listen<L>(pub(super) L);
 
 impl<L: Look> Branch for Listen<L> {
-    type Output = L::Output;
-    type Goods = L::Output;
+    outcome!(L::Output);
 
     const ONCE: bool = L::ONCE;
 
@@ -156,21 +147,10 @@ impl<L: Look> Branch for Listen<L> {
         self.0.bell().register(node, || self.0.is_ready())
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        Primitive::leave(self.0.bell(), node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.0.bell().touch(node)
-    }
+    stands!(self => self.0.bell());
 
     unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<L::Output>) {
         unreachable!("who listens is told to look");
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn restore(&mut self, tray: &mut Tray<L::Output>) {

@@ -4,23 +4,24 @@ use std::mem::MaybeUninit;
 
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
+use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
+use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
     pub(super) value: MaybeUninit<T>,
 }
 
 /// A receive. `ALONE`: there is no other receiver.
 pub struct Recv<T, const ALONE: bool = false> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
 pub struct Watch<T> {
-    shared: SharedRef<T>,
+    pub(super) shared: SharedRef<T>,
 }
 
 /// Branches with a `SharedRef`; what that gives.
@@ -45,15 +46,6 @@ pub(super) use branch;
 branch!(&Shared<T>: Send Recv<ALONE> Watch);
 
 impl<T> Send<T> {
-    /// The value may also come to its [`place`](super::many::Gives::place) before it is used.
-    ///
-    /// # Safety
-    /// A handle outlives the branch.
-    #[inline]
-    pub(super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
-        Send { shared, value }
-    }
-
     /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
     /// is not over.
     pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By) -> bool {
@@ -62,48 +54,12 @@ impl<T> Send<T> {
     }
 }
 
-impl<T, const ALONE: bool> Recv<T, ALONE> {
-    /// # Safety
-    /// A handle outlives the branch; if it is alone nothing else receives meanwhile.
-    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Recv { shared }
-    }
-}
-
-impl<T> Watch<T> {
-    /// # Safety
-    /// A handle outlives the branch.
-    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Watch { shared }
-    }
-}
-
-/// What a branch of either side says of what may happen there soon.
-macro_rules! prospects {
-    ($end:ident) => {
-        fn most(&self) -> usize {
-            self.shared().most()
-        }
-
-        fn supply(&self) -> usize {
-            self.shared().supply(End::$end)
-        }
-
-        fn enough(&self) -> usize {
-            self.shared().enough()
-        }
-
-        fn progress(&self) -> u32 {
-            self.shared().progress()
-        }
-    };
-}
-pub(super) use prospects;
-
 /// What a branch of either side does, whichever its channel is.
 macro_rules! common {
     ($end:ident) => {
-        prospects!($end);
+        fn prospects(&self) -> Prospects {
+            self.shared().prospects(End::$end)
+        }
 
         #[inline(always)]
         fn idle(&self) -> Option<Word> {
@@ -278,13 +234,7 @@ macro_rules! watches {
             self.shared().watchers().register(node)
         }
 
-        fn leave(&self, node: &Waiter) -> bool {
-            self.shared().watchers().leave(node, 0)
-        }
-
-        fn touch(&self, node: &Waiter) -> bool {
-            self.shared().watchers().touch(node)
-        }
+        stands!(self => self.shared().watchers());
 
         unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
             unreachable!("who watches is told to look");

@@ -6,11 +6,10 @@
 
 use super::queue::SEND;
 use super::shared::{CLOSED, RETURNED, Shared};
-use super::undelivered::Undelivered;
 use crate::task::error::InTurn;
 use crate::task::finally;
 use crate::task::thread;
-use crate::wait::{Attempt, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, wake_all};
+use crate::wait::{Attempt, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, for_all, wake_all};
 
 /// Those who wait for a channel to close.
 #[derive(Debug)]
@@ -35,15 +34,7 @@ impl Watchers {
 
     /// Enters the line; false: it is closed.
     pub(super) fn register(&self, node: &Waiter) -> bool {
-        loop {
-            let word = self.line.load();
-            if word.has(CLOSED) {
-                return false;
-            }
-            if self.line_up(word, node, 0) {
-                return true;
-            }
-        }
+        self.line_up_unless(node, 0, |word| word.has(CLOSED)).is_some()
     }
 }
 
@@ -99,7 +90,7 @@ impl<T> Shared<T> {
             told.tell_all(queue, true);
         }
         told.tell_all(&self.watchers, false);
-        told.wake(|values| (!values.is_empty()).then(|| Undelivered::new(self, values)));
+        told.wake(|values| finally(move || for_all(values.into_iter(), |value| self.dispose_of(value))));
     }
 
     /// Closes the channel and drops what is in it, also when a waker panics.

@@ -1,7 +1,8 @@
 //! What the operations of a channel say when they cannot do what was asked. Errors of senders give the value back.
 
-use std::error::Error;
 use std::fmt;
+
+use crate::task::error::errors;
 
 /// The channel is closed; the value comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,19 +110,7 @@ const TOO_MANY: &str = "the channel can never hold that many values";
 const CLOSED: &str = "the channel is closed";
 const DRAINED: &str = "the channel is closed and empty";
 
-macro_rules! text {
-    ($($error:ident $(<$T:ident>)? { $($pattern:pat => $text:expr,)+ })+) => {$(
-        impl $(<$T>)? fmt::Display for $error $(<$T>)? {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $($pattern => $text,)+ })
-            }
-        }
-
-        impl $(<$T>)? Error for $error $(<$T>)? {}
-    )+};
-}
-
-text! {
+errors! {
     SendError<T> {
         SendError(_) => CLOSED,
     }

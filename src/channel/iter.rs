@@ -10,60 +10,31 @@ use super::kind::{Kind, Many};
 /// An iterator whose steps block the thread; it ends when the channel is closed and empty. Made by
 /// [`Receiver::iter`](super::Receiver::iter).
 pub struct Iter<'a, T, K: Kind = Many> {
-    receiver: &'a K::Receiver<T>,
+    pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits; it ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
 pub struct TryIter<'a, T, K: Kind = Many> {
-    receiver: &'a K::Receiver<T>,
+    pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits and yields at most what the channel held when it was made. Made by
 /// [`Receiver::drain`](super::Receiver::drain).
 pub struct Drain<'a, T, K: Kind = Many> {
-    receiver: &'a K::Receiver<T>,
-    left: usize,
+    pub(super) receiver: &'a K::Receiver<T>,
+    pub(super) left: usize,
 }
 
 /// As [`Iter`], but owning the receiver.
 pub struct IntoIter<T, K: Kind = Many> {
-    receiver: K::Receiver<T>,
+    pub(super) receiver: K::Receiver<T>,
 }
 
-impl<'a, T, K: Kind> Iter<'a, T, K> {
-    /// # Safety
-    /// If its side is single the receiver is borrowed alone.
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
-        Iter { receiver }
-    }
-}
-
-impl<'a, T, K: Kind> TryIter<'a, T, K> {
-    /// # Safety
-    /// If its side is single the receiver is borrowed alone.
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>) -> Self {
-        TryIter { receiver }
-    }
-}
-
-impl<'a, T, K: Kind> Drain<'a, T, K> {
-    /// # Safety
-    /// If its side is single the receiver is borrowed alone.
-    pub(super) unsafe fn new(receiver: &'a K::Receiver<T>, left: usize) -> Self {
-        Drain { receiver, left }
-    }
-}
-
-impl<T, K: Kind> IntoIter<T, K> {
-    pub(super) fn new(receiver: K::Receiver<T>) -> Self {
-        IntoIter { receiver }
-    }
-}
-
-/// One more receive. The iterator that asks for it is borrowed alone meanwhile, and its receiver is if it has to be.
+/// One more receive.
 #[track_caller]
 fn next<T, K: Kind>(receiver: &K::Receiver<T>) -> RecvFuture<'_, T, K> {
-    // SAFETY: see above.
+    // SAFETY: the iterator that asks for it is borrowed alone meanwhile; and so is its receiver, if its side is single, by those of
+    // its methods that make iterators: nobody else does.
     unsafe { RecvFuture::new(receiver) }
 }
 

@@ -68,19 +68,16 @@ macro_rules! kind {
 
             #[inline(always)]
             unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T> {
-                // SAFETY: the caller's promise.
-                unsafe { Self::Send::new(sender.shared(), value) }
+                $operations::branch::Send { shared: sender.shared(), value }
             }
 
             #[inline(always)]
             unsafe fn recv<T>(receiver: &Self::Receiver<T>) -> Self::Recv<T> {
-                // SAFETY: the caller's promise.
-                unsafe { Self::Recv::new(receiver.shared()) }
+                $operations::branch::Recv { shared: receiver.shared() }
             }
 
             unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T> {
-                // SAFETY: the caller's promise.
-                unsafe { Self::Watch::new(sender.shared()) }
+                $operations::branch::Watch { shared: sender.shared() }
             }
         }
     };

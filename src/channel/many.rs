@@ -45,7 +45,7 @@ use std::time::Instant;
 use super::branch::{Recv, Send};
 use super::kind::{Kind, Many};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::task::thread;
+use crate::task::thread::{self, Prospects};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, State, Tray, Waiter, Word, future};
 
@@ -252,20 +252,8 @@ macro_rules! delegate {
             self.branch.is_unsure()
         }
 
-        fn most(&self) -> usize {
-            self.branch.most()
-        }
-
-        fn supply(&self) -> usize {
-            self.branch.supply()
-        }
-
-        fn enough(&self) -> usize {
-            self.branch.enough()
-        }
-
-        fn progress(&self) -> u32 {
-            self.branch.progress()
+        fn prospects(&self) -> Prospects {
+            self.branch.prospects()
         }
 
         fn has_both_sides(&self) -> bool {

@@ -117,21 +117,18 @@ macro_rules! receiver {
             /// Takes what is in the channel now, without waiting: at most as many values as it held at the call.
             $(#[$drain])*
             pub fn drain(&$($mut)? self) -> Drain<'_, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { Drain::new(self, self.len()) }
+                Drain { left: self.len(), receiver: self }
             }
 
             /// An iterator that receives on a plain thread until the channel is closed and empty; each step blocks, and
             /// panics in a fiber of a [`Cord`](crate::fiber::Cord), as [`recv_blocking`](Self::recv_blocking) does.
             pub fn iter(&$($mut)? self) -> Iter<'_, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { Iter::new(self) }
+                Iter { receiver: self }
             }
 
             /// Receives without waiting, until there is no value.
             pub fn try_iter(&$($mut)? self) -> TryIter<'_, T> {
-                // SAFETY: borrowed alone, or of a side that may have several.
-                unsafe { TryIter::new(self) }
+                TryIter { receiver: self }
             }
 
             /// A stream of the channel's values; it ends when the channel is closed and empty.
@@ -162,7 +159,7 @@ macro_rules! receiver {
             type IntoIter = IntoIter<T>;
 
             fn into_iter(self) -> IntoIter<T> {
-                IntoIter::new(self)
+                IntoIter { receiver: self }
             }
         }
 

@@ -1,6 +1,6 @@
 //! Reserving places: the futures, and the branch that they are made of. The protocol is told in [`limit`](super::limit).
 
-use super::branch::{branch, prospects};
+use super::branch::branch;
 use super::kind::{Many, Reserves};
 use super::limit::{MOST, Reserved};
 use super::permit::{OwnedPermit, Permit, Permits};
@@ -8,6 +8,7 @@ use super::shared::{End, Shared, SharedRef};
 use super::{
     ReserveError, ReserveManyError, ReserveTimeoutError, Sender, TryReserveError, TryReserveManyError,
 };
+use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
 
@@ -77,7 +78,9 @@ impl<T> Branch for Reserving<T> {
         shared.linked().is_some_and(is_unsure)
     }
 
-    prospects!(Sender);
+    fn prospects(&self) -> Prospects {
+        self.shared().prospects(End::Sender)
+    }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "reservations are made on one side");

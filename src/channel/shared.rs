@@ -31,7 +31,7 @@ use super::room::Room;
 use super::undelivered::Extras;
 use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
 use crate::task::finally;
-use crate::task::thread;
+use crate::task::thread::{self, Prospects};
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
@@ -796,30 +796,23 @@ impl<T> Shared<T> {
         self.held(self.line.load()).saturating_add(self.reserved()) >= self.most()
     }
 
-    /// Grows with each value that passes, and wraps.
-    pub(super) fn progress(&self) -> u32 {
-        match self.linked() {
-            None => self.head(self.line.load()),
-            Some(linked) => linked.head() as u32,
-        }
-    }
-
     /// How many values fit.
-    pub(super) fn most(&self) -> usize {
+    fn most(&self) -> usize {
         match self.linked() {
             None => self.bound.capacity as usize,
             Some(linked) => linked.room.as_ref().map_or(usize::MAX, |room| room.most() as usize),
         }
     }
 
-    /// With so many a side had better begin: with half of it where the other one is at work in its own word meanwhile.
-    pub(super) fn enough(&self) -> usize {
-        if self.is_linked() { self.most() / 2 } else { self.most() }
-    }
-
-    /// How many sends could happen now, or receives.
-    pub(super) fn supply(&self, end: End) -> usize {
-        end.supply(self.most(), self.len())
+    /// How many sends may happen soon, or receives. A side had better begin with half of it where the other one is at work in its own
+    /// word meanwhile.
+    pub(super) fn prospects(&self, end: End) -> Prospects {
+        let most = self.most();
+        let (enough, progress) = match self.linked() {
+            None => (most, self.head(self.line.load())),
+            Some(linked) => (most / 2, linked.head() as u32),
+        };
+        Prospects { most, supply: end.supply(most, self.len()), enough, progress }
     }
 
     /// What was asked for; it may be more than [`most`](Self::most).

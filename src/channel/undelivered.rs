@@ -31,7 +31,7 @@ use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
 use crate::prim::thread;
 use crate::task::error::shielded;
-use crate::wait::{By, Parcel, Tray, for_all};
+use crate::wait::{By, Parcel, Tray};
 
 /// Gets what is undelivered.
 pub(super) type Hook<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -88,7 +88,8 @@ impl<T> Shared<T> {
         }
     }
 
-    fn dispose_of(&self, parcel: Parcel<T>) {
+    /// Disposes of the value in this parcel.
+    pub(super) fn dispose_of(&self, parcel: Parcel<T>) {
         match self.hook() {
             _ if bug!("left_is_not_delivered") => drop(parcel),
             None => drop(parcel),
@@ -109,24 +110,6 @@ impl<T> Shared<T> {
 #[inline(never)]
 fn give<T>(hook: &Hook<T>, value: T) {
     if thread::panicking() { shielded(|| hook(value)) } else { hook(value) }
-}
-
-/// Values to be disposed of, one after the other; the rest also when that of one panics.
-pub(super) struct Undelivered<'a, T> {
-    shared: &'a Shared<T>,
-    values: std::vec::IntoIter<Parcel<T>>,
-}
-
-impl<'a, T> Undelivered<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>, values: Vec<Parcel<T>>) -> Self {
-        Undelivered { shared, values: values.into_iter() }
-    }
-}
-
-impl<T> Drop for Undelivered<'_, T> {
-    fn drop(&mut self) {
-        for_all(&mut self.values, |value| self.shared.dispose_of(value));
-    }
 }
 
 /// A value in hand, which is disposed of should foreign code panic.

@@ -1,12 +1,12 @@
 //! Values that each fiber has of its own.
 
 use std::any::Any;
-use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::task::context;
+use crate::task::error::errors;
 use crate::task::header::Task;
 use crate::task::locals::{Inherit, Local};
 
@@ -163,13 +163,9 @@ impl<T> fmt::Debug for FiberLocal<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutsideFiber(());
 
-impl fmt::Display for OutsideFiber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a fiber-local was used outside a fiber of leno, or while the fiber's values were being dropped; use it in a \
-             future passed to `leno::spawn` or `leno::block_on`, or call `try_with`",
-        )
+errors! {
+    OutsideFiber {
+        OutsideFiber(()) => "a fiber-local was used outside a fiber of leno, or while the fiber's values were being dropped; use \
+                              it in a future passed to `leno::spawn` or `leno::block_on`, or call `try_with`",
     }
 }
-
-impl Error for OutsideFiber {}

@@ -4,12 +4,12 @@
 //! put up by the first poll of the section, if no cancel has come before, and taken away with the section: a cancel is marked
 //! at once, and takes effect at the fiber's first suspension without a shield.
 
-use std::error::Error;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::task::error::errors;
 use crate::task::header::Task;
 use crate::task::{context, thread};
 
@@ -127,13 +127,11 @@ thread::waits! { [F: Future] [F: Future + Unpin] Shield<F>, "Shield" }
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled(());
 
-impl fmt::Display for Cancelled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the fiber was cancelled")
+errors! {
+    Cancelled {
+        Cancelled(()) => "the fiber was cancelled",
     }
 }
-
-impl Error for Cancelled {}
 
 /// Whether the calling fiber has been cancelled: for long computations between suspensions, and for sections under a
 /// [`shield`], which would not notice otherwise. Outside a fiber it returns `Ok`.

@@ -15,7 +15,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -142,7 +142,8 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
             _ => None,
         };
         let mut chosen = Chosen::Else;
-        if thread::block_on(Pin::new(&mut Looking(self, &mut chosen)), deadline).is_none() {
+        // (Without its timer: the thread's loop keeps the time.)
+        if thread::block_on(pin!(poll_fn(|cx| self.look(&mut chosen, cx))), deadline).is_none() {
             self.time_out(&mut chosen, &mut Context::from_waker(Waker::noop()));
         }
         chosen
@@ -251,20 +252,6 @@ impl<G: Group, P> Drop for Choice<G, P> {
 impl<G: Group, P> fmt::Debug for Choice<G, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Choice").field("branches", &G::COUNT).finish_non_exhaustive()
-    }
-}
-
-/// A choice without its timer, for the thread's loop, which keeps the time.
-struct Looking<'c, G: Group, P>(&'c mut Choice<G, P>, &'c mut Chosen<G::Which>);
-
-impl<G: Group, P> Unpin for Looking<'_, G, P> {}
-
-impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Looking<'_, G, P> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Looking(choice, chosen) = &mut *self;
-        choice.look(chosen, cx)
     }
 }
 

@@ -33,10 +33,11 @@
 use std::cell::Cell;
 use std::fmt;
 
+use super::borrowed::Borrowed;
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future, outcome};
 
 /// Lets a number of fibers, tasks and threads proceed together once the last of them has arrived; then it starts over.
 ///
@@ -96,9 +97,10 @@ impl Barrier {
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
-        let hearing = unsafe { Hearing::new(&raw const self.inner.signal, What::Barrier) };
-        let coming =
-            Coming { barrier: &raw const self.inner, hearing, counts: Cell::new(false), unused: None };
+        let barrier = unsafe { Borrowed::new(&raw const self.inner) };
+        // SAFETY: as above.
+        let hearing = unsafe { Hearing::new(&raw const barrier.signal, What::Barrier) };
+        let coming = Coming { barrier, hearing, counts: Cell::new(false), unused: None };
         WaitForAll { _barrier: self, operation: Operation::new(coming) }
     }
 
@@ -130,7 +132,7 @@ future! {
 
 /// Coming to a barrier, as a branch; whether it was the last one.
 pub struct Coming {
-    barrier: *const Inner,
+    barrier: Borrowed<Inner>,
     hearing: Hearing,
     /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
     counts: Cell<bool>,
@@ -138,22 +140,11 @@ pub struct Coming {
     unused: Option<bool>,
 }
 
-// SAFETY: it is a reference to a barrier, which is Sync.
-unsafe impl Send for Coming {}
 // SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `counts`.
 unsafe impl Sync for Coming {}
 
-impl Coming {
-    #[inline(always)]
-    fn barrier(&self) -> &Inner {
-        // SAFETY: who makes it keeps the barrier.
-        unsafe { &*self.barrier }
-    }
-}
-
 impl Branch for Coming {
-    type Output = bool;
-    type Goods = bool;
+    outcome!(bool);
 
     fn wish(&self) -> (&'static str, Thing) {
         self.hearing.wish()
@@ -173,8 +164,7 @@ impl Branch for Coming {
             }
             return Attempt::Wait;
         }
-        let barrier = self.barrier();
-        if !barrier.signal.come_last(barrier.size, by) {
+        if !self.barrier.signal.come_last(self.barrier.size, by) {
             return Attempt::Wait;
         }
         tray.put(true);
@@ -186,8 +176,7 @@ impl Branch for Coming {
             return false;
         }
         if !self.counts.get() {
-            let barrier = self.barrier();
-            let Some(round) = barrier.signal.come(barrier.size) else { return false };
+            let Some(round) = self.barrier.signal.come(self.barrier.size) else { return false };
             self.counts.set(true);
             self.hearing.begin_in(round);
         }
@@ -211,11 +200,6 @@ impl Branch for Coming {
         // SAFETY: the caller's promise.
         unsafe { self.hearing.finish(node, &mut Tray::new()) };
         tray.put(false);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     /// (Its round is over: it counts in that, should it go on.)

@@ -7,8 +7,8 @@
 //! Who is dropped after it was told alone, and before it has the lock, tells the next one.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -240,8 +240,8 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
     #[track_caller]
     fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
         may_block("wait");
-        let mut waiting = Hears(&mut self);
-        let timed_out = match thread::block_on(Pin::new(&mut waiting), deadline) {
+        let heard = thread::block_on(pin!(poll_fn(|cx| self.hear(cx))), deadline);
+        let timed_out = match heard {
             Some(()) => false,
             // It may have been told just now.
             None => {
@@ -277,19 +277,6 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
                 Poll::Pending
             }
         }
-    }
-}
-
-/// The first half of a wait, for a thread's loop.
-struct Hears<'w, 'c, 'a, T: ?Sized>(&'w mut CondvarWait<'c, 'a, T>);
-
-impl<T: ?Sized> Unpin for Hears<'_, '_, '_, T> {}
-
-impl<T: ?Sized> Future for Hears<'_, '_, '_, T> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.hear(cx)
     }
 }
 

@@ -111,6 +111,7 @@
 //! Moving here from tokio::sync, async-lock or std: [`moving`].
 
 mod barrier;
+mod borrowed;
 mod condvar;
 mod guard;
 pub mod moving;

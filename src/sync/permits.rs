@@ -71,12 +71,13 @@
 //! Source: one kernel of weighted permits under several primitives is tokio's (`sync/batch_semaphore.rs`), which gives what
 //! comes back to the first waiter bit by bit, under a lock.
 
+use super::borrowed::Borrowed;
 use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
-    State, Tray, Waiter, Word, abandon, apart,
+    State, Tray, Waiter, Word, abandon, apart, outcome,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -492,26 +493,16 @@ impl Source for Permits {
 
 /// Taking permits, as a branch.
 pub struct Taking<S: Source = Permits> {
-    source: *const S,
+    source: Borrowed<S>,
     permits: u32,
     what: What,
 }
 
-// SAFETY: it is a reference to permits, which are Sync.
-unsafe impl<S: Source + Sync> Send for Taking<S> {}
-// SAFETY: as above.
-unsafe impl<S: Source + Sync> Sync for Taking<S> {}
-
-/// Permits that were taken, before they become something: dropped, they go back.
+/// Permits that were taken, before they become something: dropped, they go back. (From anywhere.)
 pub(crate) struct Taken<S: Source = Permits> {
-    source: *const S,
+    source: Borrowed<S>,
     permits: u32,
 }
-
-// SAFETY: it is a reference to permits, which are Sync, and may be given back from anywhere.
-unsafe impl<S: Source + Sync> Send for Taken<S> {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl<S: Source + Sync> Sync for Taken<S> {}
 
 /// The permits are closed.
 #[derive(Debug)]
@@ -522,13 +513,8 @@ impl<S: Source> Taking<S> {
     /// The source outlives this.
     #[inline]
     pub(super) unsafe fn new(source: *const S, permits: u32, what: What) -> Self {
-        Taking { source, permits, what }
-    }
-
-    #[inline(always)]
-    pub(super) fn source(&self) -> &S {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.source }
+        // SAFETY: the caller's promise; whoever gets permits keeps their source.
+        Taking { source: unsafe { Borrowed::new(source) }, permits, what }
     }
 
     #[inline(always)]
@@ -543,16 +529,15 @@ impl<S: Source> Taking<S> {
 }
 
 impl<S: Source> Branch for Taking<S> {
-    type Output = Result<Taken<S>, Shut>;
-    type Goods = Self::Output;
+    outcome!(Result<Taken<S>, Shut>);
 
     fn wish(&self) -> (&'static str, Thing) {
-        self.what.wish(self.source)
+        self.what.wish(&*self.source)
     }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Self::Output>) -> bool {
-        let is_taken = self.source().permits().quick(self.permits.into());
+        let is_taken = self.source.permits().quick(self.permits.into());
         if is_taken {
             tray.put(Ok(self.taken()));
         }
@@ -560,7 +545,7 @@ impl<S: Source> Branch for Taking<S> {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Self::Output>) -> Attempt<()> {
-        let outcome = match self.source().permits().try_take(self.permits.into()) {
+        let outcome = match self.source.permits().try_take(self.permits.into()) {
             Try::Taken => Ok(self.taken()),
             Try::Closed => Err(Shut),
             Try::TooFew => return Attempt::Wait,
@@ -572,7 +557,7 @@ impl<S: Source> Branch for Taking<S> {
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "permits have one side");
         let want = u64::from(self.permits);
-        let permits = self.source().permits();
+        let permits = self.source.permits();
         let mut lost = 0;
         loop {
             let word = permits.line.load();
@@ -585,45 +570,40 @@ impl<S: Source> Branch for Taking<S> {
             let waits = permits.line_up_saying(word, node, 0, self.permits);
             if waits && word.is_free() && word.rest() > 0 {
                 // Too few, but a later wish may be smaller, and this one gone by then.
-                self.source().look_into_pot(word.rest());
+                self.source.look_into_pot(word.rest());
             }
             if waits {
                 return true;
             }
             if !word.is_free() && want > 1 {
                 // It may have been first for a moment.
-                self.source().look_into_pot(0);
+                self.source.look_into_pot(0);
             }
             thread::back_off(&mut lost);
         }
     }
 
     fn leave(&self, node: &Waiter) -> bool {
-        let left = self.source().permits().leave(node, 0);
+        let left = self.source.permits().leave(node, 0);
         if left && self.permits > 1 && !bug!("large_leaves_silently") {
-            self.source().look_into_pot(0);
+            self.source.look_into_pot(0);
         }
         left
     }
 
     fn touch(&self, node: &Waiter) -> bool {
-        self.source().permits().touch(node)
+        self.source.permits().touch(node)
     }
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Self::Output>) {
         tray.put(Ok(self.taken()));
     }
 
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
-    }
-
     fn abandon(&mut self, node: Waiter) -> bool {
         match abandon(node) {
             State::Look => return true,
             // They were granted.
-            State::Done => self.source().release(self.permits.into()),
+            State::Done => self.source.release(self.permits.into()),
             // Whoever grants finds that it has left, and frees the node.
             _ => {}
         }
@@ -641,7 +621,6 @@ impl<S: Source> Taken<S> {
 
 impl<S: Source> Drop for Taken<S> {
     fn drop(&mut self) {
-        // SAFETY: whoever holds permits keeps their source.
-        unsafe { &*self.source }.release(self.permits.into());
+        self.source.release(self.permits.into());
     }
 }

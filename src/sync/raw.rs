@@ -98,6 +98,7 @@
 
 use std::task::Waker;
 
+use super::borrowed::Borrowed;
 use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
 use crate::task::place::Place;
@@ -106,7 +107,7 @@ use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
     Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray,
-    Waiter, Word, abandon, wake_all,
+    Waiter, Word, abandon, outcome, stands, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -363,7 +364,7 @@ impl Iterator for Told<'_> {
 
 /// Taking the lock, as a branch.
 pub struct Acquire {
-    raw: *const RawMutex,
+    raw: Borrowed<RawMutex>,
     /// How often it was told in vain.
     missed: u32,
     /// Whether it steps back no more for those who starve.
@@ -372,36 +373,21 @@ pub struct Acquire {
     starves: bool,
 }
 
-// SAFETY: it is a reference to a lock, which is Sync.
-unsafe impl Send for Acquire {}
-// SAFETY: as above.
-unsafe impl Sync for Acquire {}
-
-/// The lock, held, before it becomes a guard.
-pub(crate) struct Locked(*const RawMutex);
-
-// SAFETY: it is a reference to a lock, which is Sync, and may unlock it from anywhere.
-unsafe impl Send for Locked {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl Sync for Locked {}
+/// The lock, held, before it becomes a guard. (It may be unlocked from anywhere.)
+pub(crate) struct Locked(Borrowed<RawMutex>);
 
 impl Acquire {
     /// # Safety
     /// The lock outlives this.
     #[inline]
     pub(super) unsafe fn new(raw: *const RawMutex) -> Self {
-        Acquire { raw, missed: 0, is_old: false, starves: false }
-    }
-
-    #[inline(always)]
-    fn raw(&self) -> &RawMutex {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.raw }
+        // SAFETY: the caller's promise; whoever gets the lock keeps the mutex.
+        Acquire { raw: unsafe { Borrowed::new(raw) }, missed: 0, is_old: false, starves: false }
     }
 
     #[inline]
     fn set_starves(&mut self, starves: bool) {
-        if self.starves != starves && self.raw().count_starving(starves) {
+        if self.starves != starves && self.raw.count_starving(starves) {
             self.starves = starves;
         }
     }
@@ -416,17 +402,16 @@ impl Acquire {
 }
 
 impl Branch for Acquire {
-    type Output = Locked;
-    type Goods = Locked;
+    outcome!(Locked);
 
     fn wish(&self) -> (&'static str, Thing) {
-        self.raw().wish()
+        self.raw.wish()
     }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Locked>) -> bool {
-        let word = self.raw().glance();
-        let is_taken = is_open(word) && starving(word) == 0 && self.raw().take(word);
+        let word = self.raw.glance();
+        let is_taken = is_open(word) && starving(word) == 0 && self.raw.take(word);
         if is_taken {
             tray.put(self.locked());
         }
@@ -434,13 +419,13 @@ impl Branch for Acquire {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
-        let word = self.raw().glance();
+        let word = self.raw.glance();
         let steps_back = starving(word) > 0 && !self.is_old;
         if steps_back && is_open(word) {
             self.is_old = true;
             return Attempt::Again;
         }
-        if self.raw().try_lock() || (!word.has(FAIR) && !steps_back && self.raw().lock_soon()) {
+        if self.raw.try_lock() || (!word.has(FAIR) && !steps_back && self.raw.lock_soon()) {
             tray.put(self.locked());
             Attempt::Ready(())
         } else {
@@ -456,18 +441,8 @@ impl Branch for Acquire {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a lock has one side");
-        // SAFETY: as in `raw`; it borrows nothing from this.
-        let raw = unsafe { &*self.raw };
-        let mut lost = 0;
-        loop {
-            let word = raw.line.load();
-            if is_open(word) {
-                return false;
-            }
-            if raw.line_up(word, node, 0) {
-                break;
-            }
-            thread::back_off(&mut lost);
+        if self.raw.line_up_unless(node, 0, is_open).is_none() {
+            return false;
         }
         self.is_old = true;
         if self.missed >= PATIENCE {
@@ -476,28 +451,17 @@ impl Branch for Acquire {
         true
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        self.raw().leave(node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.raw().touch(node)
-    }
+    stands!(self => &*self.raw);
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Locked>) {
         tray.put(self.locked());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Locked>) -> Locked {
-        tray.take().expect("a lock does not close")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
         match abandon(node) {
             State::Look => return true,
             // It was granted.
-            State::Done => self.raw().unlock(),
+            State::Done => self.raw.unlock(),
             // Whoever grants, or tells, finds that it has left, and frees the node.
             _ => {}
         }
@@ -517,13 +481,13 @@ impl Branch for Acquire {
     /// It may be behind one that was told and is dead.
     #[inline]
     fn is_worth_a_look(&self) -> bool {
-        is_open(self.raw().glance())
+        is_open(self.raw.glance())
     }
 
     /// Invariant 3.
     fn pass_on(&mut self) {
         if !bug!("told_passes_nothing_on") {
-            self.raw().pass_on();
+            self.raw.pass_on();
         }
     }
 }
@@ -545,7 +509,6 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // SAFETY: whoever holds the lock keeps the mutex.
-        unsafe { &*self.0 }.unlock();
+        self.0.unlock();
     }
 }

@@ -42,10 +42,11 @@
 
 use std::cell::Cell;
 
+use super::borrowed::Borrowed;
 use super::permits::{Permits, Served, Source, Taking, Try, What};
 use crate::prim;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon};
+use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon, outcome};
 
 pub(super) const READ: u32 = 1;
 pub(super) const UPGRADABLE: u32 = 1 << 29;
@@ -151,67 +152,55 @@ impl RawRwLock {
 
 /// Becoming the writer, for who has B, as a branch.
 pub struct Upgrading {
-    raw: *const RawRwLock,
+    raw: Borrowed<RawRwLock>,
     /// Of `upgrade`.
     taking: Taking,
     /// It has set UPGRADING. (Changed by the owner alone.)
     began: Cell<bool>,
 }
 
-// SAFETY: it is a reference to a lock, which is Sync.
-unsafe impl Send for Upgrading {}
 // SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `began`.
 unsafe impl Sync for Upgrading {}
 
 /// What the upgradable reader lacked, before it becomes the writer: dropped, it goes back.
-pub(crate) struct Upgraded(*const RawRwLock);
-
-// SAFETY: it is a reference to a lock, which is Sync.
-unsafe impl Send for Upgraded {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl Sync for Upgraded {}
+pub(crate) struct Upgraded(Borrowed<RawRwLock>);
 
 impl Upgrading {
     /// # Safety
     /// The lock outlives this, and the caller has B of it, for as long.
     pub(super) unsafe fn new(raw: *const RawRwLock) -> Self {
-        // SAFETY: the caller's promise.
-        let taking = unsafe { Taking::new(&raw const (*raw).upgrade, OTHERS, What::Upgrade) };
+        // SAFETY: the caller's promise; whoever becomes the writer keeps the lock.
+        let raw = unsafe { Borrowed::new(raw) };
+        // SAFETY: as above.
+        let taking = unsafe { Taking::new(&raw const raw.upgrade, OTHERS, What::Upgrade) };
         Upgrading { raw, taking, began: Cell::new(false) }
-    }
-
-    #[inline(always)]
-    fn raw(&self) -> &RawRwLock {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.raw }
     }
 
     /// It has what it wants.
     fn upgraded(&self) -> Upgraded {
         if self.began.replace(false) {
-            self.raw().permits.end_upgrade();
+            self.raw.permits.end_upgrade();
         }
         Upgraded(self.raw)
     }
 
     fn cancel(&self, granted: u32) {
         if self.began.replace(false) {
-            self.raw().cancel_upgrade(granted);
+            self.raw.cancel_upgrade(granted);
         }
     }
 }
 
 impl Branch for Upgrading {
-    type Output = Upgraded;
-    type Goods = Upgraded;
+    outcome!(Upgraded);
 
     fn wish(&self) -> (&'static str, Thing) {
-        What::Upgrade.wish(self.raw)
+        What::Upgrade.wish(&*self.raw)
     }
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Upgraded>) -> bool {
-        let is_upgraded = !self.began.get() && self.raw().permits.quick(OTHERS.into());
+        let is_upgraded = !self.began.get() && self.raw.permits.quick(OTHERS.into());
         if is_upgraded {
             tray.put(Upgraded(self.raw));
         }
@@ -220,7 +209,7 @@ impl Branch for Upgrading {
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<Upgraded>) -> Attempt<()> {
         if !self.began.get() {
-            if !self.raw().try_upgrade() {
+            if !self.raw.try_upgrade() {
                 return Attempt::Wait;
             }
             tray.put(Upgraded(self.raw));
@@ -238,7 +227,7 @@ impl Branch for Upgrading {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         if !self.began.replace(true) {
-            self.raw().begin_upgrade();
+            self.raw.begin_upgrade();
         }
         self.taking.register(node, pair)
     }
@@ -257,11 +246,6 @@ impl Branch for Upgrading {
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Upgraded>) {
         tray.put(self.upgraded());
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
@@ -291,7 +275,6 @@ impl Upgraded {
 
 impl Drop for Upgraded {
     fn drop(&mut self) {
-        // SAFETY: whoever has these keeps the lock.
-        unsafe { &*self.0 }.release(OTHERS.into());
+        self.0.release(OTHERS.into());
     }
 }

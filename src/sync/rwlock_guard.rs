@@ -12,44 +12,73 @@ use super::rwlock::{RwLock, Upgrade};
 use crate::task::place::Place;
 use crate::task::watch::Share;
 
-/// Shared access to what a [`RwLock`] guards; dropping it unlocks.
-#[must_use = "the lock is released at once if the guard is not held"]
-pub struct RwLockReadGuard<'a, T: ?Sized> {
-    lock: &'a RwLock<T>,
-    /// Noted of who took it.
-    share: Share,
+/// Guards of a whole lock: what each is, and what it gives back.
+macro_rules! guards {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr, $into:ident;
+    )+) => {$(
+        $(#[$doc])+
+        #[must_use = "the lock is released at once if the guard is not held"]
+        pub struct $Guard<$($lifetime,)? T: ?Sized> {
+            lock: $lock,
+            /// Noted of who took it.
+            share: Share,
+        }
+
+        impl<$($lifetime,)? T: ?Sized> $guard {
+            /// # Safety
+            /// Its share of the lock is held, and from here on the guard's.
+            #[inline]
+            pub(super) unsafe fn new(lock: $lock, place: Place) -> Self {
+                let share = Share::enter(place, || What::$What.wish(lock.raw()));
+                $Guard { lock, share }
+            }
+        }
+
+        impl<$($lifetime,)? T: ?Sized> Drop for $guard {
+            #[inline]
+            fn drop(&mut self) {
+                self.share.leave();
+                self.lock.raw().release($permits.into());
+            }
+        }
+
+        guards! { $into [$($lifetime)?] $guard, $permits }
+    )+};
+    (maps [$lifetime:lifetime] $guard:ty, $permits:expr) => {
+        guards! { plain [$lifetime] $guard, $permits }
+        impl<$lifetime, T: ?Sized> $guard {
+            fn into_release(self) -> Release<$lifetime> {
+                let (lock, share) = self.into_parts();
+                Release { raw: lock.raw(), permits: $permits, share }
+            }
+        }
+    };
+    (plain [] $guard:ty, $permits:expr) => {};
+    (plain [$lifetime:lifetime] $guard:ty, $permits:expr) => {
+        impl<$lifetime, T: ?Sized> $guard {
+            /// What becomes another guard's.
+            fn into_parts(self) -> (&$lifetime RwLock<T>, Share) {
+                let guard = ManuallyDrop::new(self);
+                // SAFETY: the guard is not dropped, so this is the only one.
+                (guard.lock, unsafe { std::ptr::read(&raw const guard.share) })
+            }
+        }
+    };
 }
 
-/// Unique access to what a [`RwLock`] guards; dropping it unlocks.
-#[must_use = "the lock is released at once if the guard is not held"]
-pub struct RwLockWriteGuard<'a, T: ?Sized> {
-    lock: &'a RwLock<T>,
-    /// Noted of who took it.
-    share: Share,
-}
-
-/// Shared access to what a [`RwLock`] guards, which can be upgraded to unique access; dropping it unlocks.
-#[must_use = "the lock is released at once if the guard is not held"]
-pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
-    lock: &'a RwLock<T>,
-    /// Noted of who took it.
-    share: Share,
-}
-
-/// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`] and [`RwLock::try_read_arc`].
-#[must_use = "the lock is released at once if the guard is not held"]
-pub struct OwnedRwLockReadGuard<T: ?Sized> {
-    lock: Arc<RwLock<T>>,
-    /// Noted of who took it.
-    share: Share,
-}
-
-/// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`] and [`RwLock::try_write_arc`].
-#[must_use = "the lock is released at once if the guard is not held"]
-pub struct OwnedRwLockWriteGuard<T: ?Sized> {
-    lock: Arc<RwLock<T>>,
-    /// Noted of who took it.
-    share: Share,
+guards! {
+    /// Shared access to what a [`RwLock`] guards; dropping it unlocks.
+    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, maps;
+    /// Unique access to what a [`RwLock`] guards; dropping it unlocks.
+    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, maps;
+    /// Shared access to what a [`RwLock`] guards, which can be upgraded to unique access; dropping it unlocks.
+    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE, plain;
+    /// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`] and [`RwLock::try_read_arc`].
+    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ, plain;
+    /// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`] and [`RwLock::try_write_arc`].
+    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, plain;
 }
 
 /// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`], [`RwLockReadGuard::try_map`] and its
@@ -245,58 +274,6 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
         share.turn(What::Write.operation());
         RwLockWriteGuard { lock, share }
     }
-}
-
-macro_rules! guards {
-    ($([$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr, $into:ident;)+) => {$(
-        impl<$($lifetime,)? T: ?Sized> $guard {
-            /// # Safety
-            /// Its share of the lock is held, and from here on the guard's.
-            #[inline]
-            pub(super) unsafe fn new(lock: $lock, place: Place) -> Self {
-                let share = Share::enter(place, || What::$What.wish(lock.raw()));
-                $Guard { lock, share }
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized> Drop for $guard {
-            #[inline]
-            fn drop(&mut self) {
-                self.share.leave();
-                self.lock.raw().release($permits.into());
-            }
-        }
-
-        guards! { $into [$($lifetime)?] $guard, $permits }
-    )+};
-    (maps [$lifetime:lifetime] $guard:ty, $permits:expr) => {
-        guards! { plain [$lifetime] $guard, $permits }
-        impl<$lifetime, T: ?Sized> $guard {
-            fn into_release(self) -> Release<$lifetime> {
-                let (lock, share) = self.into_parts();
-                Release { raw: lock.raw(), permits: $permits, share }
-            }
-        }
-    };
-    (plain [] $guard:ty, $permits:expr) => {};
-    (plain [$lifetime:lifetime] $guard:ty, $permits:expr) => {
-        impl<$lifetime, T: ?Sized> $guard {
-            /// What becomes another guard's.
-            fn into_parts(self) -> (&$lifetime RwLock<T>, Share) {
-                let guard = ManuallyDrop::new(self);
-                // SAFETY: the guard is not dropped, so this is the only one.
-                (guard.lock, unsafe { std::ptr::read(&raw const guard.share) })
-            }
-        }
-    };
-}
-
-guards! {
-    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, maps;
-    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, maps;
-    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE, plain;
-    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ, plain;
-    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, plain;
 }
 
 access! {

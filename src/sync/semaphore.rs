@@ -1,11 +1,11 @@
 //! A semaphore: at most so many at once. The permits themselves are counted in [`permits`](super::permits).
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{MOST, Permits, Shut, Source, Taken, Taking, Try, What};
 use crate::prim;
+use crate::task::error::errors;
 use crate::task::place::Place;
 use crate::task::watch::Share;
 use crate::wait::{Operation, future};
@@ -425,33 +425,21 @@ impl OwnedPermit {
     }
 }
 
-impl fmt::Display for AcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the semaphore is closed")
+const CLOSED: &str = "the semaphore is closed";
+
+errors! {
+    AcquireError {
+        AcquireError(()) => CLOSED,
+    }
+    TryAcquireError {
+        TryAcquireError::Closed => CLOSED,
+        TryAcquireError::NoPermits => "not enough permits are free, or others already wait",
+    }
+    AcquireTimeoutError {
+        AcquireTimeoutError::Timeout => "timed out before enough permits were free",
+        AcquireTimeoutError::Closed => CLOSED,
     }
 }
-
-impl fmt::Display for TryAcquireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TryAcquireError::Closed => "the semaphore is closed",
-            TryAcquireError::NoPermits => "not enough permits are free, or others already wait",
-        })
-    }
-}
-
-impl fmt::Display for AcquireTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AcquireTimeoutError::Timeout => "timed out before enough permits were free",
-            AcquireTimeoutError::Closed => "the semaphore is closed",
-        })
-    }
-}
-
-impl Error for AcquireError {}
-impl Error for TryAcquireError {}
-impl Error for AcquireTimeoutError {}
 
 impl From<AcquireError> for AcquireTimeoutError {
     fn from(_: AcquireError) -> Self {

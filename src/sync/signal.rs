@@ -60,11 +60,12 @@
 //! Telling releases and being told acquires, on the word, the round, or the node's state. Who has joined behind somebody releases
 //! that on the round, and acquires.
 
+use super::borrowed::Borrowed;
 use crate::prim::{self, AtomicU64, Ordering};
-use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, State, Tray, Waiter, Word, outcome,
+    stands,
 };
 
 const STORED: u64 = OWN[0];
@@ -300,7 +301,7 @@ fn is_last(rounds: u64, size: usize) -> bool {
 
 /// Waiting to be told, as a branch.
 pub struct Hearing {
-    signal: *const Signal,
+    signal: Borrowed<Signal>,
     /// In which it began.
     round: u32,
     what: What,
@@ -317,18 +318,13 @@ pub(super) enum What {
     Barrier,
 }
 
-// SAFETY: it is a reference to a signal, which is Sync.
-unsafe impl Send for Hearing {}
-// SAFETY: as above.
-unsafe impl Sync for Hearing {}
-
 impl Hearing {
     /// # Safety
     /// The signal outlives this.
     pub(super) unsafe fn new(signal: *const Signal, what: What) -> Self {
         // SAFETY: the caller's promise.
-        let round = unsafe { &*signal }.round();
-        Hearing { signal, round, what, heard: None }
+        let signal = unsafe { Borrowed::new(signal) };
+        Hearing { signal, round: signal.round(), what, heard: None }
     }
 
     /// It was told, and is to say so when it is asked the next time.
@@ -346,24 +342,18 @@ impl Hearing {
         let is_over = |rounds| round_of(rounds) != self.round && !bug!("forgoes_in_a_later_round");
         // ORDERING: Relaxed: see the header of the barrier.
         let change = |rounds| (!is_over(rounds)).then(|| rounds - 1);
-        self.signal().change_rounds(Ordering::Relaxed, change).is_some()
-    }
-
-    #[inline(always)]
-    fn signal(&self) -> &Signal {
-        // SAFETY: the promise of `new`.
-        unsafe { &*self.signal }
+        self.signal.change_rounds(Ordering::Relaxed, change).is_some()
     }
 
     #[inline(always)]
     pub(super) fn is_over(&self) -> bool {
-        self.signal().round() != self.round
+        self.signal.round() != self.round
     }
 
     /// The same, asked by one that has joined the line: either it sees the next round, or who begins that finds it.
     fn is_over_by_now(&self) -> bool {
         // ORDERING: AcqRel: see the header.
-        round_of(self.signal().rounds.fetch_add(0, Ordering::AcqRel)) != self.round
+        round_of(self.signal.rounds.fetch_add(0, Ordering::AcqRel)) != self.round
     }
 
     /// Whether what is told alone while nobody waits is stored for who comes.
@@ -373,20 +363,19 @@ impl Hearing {
 
     /// Whether it is a group's, and nobody is at work.
     fn is_at_zero(&self) -> bool {
-        matches!(self.what, What::Group) && self.signal().count() == 0
+        matches!(self.what, What::Group) && self.signal.count() == 0
     }
 
     /// Told, and not taken note of.
     pub(super) fn pass(&self, told: Told) {
         if told == Told::Alone && !bug!("told_alone_is_lost") {
-            self.signal().tell_one(self.keeps());
+            self.signal.tell_one(self.keeps());
         }
     }
 }
 
 impl Branch for Hearing {
-    type Output = Told;
-    type Goods = Told;
+    outcome!(Told);
 
     fn wish(&self) -> (&'static str, Thing) {
         let (operation, kind) = match self.what {
@@ -395,7 +384,7 @@ impl Branch for Hearing {
             What::Group => ("wait_all", "wait group"),
             What::Barrier => ("wait_for_all", "barrier"),
         };
-        (operation, Thing::new(kind, self.signal))
+        (operation, Thing::new(kind, &*self.signal))
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Told>) -> Attempt<()> {
@@ -403,7 +392,7 @@ impl Branch for Hearing {
             told
         } else if self.is_over() || self.is_at_zero() {
             Told::WithAll
-        } else if self.keeps() && self.signal().take_stored() {
+        } else if self.keeps() && self.signal.take_stored() {
             Told::Alone
         } else {
             return Attempt::Wait;
@@ -413,40 +402,20 @@ impl Branch for Hearing {
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
         debug_assert!(!pair, "a signal has one side");
-        // SAFETY: as in `signal`; it borrows nothing from this.
-        let signal = unsafe { &*self.signal };
-        let mut lost = 0;
-        loop {
-            // The word first: see invariant 2.
-            let word = signal.line.load();
-            if word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero() {
-                return false;
-            }
-            if signal.line_up_saying(word, node, 0, self.round) {
-                // It may have come behind one of the next round: see invariant 2.
-                let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
-                return waits || !signal.leave(node, 0);
-            }
-            thread::back_off(&mut lost);
-        }
+        // The word first: see invariant 2.
+        let is_told =
+            |word: Word| word.has(STORED) || self.heard.is_some() || self.is_over() || self.is_at_zero();
+        let Some(word) = self.signal.line_up_unless(node, self.round, is_told) else { return false };
+        // It may have come behind one of the next round: see invariant 2.
+        let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
+        waits || !self.signal.leave(node, 0)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        self.signal().leave(node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        self.signal().touch(node)
-    }
+    stands!(self => &*self.signal);
 
     unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Told>) {
         // SAFETY: DONE: whoever told it has put this.
         unsafe { node.take::<Told>() }.serve(tray);
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {

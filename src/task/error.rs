@@ -10,6 +10,20 @@ use std::panic::{self, AssertUnwindSafe};
 use crate::prim::thread;
 use crate::task::header::{FiberId, Task};
 
+/// Types that are errors, and what they say.
+macro_rules! errors {
+    ($($error:ident $(<$T:ident>)? { $($pattern:pat => $text:expr,)+ })+) => {$(
+        impl $(<$T>)? std::fmt::Display for $error $(<$T>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self { $($pattern => write!(f, "{}", $text),)+ }
+            }
+        }
+
+        impl $(<$T>)? std::error::Error for $error $(<$T>)? {}
+    )+};
+}
+pub(crate) use errors;
+
 /// What a fiber leaves behind.
 pub(crate) type Outcome<T> = Result<T, JoinError>;
 
@@ -137,13 +151,11 @@ impl Elapsed {
     }
 }
 
-impl fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("timed out")
+errors! {
+    Elapsed {
+        Elapsed(()) => "timed out",
     }
 }
-
-impl Error for Elapsed {}
 
 /// A [`TimedOut`](io::ErrorKind::TimedOut) one.
 impl From<Elapsed> for io::Error {

@@ -14,7 +14,7 @@ use std::ptr::{self, NonNull};
 use super::link::Hooks;
 use super::node::{Node, NodeRef, Waiter};
 use super::place::Place;
-use super::pool::{Pool, Stable};
+use super::pool::Pool;
 use super::word::NUMBER_BITS;
 use crate::prim::{self, AtomicPtr, Guard, Mutex, Ordering};
 
@@ -44,8 +44,8 @@ impl Kind {
 }
 
 prim::global! {
-    static PLAIN: Pool<Node, CHUNK, CHUNKS> = Pool::new(Kind::Plain as usize);
-    static BRANCH: Pool<Node, CHUNK, CHUNKS> = Pool::new(Kind::Branch as usize);
+    static PLAIN: Pool<CHUNK, CHUNKS> = Pool::new(Kind::Plain as usize);
+    static BRANCH: Pool<CHUNK, CHUNKS> = Pool::new(Kind::Branch as usize);
     static PLACES: [[AtomicPtr<Places>; CHUNKS]; 2] = [prim::null_table(), prim::null_table()];
     static LIMBO: Mutex<Vec<NodeRef>> = Mutex::new(Vec::new());
 }
@@ -98,7 +98,7 @@ fn first<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
     FREE.try_with(used).ok()
 }
 
-fn pool(kind: Kind) -> &'static Pool<Node, CHUNK, CHUNKS> {
+fn pool(kind: Kind) -> &'static Pool<CHUNK, CHUNKS> {
     match kind {
         Kind::Plain => &PLAIN,
         Kind::Branch => &BRANCH,
@@ -204,7 +204,7 @@ impl<'a> Look<'a> {
         let pool = pool(Kind::of(number));
         if chunk(number) == self.near {
             // SAFETY: a node of that chunk is given out, to this thread, and stays so while this look is borrowed.
-            return Some(unsafe { pool.beside(number >> 1) });
+            return Some(unsafe { pool.hooks(number >> 1) });
         }
         pool.peek(number >> 1, self.guard.get_or_init(prim::pin))
     }
@@ -303,7 +303,7 @@ fn create(kind: Kind) -> NonNull<Node> {
     if prim::MODEL {
         let alone = Box::into_raw(Box::new(Alone {
             node: Node::create(0, 0),
-            hooks: Node::beside(0),
+            hooks: Hooks::new(0),
             place: Place::new(),
         }));
         let number = prim::name(alone) << 1 | kind as usize;

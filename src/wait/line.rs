@@ -72,6 +72,7 @@ use super::returned::Returned;
 use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, STAMP_MASK, TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
+use crate::task::thread;
 
 /// A primitive's word, and who waits behind the first.
 #[derive(Debug)]
@@ -275,6 +276,24 @@ pub(crate) trait Primitive {
     #[inline(always)]
     fn line_up_saying(&self, word: Word, node: &Waiter, flags: u64, said: u32) -> bool {
         if word.is_free() { self.enter(word, node, flags, said) } else { self.join(word, node, flags, said) }
+    }
+
+    /// Puts a node in line, of a primitive with one side, unless there is nothing to wait for: `refuses` says so of each word that
+    /// was loaded, and looks at anything else after that. The word that it entered with, or joined behind; `None`: it stands
+    /// nowhere.
+    #[inline]
+    fn line_up_unless(&self, node: &Waiter, said: u32, refuses: impl Fn(Word) -> bool) -> Option<Word> {
+        let mut lost = 0;
+        loop {
+            let word = self.line().load();
+            if refuses(word) {
+                return None;
+            }
+            if self.line_up_saying(word, node, 0, said) {
+                return Some(word);
+            }
+            thread::back_off(&mut lost);
+        }
     }
 
     /// Puts a node into the word, where nobody stands. False: the word has changed.

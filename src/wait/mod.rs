@@ -96,7 +96,9 @@ pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Notified, Popped, State, Waiter};
-pub(crate) use operation::{Attempt, Branch, Cancelled, Meeting, Operation, abandon, look_again};
+pub(crate) use operation::{
+    Attempt, Branch, Cancelled, Meeting, Operation, abandon, look_again, outcome, stands,
+};
 pub(crate) use parcel::{Parcel, Tray};
 pub(crate) use steps::step;
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]

@@ -1,51 +1,19 @@
-//! The pool with one place per chunk, for the model with real epochs.
+//! The pool with one node per chunk, for the model with real epochs.
 
-use super::pool::{self, Stable};
-use crate::prim::{self, AtomicU64, Life, Ordering};
+use super::link::{Hooks, Link, ROOT};
+use super::node::Node;
+use super::pool;
+use crate::prim;
 
 /// A pool.
-pub struct Pool(pool::Pool<Probe, 1, 5>);
+pub struct Pool(pool::Pool<1, 5>);
 
-/// A place that was given out.
+/// A node that was given out.
 #[derive(Debug)]
-pub struct Place(std::ptr::NonNull<Probe>);
+pub struct Place(std::ptr::NonNull<Node>);
 
-// SAFETY: the place is its owner's.
+// SAFETY: the node is its owner's.
 unsafe impl Send for Place {}
-
-struct Probe(usize);
-
-struct Beside {
-    generation: AtomicU64,
-    life: Life,
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        self.life.end();
-    }
-}
-
-impl Stable for Probe {
-    type Beside = Beside;
-
-    fn create(index: usize, _kind: usize) -> Probe {
-        Probe(index)
-    }
-
-    fn beside(generation: u64) -> Beside {
-        Beside { generation: AtomicU64::new(generation + 1), life: Life::new() }
-    }
-
-    fn index(&self) -> usize {
-        self.0
-    }
-
-    fn generation(beside: &Beside) -> u64 {
-        beside.life.touch();
-        beside.generation.load(Ordering::Acquire)
-    }
-}
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,11 +28,15 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Takes a place.
+    /// Takes a node, and begins a stay with it, in no list: so it has the next generation.
     pub fn take(&self) -> Place {
         let mut place = None;
         self.0.take(1, |one| place = Some(Place(one)));
-        place.expect("there is room")
+        let place = place.expect("there is room");
+        let number = place.number();
+        // SAFETY: it was just given out.
+        unsafe { self.0.hooks(number) }.begin(number, Link::NIL, ROOT, 1, 0);
+        place
     }
 
     /// Gives it back; if another chunk is free already, its memory is given up.
@@ -73,10 +45,10 @@ impl Pool {
         unsafe { self.0.give_back(std::iter::once(place.0)) };
     }
 
-    /// The generation of a place, looked at without a right to it. `None`: it is gone.
+    /// The generation of a node, looked at without a right to it. `None`: it is gone.
     pub fn peek(&self, number: usize) -> Option<u64> {
         let guard = prim::pin();
-        self.0.peek(number, &guard).map(<Probe as Stable>::generation)
+        self.0.peek(number, &guard).map(Hooks::generation)
     }
 
     /// Moves the epochs on.
@@ -94,7 +66,7 @@ impl Pool {
 impl Place {
     /// Its number.
     pub fn number(&self) -> usize {
-        // SAFETY: the place is its owner's.
+        // SAFETY: the node is its owner's.
         unsafe { self.0.as_ref() }.index()
     }
 }

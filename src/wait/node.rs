@@ -32,10 +32,8 @@ use std::task::Waker;
 
 use super::anchor::{AnchorRef, By, Claiming, Kept};
 use super::cache::{self, Kind};
-use super::link::Hooks;
 use super::parcel::{INLINE, Parcel};
 use super::place::{At, Place};
-use super::pool::Stable;
 use super::word::{TWO, Word};
 use crate::prim::{self, AtomicPtr, AtomicU32, Life, Ordering, UnsafeCell, WakerSlot};
 use crate::task::error::discard;
@@ -112,10 +110,9 @@ unsafe impl Send for Node {}
 // SAFETY: as above.
 unsafe impl Sync for Node {}
 
-impl Stable for Node {
-    type Beside = Hooks;
-
-    fn create(index: usize, kind: usize) -> Node {
+impl Node {
+    /// The node `index` of the pool of this kind.
+    pub(super) fn create(index: usize, kind: usize) -> Node {
         Node {
             state: AtomicU32::new(State::Open as u32),
             number: (index << 1 | kind) as u32,
@@ -127,20 +124,11 @@ impl Stable for Node {
         }
     }
 
-    fn beside(generation: u64) -> Hooks {
-        Hooks::new(generation)
-    }
-
-    fn index(&self) -> usize {
+    /// Which one it is in its pool.
+    pub(super) fn index(&self) -> usize {
         self.number() >> 1
     }
 
-    fn generation(beside: &Hooks) -> u64 {
-        beside.generation()
-    }
-}
-
-impl Node {
     #[inline]
     pub(super) fn number(&self) -> usize {
         self.number as usize

@@ -33,10 +33,11 @@ use super::node::{NodeRef, State, Waiter};
 use super::parcel::Tray;
 use super::word::Word;
 use crate::prim;
+use crate::task::budget;
 use crate::task::error::shielded;
 use crate::task::place::Place;
+use crate::task::thread::{self, Prospects};
 use crate::task::watch::{self, Thing};
-use crate::task::{budget, thread};
 
 /// What a look without waiting found.
 #[must_use]
@@ -125,25 +126,9 @@ pub(crate) trait Branch {
         false
     }
 
-    /// How many of its kind can happen at once, where there is a buffer: a peer at work makes what it wants soon there, so
-    /// that a thread had better look a few times more before it waits.
-    fn most(&self) -> usize {
-        0
-    }
-
-    /// How many of these could happen now.
-    fn supply(&self) -> usize {
-        0
-    }
-
-    /// With so many a thread had better begin: see [`glance`](thread::glance).
-    fn enough(&self) -> usize {
-        self.most()
-    }
-
-    /// Grows with what has happened where it waits, and wraps: for a thread that compares two looks. Nothing is known by default.
-    fn progress(&self) -> u32 {
-        0
+    /// What may happen soon where it waits, for a thread.
+    fn prospects(&self) -> Prospects {
+        Prospects::default()
     }
 
     /// Whether both sides can wait where it does.
@@ -221,6 +206,34 @@ pub(crate) trait Branch {
     unsafe fn unsent(&mut self, _to: *mut ()) {}
 }
 
+/// What it gives, for a branch whose goods are its outcome.
+macro_rules! outcome {
+    ($output:ty) => {
+        type Output = $output;
+        type Goods = $output;
+
+        #[inline(always)]
+        fn output(&mut self, tray: &mut $crate::wait::Tray<Self::Goods>) -> Self::Output {
+            tray.take().expect("what is through has its outcome")
+        }
+    };
+}
+pub(crate) use outcome;
+
+/// How it leaves, and parks another waker, for a branch that waits in the line of this primitive, which has one side.
+macro_rules! stands {
+    ($this:ident => $primitive:expr) => {
+        fn leave(&$this, node: &$crate::wait::Waiter) -> bool {
+            $crate::wait::Primitive::leave($primitive, node, 0)
+        }
+
+        fn touch(&$this, node: &$crate::wait::Waiter) -> bool {
+            $crate::wait::Primitive::touch($primitive, node)
+        }
+    };
+}
+pub(crate) use stands;
+
 /// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. OPEN: the peer has to ask whether the
 /// owner is there still, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is
 /// gone.
@@ -262,24 +275,6 @@ impl<B: Branch> Drop for Held<'_, B> {
     fn drop(&mut self) {
         // (Whom that wakes is foreign code as well.)
         shielded(|| self.0.restore(self.1));
-    }
-}
-
-/// A node that is in no line, with whatever wakers are left in it. Freed when dropped: last of all, as a waker's drop may panic.
-struct Spare(Waiter);
-
-impl Spare {
-    fn take(self) -> Waiter {
-        let node = Waiter::of(self.0.as_ref());
-        std::mem::forget(self);
-        node
-    }
-}
-
-impl Drop for Spare {
-    #[inline(always)]
-    fn drop(&mut self) {
-        Waiter::of(self.0.as_ref()).free_parked();
     }
 }
 
@@ -471,26 +466,24 @@ impl<B: Branch> Operation<B> {
                 self.end_with(waker, tray);
                 return Poll::Ready(());
             }
-            Meeting::Unclear(kept) => return self.poll_at_length(None, kept, tray, cx),
+            Meeting::Unclear(kept) => return self.poll_at_length(kept, tray, cx),
             Meeting::Nobody(word) => word,
         };
         let node = Waiter::plain(cx.waker().clone());
         self.branch.stow(node.as_ref());
         if !self.branch.enter(word, &node) {
-            self.branch.unstow(node.as_ref());
-            return self.poll_at_length(Some(Spare(node)), Kept::default(), tray, cx);
+            self.take_back(node);
+            return self.poll_at_length(Kept::default(), tray, cx);
         }
         self.wait_as(node.as_ref(), false);
         self.note();
         Poll::Pending
     }
 
-    /// The same where the first look was not enough, with a node if it has got one already, and with those that watch: to be
-    /// poked when this is through, or stands in the line.
+    /// The same where the first look was not enough, with those that watch: to be poked when this is through, or stands in the line.
     #[inline(never)]
     fn poll_at_length(
         &mut self,
-        mut spare: Option<Spare>,
         mut kept: Kept,
         tray: &mut Tray<B::Goods>,
         cx: &mut Context<'_>,
@@ -504,16 +497,16 @@ impl<B: Branch> Operation<B> {
                 }
                 Attempt::Wait => {}
             }
-            let node = spare.take().map_or_else(|| Waiter::plain(cx.waker().clone()), Spare::take);
+            let node = Waiter::plain(cx.waker().clone());
             if self.enter(&node, false) {
                 self.wait_as(node.as_ref(), false);
                 self.note();
                 return Poll::Pending;
             }
-            spare = Some(Spare(node));
+            node.free_parked();
         };
-        if spare.is_some() || kept.is_any() {
-            self.let_go_holding(spare, kept, tray);
+        if kept.is_any() {
+            self.let_go_holding(kept, tray);
         }
         polled
     }
@@ -530,7 +523,7 @@ impl<B: Branch> Operation<B> {
             match node.as_ref().state() {
                 State::Open if redirected => look_again(cx),
                 State::Open if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
-                    let _spare = self.take_back(node);
+                    self.take_back(node);
                     return None;
                 }
                 State::Open => {
@@ -591,15 +584,18 @@ impl<B: Branch> Operation<B> {
     /// A peer has taken the waker that counts, and nothing happened.
     #[inline]
     fn take_told(&mut self, node: Waiter) {
-        self.take_back(node).take().free();
-    }
-
-    /// It has left the line itself: its node is its own, and nothing happened.
-    #[inline]
-    fn take_back(&mut self, node: Waiter) -> Spare {
         self.branch.unstow(node.as_ref());
         self.at = FRESH;
-        Spare(node)
+        node.free();
+    }
+
+    /// It stands in no line, or has left it itself: its node, with the waker, is its own, and nothing happened. (The drop of the
+    /// waker may panic.)
+    #[inline]
+    fn take_back(&mut self, node: Waiter) {
+        self.branch.unstow(node.as_ref());
+        self.at = FRESH;
+        node.free_parked();
     }
 
     /// One try, on the shortest way, for a fresh operation.
@@ -624,7 +620,7 @@ impl<B: Branch> Operation<B> {
         let mut kept = Kept::default();
         let attempt = self.meet_or_attempt(tray, &mut kept);
         if kept.is_any() {
-            self.let_go_holding(None, kept, tray);
+            self.let_go_holding(kept, tray);
         }
         attempt
     }
@@ -702,14 +698,11 @@ impl<B: Branch> Operation<B> {
         std::mem::forget(held);
     }
 
-    /// The same for a node that it did not need in the end, and for those who are to be poked.
+    /// The same for those who are to be poked.
     #[cold]
     #[inline(never)]
-    fn let_go_holding(&mut self, spare: Option<Spare>, kept: Kept, tray: &mut Tray<B::Goods>) {
+    fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
         let held = Held(&mut self.branch, tray);
-        // After `held`, so before it when something panics.
-        let kept = kept;
-        drop(spare);
         drop(kept);
         std::mem::forget(held);
     }
@@ -784,7 +777,7 @@ impl<B: Branch> Operation<B> {
         }
         let (node, redirected) = self.node();
         if !redirected && self.branch.leave(&node) {
-            let _spare = self.take_back(node);
+            self.take_back(node);
             return Cancelled::Undone;
         }
         // A peer has it.
@@ -832,7 +825,7 @@ impl<B: Branch> Operation<B> {
             match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
                     if kept.is_any() {
-                        self.let_go_holding(None, kept, tray);
+                        self.let_go_holding(kept, tray);
                     }
                     return true;
                 }
@@ -940,19 +933,7 @@ impl<B: Branch> thread::Awaited for Polled<'_, B> {
         self.0.quick(self.1).then_some(())
     }
 
-    fn most(&self) -> usize {
-        self.0.branch.most()
-    }
-
-    fn supply(&self) -> usize {
-        self.0.branch.supply()
-    }
-
-    fn enough(&self) -> usize {
-        self.0.branch.enough()
-    }
-
-    fn progress(&self) -> u32 {
-        self.0.branch.progress()
+    fn prospects(&self) -> Prospects {
+        self.0.branch.prospects()
     }
 }

@@ -1,51 +1,35 @@
-//! Type-stable memory: numbered places for one type, given back to the allocator in whole chunks, through an epoch.
+//! Type-stable memory for nodes: numbered, and given back to the allocator in whole chunks, through an epoch.
 //!
-//! A table turns a number into an address. A place is its holder's; beside it lies what others may look at under a guard
-//! (or while they hold any place of the same chunk), also while the place is free, or was given out again, and which says by
-//! a generation of its own in which of its lives the place is.
+//! A table turns a number into an address. A node is its holder's; beside it lie its [hooks](Hooks), which others may look at
+//! under a guard (or while they hold any node of the same chunk), also while the node is free, or was given out again, and
+//! which say by their generation in which of its lives the node is.
 //!
-//! Places are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
+//! Nodes are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
 //! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
 //! generations go on in the chunk that takes its numbers later, so that a name of the old one fits nobody.
 //!
-//! The table is read without a lock. The books are under one, off the hot paths: threads take and return places by the
+//! The table is read without a lock. The books are under one, off the hot paths: threads take and return nodes by the
 //! dozen.
 
 use std::collections::BTreeSet;
 use std::ptr::{self, NonNull};
 
+use super::link::Hooks;
+use super::node::Node;
 use crate::prim::{self, AtomicPtr, Guard, Life, Mutex, Ordering};
 
-/// What lives in a pool.
-pub(super) trait Stable: Send + Sync + 'static {
-    /// What others may look at.
-    type Beside: Send + Sync;
-
-    /// The place `index` of a pool of this kind.
-    fn create(index: usize, kind: usize) -> Self;
-
-    /// What lies beside it; its generations go on after `generation`.
-    fn beside(generation: u64) -> Self::Beside;
-
-    /// Which one it is.
-    fn index(&self) -> usize;
-
-    /// The last generation that it has had.
-    fn generation(beside: &Self::Beside) -> u64;
-}
-
-/// Less than `CHUNKS` chunks of `LEN` places each: there is no chunk 0, as no place has the number 0.
-pub(super) struct Pool<T: Stable, const LEN: usize, const CHUNKS: usize> {
-    table: [AtomicPtr<Chunk<T, LEN>>; CHUNKS],
+/// Less than `CHUNKS` chunks of `LEN` nodes each: there is no chunk 0, as no node has the number 0.
+pub(super) struct Pool<const LEN: usize, const CHUNKS: usize> {
+    table: [AtomicPtr<Chunk<LEN>>; CHUNKS],
     books: Mutex<Books>,
-    /// What its places are told, beside their numbers.
+    /// Of its nodes.
     kind: usize,
 }
 
-struct Chunk<T: Stable, const LEN: usize> {
+struct Chunk<const LEN: usize> {
     life: Life,
-    places: [T; LEN],
-    beside: [T::Beside; LEN],
+    nodes: [Node; LEN],
+    hooks: [Hooks; LEN],
 }
 
 struct Books {
@@ -62,39 +46,39 @@ struct Books {
 #[derive(Default)]
 struct Account {
     present: bool,
-    /// The places that are free.
+    /// The nodes that are free.
     free: Vec<usize>,
     /// The last generation in former chunks of this number.
     generation: u64,
 }
 
-impl<T: Stable, const LEN: usize> Chunk<T, LEN> {
-    /// A chunk with all its places: also one that is not given out yet may be looked at, by a name from a former
+impl<const LEN: usize> Chunk<LEN> {
+    /// A chunk with all its nodes: also one that is not given out yet may be looked at, by a name from a former
     /// chunk of this number.
     fn create(number: usize, kind: usize, generation: u64) -> NonNull<Self> {
         let chunk = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
         // SAFETY: freshly allocated, and written field by field: it may be too large for the stack.
         unsafe {
             (&raw mut (*chunk).life).write(Life::new());
-            let places = (&raw mut (*chunk).places).cast::<T>();
-            let beside = (&raw mut (*chunk).beside).cast::<T::Beside>();
+            let nodes = (&raw mut (*chunk).nodes).cast::<Node>();
+            let hooks = (&raw mut (*chunk).hooks).cast::<Hooks>();
             for index in 0..LEN {
-                places.add(index).write(T::create(number * LEN + index, kind));
-                beside.add(index).write(T::beside(generation));
+                nodes.add(index).write(Node::create(number * LEN + index, kind));
+                hooks.add(index).write(Hooks::new(generation));
             }
             NonNull::new_unchecked(chunk)
         }
     }
 
-    /// The address of a place in it.
-    fn place(this: NonNull<Self>, index: usize) -> NonNull<T> {
+    /// The address of a node in it.
+    fn node(this: NonNull<Self>, index: usize) -> NonNull<Node> {
         assert!(index < LEN);
         // SAFETY: within the chunk.
-        unsafe { NonNull::new_unchecked((&raw mut (*this.as_ptr()).places).cast::<T>().add(index)) }
+        unsafe { NonNull::new_unchecked((&raw mut (*this.as_ptr()).nodes).cast::<Node>().add(index)) }
     }
 }
 
-impl<T: Stable, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHUNKS> {
+impl<const LEN: usize, const CHUNKS: usize> Drop for Pool<LEN, CHUNKS> {
     fn drop(&mut self) {
         for chunk in &self.table {
             let chunk = chunk.load(Ordering::Relaxed);
@@ -106,13 +90,13 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Drop for Pool<T, LEN, CHU
     }
 }
 
-impl<T: Stable, const LEN: usize> Drop for Chunk<T, LEN> {
+impl<const LEN: usize> Drop for Chunk<LEN> {
     fn drop(&mut self) {
         self.life.end();
     }
 }
 
-impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
+impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
     prim::const_fn! {
         pub(crate) fn new(kind: usize) -> Self {
             let books = Books { accounts: Vec::new(), open: BTreeSet::new(), gone: Vec::new(), spare: 0 };
@@ -120,45 +104,45 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         }
     }
 
-    /// Looks at what lies beside a place that was given out at some time. `None`: its chunk is gone.
+    /// Looks at the hooks of a node that was given out at some time. `None`: its chunk is gone.
     #[inline]
-    pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g T::Beside> {
+    pub(crate) fn peek<'g>(&'g self, number: usize, _guard: &'g Guard) -> Option<&'g Hooks> {
         let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire pairs with `open_chunk`.
         let chunk = NonNull::new(self.table[chunk].load(Ordering::Acquire))?;
         // SAFETY: a chunk that was in the table after the guard was made is freed after the guard is gone only.
         unsafe {
             (*chunk.as_ptr()).life.touch();
-            Some(&(*chunk.as_ptr()).beside[index])
+            Some(&(*chunk.as_ptr()).hooks[index])
         }
     }
 
     /// The same without a guard.
     ///
     /// # Safety
-    /// Some place of its chunk is given out, and not given back as long as the result is used.
+    /// Some node of its chunk is given out, and not given back as long as the result is used.
     #[inline]
-    pub(crate) unsafe fn beside(&self, number: usize) -> &T::Beside {
+    pub(crate) unsafe fn hooks(&self, number: usize) -> &Hooks {
         let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire, as in `peek`.
-        // SAFETY: a chunk leaves the table only when all its places are free.
-        unsafe { &(*self.table[chunk].load(Ordering::Acquire)).beside[index] }
+        // SAFETY: a chunk leaves the table only when all its nodes are free.
+        unsafe { &(*self.table[chunk].load(Ordering::Acquire)).hooks[index] }
     }
 
     /// # Safety
-    /// The place is given out, and not given back meanwhile.
+    /// The node is given out, and not given back meanwhile.
     #[inline]
-    pub(crate) unsafe fn find(&self, number: usize) -> NonNull<T> {
+    pub(crate) unsafe fn find(&self, number: usize) -> NonNull<Node> {
         let (chunk, index) = (number / LEN, number % LEN);
         // ORDERING: Acquire, as in `peek`.
         let chunk = self.table[chunk].load(Ordering::Acquire);
         debug_assert!(!chunk.is_null(), "the table has what is given out");
-        // SAFETY: a chunk leaves the table only when all its places are free.
-        Chunk::place(unsafe { NonNull::new_unchecked(chunk) }, index)
+        // SAFETY: a chunk leaves the table only when all its nodes are free.
+        Chunk::node(unsafe { NonNull::new_unchecked(chunk) }, index)
     }
 
-    /// Gives out `count` places.
-    pub(crate) fn take(&self, count: usize, mut out: impl FnMut(NonNull<T>)) {
+    /// Gives out `count` nodes.
+    pub(crate) fn take(&self, count: usize, mut out: impl FnMut(NonNull<Node>)) {
         let mut books = self.books.lock();
         for _ in 0..count {
             let number = books.open.first().copied().unwrap_or_else(|| self.open_chunk(&mut books));
@@ -171,19 +155,19 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
             if is_full {
                 books.open.remove(&number);
             }
-            out(Chunk::place(chunk, index));
+            out(Chunk::node(chunk, index));
         }
     }
 
-    /// Takes back places that nobody has.
+    /// Takes back nodes that nobody has.
     ///
     /// # Safety
     /// Each was given out by this pool, and is not used by the caller any more.
-    pub(crate) unsafe fn give_back(&self, places: impl Iterator<Item = NonNull<T>>) {
+    pub(crate) unsafe fn give_back(&self, nodes: impl Iterator<Item = NonNull<Node>>) {
         let mut books = self.books.lock();
-        for place in places {
+        for node in nodes {
             // SAFETY: the caller's promise.
-            let at = unsafe { place.as_ref() }.index();
+            let at = unsafe { node.as_ref() }.index();
             let (number, index) = (at / LEN, at % LEN);
             let account = &mut books.accounts[number];
             account.free.push(index);
@@ -222,11 +206,11 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
         let account = &mut books.accounts[number];
         let chunk = self.table[number].load(Ordering::Relaxed);
         // SAFETY: present, and so in the table.
-        let generations = unsafe { &(*chunk).beside }.iter().map(T::generation);
+        let generations = unsafe { &(*chunk).hooks }.iter().map(Hooks::generation);
         let generation = generations.max().unwrap_or(account.generation);
         *account = Account { generation, ..Account::default() };
         let guard = prim::pin();
-        // ORDERING: Release: whoever finds no chunk here sees that nothing leads to its places any more.
+        // ORDERING: Release: whoever finds no chunk here sees that nothing leads to its nodes any more.
         self.table[number].store(ptr::null_mut(), Ordering::Release);
         // SAFETY: it was a box, and is in the table no more.
         unsafe {
@@ -266,44 +250,27 @@ impl<T: Stable, const LEN: usize, const CHUNKS: usize> Pool<T, LEN, CHUNKS> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pool, Stable};
-    use crate::prim::{AtomicU64, Ordering, pin};
+    use std::collections::HashSet;
 
-    struct Number(usize);
-
-    impl Stable for Number {
-        type Beside = AtomicU64;
-
-        fn create(index: usize, _kind: usize) -> Self {
-            Number(index)
-        }
-
-        fn beside(generation: u64) -> AtomicU64 {
-            AtomicU64::new(generation)
-        }
-
-        fn index(&self) -> usize {
-            self.0
-        }
-
-        fn generation(beside: &AtomicU64) -> u64 {
-            beside.load(Ordering::Relaxed)
-        }
-    }
+    use super::Pool;
+    use crate::prim::pin;
+    use crate::wait::link::{Link, ROOT};
 
     /// Memory comes back after a burst, all but one empty chunk, and what is taken later has other generations.
     #[test]
     fn chunks_come_and_go() {
-        let pool = Pool::<Number, 4, 9>::new(0);
-        let mut taken = Vec::new();
+        let pool = Pool::<4, 9>::new(0);
+        let (mut taken, mut names) = (Vec::new(), HashSet::new());
         for _ in 0..3 {
-            pool.take(30, |place| taken.push(place));
+            pool.take(30, |node| taken.push(node));
             assert_eq!(pool.chunks(), 8);
             pool.assert_valid();
-            for place in &taken {
+            for node in &taken {
                 // SAFETY: it was taken.
-                let number = unsafe { place.as_ref() }.index();
-                pool.peek(number, &pin()).expect("it is taken").fetch_add(1, Ordering::Relaxed);
+                let number = unsafe { node.as_ref() }.index();
+                let guard = pin();
+                let hooks = pool.peek(number, &guard).expect("it is taken");
+                assert!(names.insert(hooks.begin(number, Link::NIL, ROOT, 1, 0).0), "a name comes once");
             }
             let kept = taken.swap_remove(13);
             // SAFETY: each was taken, and is given back once.
@@ -315,20 +282,20 @@ mod tests {
             unsafe { pool.give_back(taken.drain(..)) };
             assert_eq!(pool.chunks(), 1);
         }
-        pool.take(32, |place| taken.push(place));
+        pool.take(32, |node| taken.push(node));
         let guard = pin();
-        for place in taken {
+        for node in taken {
             // SAFETY: it was taken.
-            let number = unsafe { place.as_ref() }.index();
+            let number = unsafe { node.as_ref() }.index();
             assert!(pool.peek(number, &guard).is_some(), "it is taken");
             // SAFETY: as above.
-            assert_eq!(unsafe { pool.find(number) }, place, "a number names one place");
+            assert_eq!(unsafe { pool.find(number) }, node, "a number names one node");
         }
     }
 
     #[test]
     #[should_panic(expected = "operations wait at the same time")]
     fn there_is_a_limit() {
-        Pool::<Number, 2, 3>::new(0).take(5, drop);
+        Pool::<2, 3>::new(0).take(5, drop);
     }
 }

@@ -27,7 +27,6 @@
 
 mod shared;
 
-use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -45,6 +44,7 @@ use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::{Listen, sender};
 use super::error::same;
 use crate::prim::Arc;
+use crate::task::error::errors;
 use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
@@ -156,35 +156,23 @@ pub enum RecvTimeoutError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
-macro_rules! errors {
-    ($($error:ident { $($pattern:pat => $format:tt,)+ })+) => {$(
-        impl fmt::Display for $error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $($pattern => write!(f, $format),)+ }
-            }
-        }
-
-        impl Error for $error {}
-    )+};
-}
-
 errors! {
     RecvError {
         RecvError::Closed => "the channel is closed, and all values were received",
-        RecvError::Lagged(missed) => "the receiver lagged and missed {missed} values",
+        RecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
     }
     TryRecvError {
         TryRecvError::Empty => "the channel has no new value",
         TryRecvError::Closed => "the channel is closed, and all values were received",
-        TryRecvError::Lagged(missed) => "the receiver lagged and missed {missed} values",
+        TryRecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
     }
     RecvTimeoutError {
         RecvTimeoutError::Timeout => "timed out before a value was received",
         RecvTimeoutError::Closed => "the channel is closed, and all values were received",
-        RecvTimeoutError::Lagged(missed) => "the receiver lagged and missed {missed} values",
+        RecvTimeoutError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
     }
     Lagged {
-        Lagged(missed) => "the receiver lagged and missed {missed} values",
+        Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
     }
 }
 

@@ -98,7 +98,8 @@ use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word,
+    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, outcome,
+    stands,
 };
 
 /// In terms of the rest.
@@ -348,17 +349,8 @@ impl Head {
 
     /// Enters the line, if one has to wait.
     fn register(&self, node: &Waiter) -> bool {
-        let mut lost = 0;
-        loop {
-            let word = self.load();
-            if !self.is_to_wait(word) {
-                return false;
-            }
-            if self.line_up(word, node, 0) {
-                return true;
-            }
-            thread::back_off(&mut lost);
-        }
+        self.life.touch();
+        self.line_up_unless(node, 0, |word| !self.is_to_wait(word)).is_some()
     }
 }
 
@@ -724,8 +716,7 @@ impl<T> Watch<T> {
 }
 
 impl<T> Branch for Recv<T> {
-    type Output = Result<T, RecvError>;
-    type Goods = Self::Output;
+    outcome!(Result<T, RecvError>);
 
     fn wish(&self) -> (&'static str, Thing) {
         ("recv", Thing::new("oneshot", self.head()))
@@ -752,21 +743,10 @@ impl<T> Branch for Recv<T> {
         self.head().register(node)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        Primitive::leave(self.head(), node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        Primitive::touch(self.head(), node)
-    }
+    stands!(self => self.head());
 
     unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Self::Output>) {
         tray.put(self.look().expect("invariant 4: who is done finds its outcome"));
-    }
-
-    #[inline(always)]
-    fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output {
-        tray.take().expect("what is through has its outcome")
     }
 
     fn restore(&mut self, tray: &mut Tray<Self::Output>) {
@@ -793,13 +773,7 @@ impl<T> Branch for Watch<T> {
         self.head().register(node)
     }
 
-    fn leave(&self, node: &Waiter) -> bool {
-        Primitive::leave(self.head(), node, 0)
-    }
-
-    fn touch(&self, node: &Waiter) -> bool {
-        Primitive::touch(self.head(), node)
-    }
+    stands!(self => self.head());
 
     /// (The sender is borrowed: it was the receiver that ended something.)
     unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {}

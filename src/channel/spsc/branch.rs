@@ -6,15 +6,16 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::super::branch::{branch, common, prospects, receives, sends, watches};
+use super::super::branch::{branch, common, receives, sends, watches};
 use super::super::close::Watchers;
 use super::super::many::{Gives, Takes};
 use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef as OwnRef;
 use super::shared::Shared;
+use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Primitive, Tray, Waiter, Word};
+use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
 /// A pointer to a channel, kept alive by a handle; the lowest bit says which of the two it is. (In one word: two that are written one
 /// by one, and copied as one right after that, stall the processor.)
@@ -114,10 +115,7 @@ on! {
     capacity() -> Option<usize>;
     assert_valid() -> ();
     thing() -> Thing;
-    most() -> usize;
-    supply(end: End) -> usize;
-    enough() -> usize;
-    progress() -> u32;
+    prospects(end: End) -> Prospects;
     quick_send(value: &MaybeUninit<T>) -> bool;
     quick_recv(tray: &mut Tray<T>) -> bool;
     try_send(value: &mut MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Attempt<()>;
@@ -188,46 +186,20 @@ impl<'a, T> Which<'a, T> {
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
-    shared: SharedRef<T>,
-    value: MaybeUninit<T>,
+    pub(in super::super) shared: SharedRef<T>,
+    pub(in super::super) value: MaybeUninit<T>,
 }
 
 pub struct Recv<T> {
-    shared: SharedRef<T>,
+    pub(in super::super) shared: SharedRef<T>,
 }
 
 /// Waiting for the channel to close.
 pub struct Watch<T> {
-    shared: SharedRef<T>,
+    pub(in super::super) shared: SharedRef<T>,
 }
 
 branch!(Which<'_, T>: Send Recv Watch);
-
-impl<T> Send<T> {
-    /// # Safety
-    /// The handle outlives the branch, and is used for nothing else meanwhile.
-    #[inline(always)]
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>, value: MaybeUninit<T>) -> Self {
-        Send { shared, value }
-    }
-}
-
-impl<T> Recv<T> {
-    /// # Safety
-    /// The handle outlives the branch, and is used for nothing else meanwhile.
-    #[inline(always)]
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Recv { shared }
-    }
-}
-
-impl<T> Watch<T> {
-    /// # Safety
-    /// A handle outlives the branch.
-    pub(in super::super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        Watch { shared }
-    }
-}
 
 impl<T> Branch for Send<T> {
     sends!();

@@ -111,7 +111,7 @@ use super::store::Store;
 use super::words::{CLOSED, Side, TAKEN, distance, further};
 use crate::prim::{AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
-use crate::task::thread;
+use crate::task::thread::{self, Prospects};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Tray, Waiter, Word};
 
@@ -554,24 +554,12 @@ impl<T> Shared<T> {
         self.bound.is_some_and(|capacity| self.held() >= capacity)
     }
 
-    /// Grows with each value that is received out of a slot, and wraps.
-    pub(super) fn progress(&self) -> u32 {
-        self.front.load().rest() as u32
-    }
-
-    /// How many values fit.
-    pub(super) fn most(&self) -> usize {
-        self.capacity().unwrap_or(usize::MAX)
-    }
-
-    /// With so many a side had better begin, while the other one is at work in its own word.
-    pub(super) fn enough(&self) -> usize {
-        self.most() / 2
-    }
-
-    /// How many sends could happen now, or receives.
-    pub(super) fn supply(&self, end: End) -> usize {
-        end.supply(self.most(), self.len())
+    /// How many sends may happen soon, or receives. A side had better begin with half of it, while the other one is at work in its own
+    /// word.
+    pub(super) fn prospects(&self, end: End) -> Prospects {
+        let most = self.capacity().unwrap_or(usize::MAX);
+        let progress = self.front.load().rest() as u32;
+        Prospects { most, supply: end.supply(most, self.len()), enough: most / 2, progress }
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {

@@ -22,7 +22,7 @@ use crate::task::context;
 use crate::task::error::Elapsed;
 
 pub(crate) use gate::{Gate, Keeper};
-pub(crate) use patience::{Awaited, glance, linger, rest};
+pub(crate) use patience::{Awaited, Prospects, glance, linger, rest};
 
 use parker::{Parker, is_late};
 
@@ -43,7 +43,7 @@ pub(crate) fn block_on_awaited<F: Future + Awaited>(
     future: Pin<&mut F>,
     deadline: Option<Instant>,
 ) -> Option<F::Output> {
-    drive(future, deadline, F::progress)
+    drive(future, deadline, |future| future.prospects().progress)
 }
 
 fn drive<F: Future + ?Sized>(

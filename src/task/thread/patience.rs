@@ -93,11 +93,25 @@ prim::thread_local! {
     };
 }
 
-/// Lets others run, unless yields have been lost to third parties lately. `progress`: see [`Awaited`].
+/// Lets others run, unless yields have been lost to third parties lately. `progress`: see [`Prospects`].
 pub(super) fn give_way(progress: impl Fn() -> u32) {
     let _ = PATIENCE.try_with(|patience| {
         patience.let_others_run(None, 1, || (None::<()>, progress()));
     });
+}
+
+/// What may be there soon for a thread that waits: nothing that is known of, by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prospects {
+    /// How many there can be at once, where there is a buffer: a peer at work makes what is wanted soon there, so that a thread had
+    /// better look a few times more before it waits. Otherwise 0.
+    pub(crate) most: usize,
+    /// How many of these there are.
+    pub(crate) supply: usize,
+    /// With so many a thread had better begin: see [`glance`].
+    pub(crate) enough: usize,
+    /// Grows with what has happened there, and wraps: for a thread that compares two looks.
+    pub(crate) progress: u32,
 }
 
 /// What a thread waits for, or is about to wait for.
@@ -105,17 +119,7 @@ pub(crate) trait Awaited {
     /// Takes it, if it is there.
     fn look(&mut self) -> Option<()>;
 
-    /// How many there can be, where there is a buffer; otherwise 0.
-    fn most(&self) -> usize;
-
-    /// How many of these there are.
-    fn supply(&self) -> usize;
-
-    /// With so many it does not wait for more: see [`glance`].
-    fn enough(&self) -> usize;
-
-    /// Grows with what has happened there, and wraps.
-    fn progress(&self) -> u32;
+    fn prospects(&self) -> Prospects;
 }
 
 /// Looks a few times before a wait begins at all, where values pass through a buffer: a peer at work makes what is wanted soon,
@@ -128,15 +132,15 @@ pub(crate) trait Awaited {
 /// stopped. (Two who are at work on one word at the same time take three times as long.) Where each has a word of its own that is
 /// until there is half of it, and both are at work.
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
-    let most = awaited.most();
-    if prim::MODEL || most == 0 || is_late(deadline) {
+    if prim::MODEL || is_late(deadline) {
         return None;
     }
     PATIENCE
-        .try_with(|patience| match most {
+        .try_with(|patience| match awaited.prospects().most {
+            0 => None,
             1 => patience.spin(1, 1, || awaited.look()),
             _ => patience.glance(awaited).or_else(|| {
-                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.progress()))
+                patience.let_others_run(deadline, GLANCES, || (awaited.look(), awaited.prospects().progress))
             }),
         })
         .ok()
@@ -204,8 +208,8 @@ fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
 fn let_grow(awaited: &impl Awaited) {
     let mut before = 0;
     for _ in 0..TURNS {
-        let now = awaited.supply();
-        if now <= before || now >= awaited.enough() {
+        let Prospects { supply: now, enough, .. } = awaited.prospects();
+        if now <= before || now >= enough {
             return;
         }
         before = now;
@@ -228,7 +232,7 @@ impl Patience {
             let found = awaited.look();
             if found.is_some() {
                 if is_long {
-                    self.streams.set(awaited.supply() >= SEVERAL);
+                    self.streams.set(awaited.prospects().supply >= SEVERAL);
                 }
                 self.in_vain.set(0);
                 return found;
