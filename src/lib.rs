@@ -109,6 +109,11 @@ pub mod model {
         crate::wait::clear();
     }
 
+    /// Whether the words of rings come again after two steps in this scenario from now on.
+    pub fn narrow_rings(narrow: bool) {
+        crate::prim::set_narrow_rings(narrow);
+    }
+
     /// Whether this scenario's younger selects are senior to the older ones.
     pub fn youngest_first(youngest: bool) {
         crate::prim::reverse_ranks(youngest);

@@ -29,6 +29,7 @@
 //! | `MODEL` | whether this is a model |
 //! | `bug!` | whether a planted bug is switched on, in leno's own models; needs no import |
 //! | `reuse` | whether memory may be recycled; in models only where a scenario asks for it, as it hides a late touch |
+//! | `has_narrow_rings` | whether the words of rings come again after two steps; only in models, where a scenario asks for it |
 //! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
 //! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
 //! | `FEW_CELLS` | cells of the small array behind the first waiter; one in models, so that the third waits in the list |

@@ -90,6 +90,36 @@ pub(crate) fn two_refills() {
     rx.assert_valid();
 }
 
+/// A receiver has seen who comes next, and is suspended before its exchange; that one leaves, its node waits elsewhere, and another
+/// step brings the word back.
+pub(crate) fn a_word_that_comes_again() {
+    leno::model::narrow_rings(true);
+    leno::model::recycle_nodes(true);
+    let (tx, rx) = bounded(1);
+    let (_elsewhere, elsewhere) = bounded::<u8>(1);
+    tx.try_send(1).unwrap();
+    let [mut first, mut second, mut third] = [2, 3, 4].map(|value| tx.clone().into_send(value));
+    for waiting in [&mut first, &mut second, &mut third] {
+        assert!(poll(waiting).is_pending());
+    }
+    let others = thread::spawn(move || {
+        drop(second);
+        let mut receiving = elsewhere.into_recv();
+        assert!(poll(&mut receiving).is_pending());
+        assert!(poll_with(&mut third, &Woken::new()).is_pending());
+        (third, receiving)
+    });
+    assert_eq!(rx.try_recv(), Ok(1));
+    let (mut third, mut receiving) = others.join().unwrap();
+    assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(2), Ok(4)));
+    assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
+    for waiting in [&mut first, &mut third] {
+        assert_eq!(poll(waiting), Poll::Ready(Ok(())));
+    }
+    rx.assert_valid();
+    leno::model::narrow_rings(false);
+}
+
 /// Two values come, one after the other, and the first of two receivers looks in between: the second has the other one.
 pub(crate) fn handed_to_two() {
     let (tx, rx) = bounded(2);

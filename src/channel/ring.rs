@@ -68,16 +68,18 @@
 //! could use the place of a permit, or wait beside one that is free.
 //!
 //! With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may stand
-//! elsewhere by now: then a value is taken from a send, or put into a receive, of another channel, and of another type. That takes
-//! a thread that is suspended between its scan and its exchange in [`pop`](crate::wait) while others make exactly so many steps.
-//! The first one may stand there all the while: one thread that begins sends behind it and drops them makes two steps with
-//! each, and 2^19 in 8 ms, a turn of the scheduler. So at capacity 255 such a suspension goes wrong once in 2^19 times, and with half
-//! the slots once in twice as many; in a flow of values, where each is a step and not a ring, once in 2^27.
+//! elsewhere by now: then a value would be taken from a send, or put into a receive, of another channel, and of another type. The
+//! first one may stand there all the while: a thread that begins sends behind it and drops them makes two steps with each, and 2^19
+//! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way, and in which half
+//! of the versions its word is; and no exchange brings a word with waiters into a half in which a scan is under way
+//! ([`Primitive::may_turn`]). So the word of a scan does not come again as long as its first waiter stays. For the rest (he goes, and
+//! comes again with the same node, and quick ways, which do not ask, make steps in between; or the ring is smaller), a thread would
+//! have to be suspended between its scan and its exchange for exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
 //!
 //! Locked instructions: send or receive uncontended, 1, of one value or of several; hand over, 1, and the waking; wait, 1, and the
-//! cloned waker.
+//! cloned waker. Where others wait behind the first one, a scan takes 2 more and a fence in rings of 16 slots or more.
 //!
 //! # Orderings
 //!
@@ -97,6 +99,10 @@ use crate::wait::{By, Claim, Line, Parcel, Primitive, REST_SHIFT, SENDERS, Tray,
 
 /// The sending side goes by turns. (Of a [linked](super::linked) channel: places are counted.)
 pub(super) const HELD: u64 = 1 << REST_SHIFT;
+/// The highest bit of the head.
+const TOP: u64 = 1 << 63;
+/// With so many slots a ring has so few versions that its word might come again in an eighth of a second.
+const NARROW_SLOTS: u32 = 16;
 const LEN_BITS: u32 = 8;
 /// In terms of the rest, the lowest bit of which is HELD.
 const LEN_SHIFT: u32 = 1;
@@ -233,6 +239,11 @@ impl<T> Primitive for Ring<'_, T> {
         self.0.stamp_ring(word)
     }
 
+    #[inline(always)]
+    fn half(&self) -> u64 {
+        self.0.half_of_ring()
+    }
+
     fn is_to_wait(&self, word: Word) -> bool {
         self.0.is_to_wait(word)
     }
@@ -262,7 +273,22 @@ impl<T> Shared<T> {
     pub(super) fn bump_ring(&self, word: Word) -> Word {
         // (By one the tail comes to another slot: not while an addition is in flight, which ends before a receiver waits, see `alone`.)
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
-        word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 })
+        let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
+        if prim::has_narrow_rings() {
+            let low = (self.half_of_ring() << 1).wrapping_sub(1);
+            return Word(to.0 & low | word.0 & !low);
+        }
+        to
+    }
+
+    /// As [`Primitive::half`].
+    #[inline(always)]
+    pub(super) fn half_of_ring(&self) -> u64 {
+        let mask = self.bound.mask;
+        if prim::has_narrow_rings() {
+            return ONE_HEAD * (u64::from(mask) + 1);
+        }
+        if mask.wrapping_sub(NARROW_SLOTS - 1) < RING_SLOTS as u32 { TOP } else { 0 }
     }
 
     /// (As many bits as a stamp has.)

@@ -249,6 +249,11 @@ impl<T> Primitive for Shared<T> {
         self.linked().is_some_and(|linked| linked.is_over(word.rest()))
     }
 
+    #[inline(always)]
+    fn half(&self) -> u64 {
+        self.half_of_ring()
+    }
+
     fn renewed(&self, word: Word) -> Word {
         self.linked().map_or(word, |linked| word.with_rest(linked.renewed(word.rest())))
     }

@@ -34,7 +34,9 @@ pub(crate) use std::sync::OnceLock;
 
 pub(crate) use thread::yield_now as spin_loop;
 
-pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
+pub(crate) use quarantine::{
+    Rank, has_narrow_rings, name, named, reuse, reverse_ranks, set_narrow_rings, set_reuse,
+};
 
 #[cfg(leno_epoch)]
 pub(crate) use crossbeam_epoch::{Guard, pin};

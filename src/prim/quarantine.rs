@@ -103,6 +103,20 @@ pub(crate) fn set_reuse(reuse: bool) {
     REUSE.set(reuse);
 }
 
+std::thread_local! {
+    static NARROW: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether the versions of rings whose senders wait are two.
+pub(crate) fn has_narrow_rings() -> bool {
+    NARROW.get()
+}
+
+/// Has them be two in this scenario, so that the word of a ring comes again soon.
+pub(crate) fn set_narrow_rings(narrow: bool) {
+    NARROW.set(narrow);
+}
+
 static RANKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
 
 std::thread_local! {

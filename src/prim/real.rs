@@ -33,6 +33,11 @@ pub(crate) const fn reuse() -> bool {
     true
 }
 
+#[inline(always)]
+pub(crate) const fn has_narrow_rings() -> bool {
+    false
+}
+
 /// Who is before whom: by address.
 #[derive(Debug)]
 pub(crate) struct Rank;

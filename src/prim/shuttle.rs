@@ -35,7 +35,9 @@ use shuttle::rand::Rng as _;
 /// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
 pub(crate) use std::sync::OnceLock;
 
-pub(crate) use quarantine::{Rank, name, named, reuse, reverse_ranks, set_reuse};
+pub(crate) use quarantine::{
+    Rank, has_narrow_rings, name, named, reuse, reverse_ranks, set_narrow_rings, set_reuse,
+};
 pub(crate) use stub::{Guard, pin, retire};
 
 pub(crate) mod thread {

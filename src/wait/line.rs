@@ -46,7 +46,8 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free: an exchange fails only because another one has succeeded. Locked instructions: enter, pop and leave 1 each in
+//! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is under
+//! way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and leave 1 each in
 //! *one*; join 2 and pop 3 in *few*, 2 and 4 in *many* (where they look at nodes of other chunks a pin each, see
 //! [`Look`]).
 //!
@@ -71,7 +72,7 @@ use super::place::{At, Stay};
 use super::returned::Returned;
 use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, STAMP_MASK, TWO, Word};
-use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crate::task::thread;
 
 /// A primitive's word, and who waits behind the first.
@@ -87,6 +88,19 @@ struct Behind {
     few: Few,
     many: List,
     returned: Returned,
+    /// How many scans are under way, of words of either half.
+    scans: [AtomicU32; 2],
+}
+
+/// A scan that is under way, until this is dropped.
+#[must_use]
+pub(crate) struct Scan<'a>(&'a AtomicU32);
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release: what was looked at was so before.
+        self.0.fetch_sub(1, Ordering::Release);
+    }
 }
 
 impl Line {
@@ -119,8 +133,12 @@ impl Line {
 
     #[cold]
     fn make_behind(&self) -> &Behind {
-        let new =
-            Box::into_raw(Box::new(Behind { few: Few::new(), many: List::new(), returned: Returned::new() }));
+        let new = Box::into_raw(Box::new(Behind {
+            few: Few::new(),
+            many: List::new(),
+            returned: Returned::new(),
+            scans: [AtomicU32::new(0), AtomicU32::new(0)],
+        }));
         // ORDERING: Release publishes it, Acquire sees that of somebody else.
         match self.behind.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: it is freed with the line.
@@ -230,11 +248,53 @@ pub(crate) trait Primitive {
         word
     }
 
+    /// Of a primitive with so few versions that a word with waiters could come again while a thread is suspended between a scan and
+    /// its exchange: the bit that tells in which half of its versions a word is. Of others 0.
+    #[inline(always)]
+    fn half(&self) -> u64 {
+        0
+    }
+
+    /// Begins a scan, for which the word has to be still this one after this. Until it ends the word does not come again, once it has
+    /// changed: see [`may_turn`](Self::may_turn).
+    #[inline(always)]
+    fn scan(&self, word: Word) -> Option<Scan<'_>> {
+        if self.half() == 0 {
+            return None;
+        }
+        let scans = &self.line().behind().scans[usize::from(word.has(self.half()))];
+        // ORDERING: see `may_turn`.
+        scans.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        Some(Scan(scans))
+    }
+
+    /// Whether an exchange may bring the word into the half of its versions that this one is in: not while a scan of a word of that
+    /// half is under way. For that word to come again it would have to leave this half, and come back to it.
+    ///
+    /// ORDERING: the scan has counted itself, then a fence, then has found its word; who comes back has loaded a later word, then a
+    /// fence, then looks at the count: so it sees it.
+    #[cold]
+    #[inline(never)]
+    fn may_turn(&self, to: Word) -> bool {
+        let behind = self.line().behind();
+        fence(Ordering::SeqCst);
+        // ORDERING: Acquire pairs with the end of a scan.
+        let may = behind.scans[usize::from(to.has(self.half()))].load(Ordering::Acquire) == 0;
+        if !may {
+            prim::thread::yield_now();
+        }
+        may || bug!("turns_into_a_scan")
+    }
+
     /// Whether one that joins behind those of the word has reason to wait.
     fn is_to_wait(&self, word: Word) -> bool;
 
     #[inline(always)]
     fn cas(&self, from: Word, to: Word) -> bool {
+        if !from.is_free() && (from.0 ^ to.0) & self.half() != 0 && !self.may_turn(to) {
+            return false;
+        }
         // ORDERING: see the header.
         let changed =
             self.line().word.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed).is_ok();
@@ -384,6 +444,7 @@ pub(crate) trait Primitive {
 
     #[inline(never)]
     fn pop_more(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
+        let _scan = self.scan(word);
         let stay = cache::place(word.first()).stay();
         let cell = match stay.at() {
             At::Few => self.line().behind().few.find(Entry::new(word.first(), stay, word.side())),
@@ -535,7 +596,12 @@ pub(crate) trait Primitive {
             // old, and then whoever has come since may be about to bring it up. The exchange is by what is there.)
             loop {
                 let word = self.line().load();
+                let _scan;
                 let to = if word.first() == number {
+                    _scan = self.scan(word);
+                    if self.line().load() != word {
+                        continue;
+                    }
                     self.without_first(word, &Look::by(node))
                 } else {
                     Some(word)

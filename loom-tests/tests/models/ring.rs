@@ -9,6 +9,7 @@ models! { ring:
     handed_and_dropped
     cancelled_sender_against_room
     two_refills
+    a_word_that_comes_again
     handed_to_two
     handed_to_two_of_three
     close_after_send
