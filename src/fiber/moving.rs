@@ -40,7 +40,7 @@
 //! |---|---|
 //! | `#[tokio::main]` | `leno::block_on(async { … })` in `main`; what still runs on the default runtime when `main` returns is cut off: join it, or use a [`Runtime`], which drops it |
 //! | `Runtime::new`, `Builder::new_multi_thread().worker_threads(n)` | [`Runtime::new`], `Runtime::builder().workers(n)` |
-//! | `thread_name`, `thread_stack_size` | `name`, `stack_size` of [`RuntimeBuilder`](crate::fiber::RuntimeBuilder) |
+//! | `thread_name`, `thread_stack_size` | `name`, `stack_size` of [`RuntimeBuilder`] |
 //! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
 //! | `handle.block_on(f)` | `handle.spawn(f).wait()` |
