@@ -65,7 +65,7 @@
 use crate::task::thread;
 use crate::wait::{By, Primitive, SENDERS, Tray, Word};
 
-use super::ring::{HELD, LEN, ONE_TAKEN, Slot};
+use super::ring::{HELD, LEN, ONE_TAKEN, Slot, is_at_edge};
 use super::shared::{CLOSED, RETURNED, Shared, Step};
 
 impl<T> Shared<T> {
@@ -89,7 +89,8 @@ impl<T> Shared<T> {
         }
         // The word itself, not a guess: nothing asks later whether that was right.
         let word = self.line.load();
-        if !word.is_free() || word.has(RETURNED | HELD) {
+        // (At the edge a scan may be in the way, which an addition does not ask for.)
+        if !word.is_free() || word.has(RETURNED | HELD) || is_at_edge(word) {
             return false;
         }
         if self.ring_len(word) == 0 {

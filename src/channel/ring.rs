@@ -71,10 +71,10 @@
 //! elsewhere by now: then a value would be taken from a send, or put into a receive, of another channel, and of another type. The
 //! first one may stand there all the while: a thread that begins sends behind it and drops them makes two steps with each, and 2^19
 //! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way, and in which half
-//! of the versions its word is; and no exchange brings a word with waiters into a half in which a scan is under way
-//! ([`Primitive::may_turn`]). So the word of a scan does not come again as long as its first waiter stays. For the rest (he goes, and
-//! comes again with the same node, and quick ways, which do not ask, make steps in between; or the ring is smaller), a thread would
-//! have to be suspended between its scan and its exchange for exactly 2^24 steps or more, a quarter of a second at least.
+//! of the versions its word is; and no exchange brings the word into a half in which a scan is under way
+//! ([`Primitive::may_turn`]): so the word of a scan does not come again. (But if a second thread stands between that question and its
+//! exchange for as long, at the very edge.) In smaller rings a thread would have to be suspended between its scan and its exchange for
+//! exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
 //!
@@ -284,11 +284,13 @@ impl<T> Shared<T> {
     /// As [`Primitive::half`].
     #[inline(always)]
     pub(super) fn half_of_ring(&self) -> u64 {
-        let mask = self.bound.mask;
-        if prim::has_narrow_rings() {
-            return ONE_HEAD * (u64::from(mask) + 1);
+        let (mask, narrow) = (self.bound.mask, prim::has_narrow_rings());
+        let least = if narrow { 1 } else { NARROW_SLOTS - 1 };
+        match mask.wrapping_sub(least) < RING_SLOTS as u32 {
+            true if narrow => ONE_HEAD * (u64::from(mask) + 1),
+            true => TOP,
+            false => 0,
         }
-        if mask.wrapping_sub(NARROW_SLOTS - 1) < RING_SLOTS as u32 { TOP } else { 0 }
     }
 
     /// (As many bits as a stamp has.)
@@ -585,6 +587,12 @@ impl<T> Shared<T> {
             thread::pause(&mut pauses);
         }
     }
+}
+
+/// Whether the next value taken brings the head into the other half of its numbers.
+#[inline(always)]
+pub(super) fn is_at_edge(word: Word) -> bool {
+    (taken(word, 1).0 ^ word.0) & TOP != 0
 }
 
 /// The word when so many values have been taken out.

@@ -39,7 +39,7 @@ pub(crate) fn spent() -> u32 {
 
 /// Runs `poll` without a budget.
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
-    within(UNLIMITED, || lets_wait(false, poll))
+    within(UNLIMITED, || endless_or_not(false, poll))
 }
 
 fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
@@ -50,13 +50,18 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
 
 /// Runs `poll`, of one of several futures whose end is enough, or of one with a time limit.
 pub(crate) fn endless<R>(poll: impl FnOnce() -> R) -> R {
-    lets_wait(true, poll)
+    endless_or_not(true, poll)
 }
 
-fn lets_wait<R>(endless: bool, poll: impl FnOnce() -> R) -> R {
-    let before = here::budget(|this| this.endless.replace(endless)).unwrap_or(false);
-    let _restore = finally(|| _ = here::budget(|this| this.endless.set(before)));
+fn endless_or_not<R>(endless: bool, poll: impl FnOnce() -> R) -> R {
+    let before = replace_endless(endless);
+    let _restore = finally(|| _ = replace_endless(before));
     poll()
+}
+
+/// Says whether what is polled from here on may wait for what never comes; gives what was said before.
+pub(crate) fn replace_endless(endless: bool) -> bool {
+    here::budget(|this| this.endless.replace(endless)).unwrap_or(false)
 }
 
 /// Whether what is polled may wait for what never comes, as something else ends the wait: otherwise it panics rather than do so.

@@ -26,7 +26,7 @@ use crate::task::here::{self, Charge, Seat};
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::Bell;
 use crate::task::state::Left;
-use crate::task::{trace, warn};
+use crate::task::{budget, trace, warn};
 
 /// So many times a thread fires timers within the waker of another one; who waits in there leaves them to others.
 const DEEPEST: u32 = 16;
@@ -313,7 +313,11 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
     // (Also where no fiber runs. Before it has begun: what is ended thereby may block in its turn.)
     hand_over();
     let before = BLOCK_ON.try_with(|place| place.replace(Some(here))).unwrap_or(None);
-    finally(move || _ = BLOCK_ON.try_with(|place| place.set(before)))
+    let endless = budget::replace_endless(false);
+    finally(move || {
+        budget::replace_endless(endless);
+        let _ = BLOCK_ON.try_with(|place| place.set(before));
+    })
 }
 
 /// Whether no fiber runs on this thread: then any call [may block](may_block) it.

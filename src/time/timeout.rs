@@ -88,7 +88,11 @@ impl<F: Future> Future for Timeout<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
-        if let Poll::Ready(output) = budget::endless(|| future.as_mut().poll(cx)) {
+        let polled = match this.sleep.deadline() {
+            Some(_) => budget::endless(|| future.as_mut().poll(cx)),
+            None => future.as_mut().poll(cx),
+        };
+        if let Poll::Ready(output) = polled {
             return Poll::Ready(Ok(output));
         }
         let waited = std::mem::replace(&mut this.waits, true);

@@ -277,12 +277,16 @@ pub(crate) trait Primitive {
     #[cold]
     #[inline(never)]
     fn may_turn(&self, to: Word) -> bool {
-        let behind = self.line().behind();
         fence(Ordering::SeqCst);
+        // SAFETY: it is freed with the line.
+        let Some(behind) = (unsafe { self.line().behind.load(Ordering::Acquire).as_ref() }) else {
+            return true;
+        };
         // ORDERING: Acquire pairs with the end of a scan.
         let may = behind.scans[usize::from(to.has(self.half()))].load(Ordering::Acquire) == 0;
         if !may {
-            prim::thread::yield_now();
+            // (A sleep: the thread of the scan may have to come before this one, and not be allowed to.)
+            thread::pause(&mut { 16 });
         }
         may || bug!("turns_into_a_scan")
     }
@@ -292,7 +296,9 @@ pub(crate) trait Primitive {
 
     #[inline(always)]
     fn cas(&self, from: Word, to: Word) -> bool {
-        if !from.is_free() && (from.0 ^ to.0) & self.half() != 0 && !self.may_turn(to) {
+        let flips = from.0 ^ to.0;
+        // (The highest bit, but for models: that alone is asked in nearly all cases.)
+        if (prim::MODEL || flips >> 63 != 0) && flips & self.half() != 0 && !self.may_turn(to) {
             return false;
         }
         // ORDERING: see the header.

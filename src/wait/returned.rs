@@ -45,7 +45,7 @@ impl Nodes {
         let last = last(node);
         let (stamp, was_open) = (last.stamp(), may_lead_on(last));
         // Stamps wrap: of two that come here together, one that has stood in the word of a ring for 2^26 of its steps is taken for
-        // the later one; with blocks, one that was handed its value 2^15 stays before the other, and has kept it for so long.
+        // the later one; with blocks, one that was handed its value 2^21 stays before the other, and has kept it for so long.
         let is_first = |other: &Given| other.stamp.is_none_or(|other| !is_before(stamp, other));
         let before = self.given.partition_point(is_first);
         let at = if bug!("given_back_anew") { self.given.len() } else { before };

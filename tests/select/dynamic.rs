@@ -548,7 +548,10 @@ fn nothing_is_left_in_the_set_and_something_beside_it() {
     let mut set = Select::new();
     leno::select_blocking! { _ = set.select() => unreachable!(), default(MS) => {} }
     panics(|| drop(set.select().wait()));
-    // A call that blocks within a branch has nothing beside it.
+    // A call that blocks within a branch has nothing beside it; nor has what never comes for a limit.
+    let blocks = async { panics(|| Cord::new().block_on(async { drop(Select::new().select().await) })) };
+    leno::select_blocking! { () = blocks => {}, default(MS) => unreachable!() }
+    panics(|| leno::block_on(async { drop(leno::timeout(Duration::MAX, Select::new().select()).await) }));
     leno::select_blocking! { () = async { panics(|| drop(set.select().wait())) } => {}, default(MS) => unreachable!() }
 }
 
