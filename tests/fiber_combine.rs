@@ -895,7 +895,7 @@ mod mapping {
             ("map_unordered", panic_of(|| map_unordered([1], 0, item))),
         ] {
             assert!(message.starts_with(&format!("`{what}` with n = 0")), "{message}");
-            assert!(message.contains("let 1 or more"), "{message}");
+            assert!(message.contains("use 1 or more"), "{message}");
         }
     }
 
