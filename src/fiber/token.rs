@@ -208,7 +208,8 @@ impl CancelToken {
             if Pin::new(&mut cancelled).poll(cx).is_ready() || self.is_cancelled() {
                 return Poll::Ready(None);
             }
-            budget::endless(|| future.as_mut().poll(cx)).map(Some)
+            let _endless = budget::endless();
+            future.as_mut().poll(cx).map(Some)
         })
         .await
     }

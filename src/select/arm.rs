@@ -484,7 +484,8 @@ impl<F: Future + Unpin> Arm for Polled<F> {
             return Attempt::Ready(());
         }
         // (Without a budget leno's operations do not look: one of these within it may be ready.)
-        match budget::insist(|| budget::endless(|| Pin::new(&mut self.future).poll(cx))) {
+        let _endless = budget::endless();
+        match budget::insist(|| Pin::new(&mut self.future).poll(cx)) {
             Poll::Ready(output) => {
                 self.output = Some(output);
                 Attempt::Ready(())

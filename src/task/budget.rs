@@ -39,7 +39,8 @@ pub(crate) fn spent() -> u32 {
 
 /// Runs `poll` without a budget.
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
-    within(UNLIMITED, || endless_or_not(false, poll))
+    let _before = Endless { before: replace_endless(false) };
+    within(UNLIMITED, poll)
 }
 
 fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
@@ -48,15 +49,21 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// Runs `poll`, of one of several futures whose end is enough, or of one with a time limit.
-pub(crate) fn endless<R>(poll: impl FnOnce() -> R) -> R {
-    endless_or_not(true, poll)
+/// What is polled until this is dropped is one of several futures whose end is enough, or has a time limit. (A guard: what goes
+/// through a closure, as a large value does, is copied.)
+#[must_use]
+pub(crate) struct Endless {
+    before: bool,
 }
 
-fn endless_or_not<R>(endless: bool, poll: impl FnOnce() -> R) -> R {
-    let before = replace_endless(endless);
-    let _restore = finally(|| _ = replace_endless(before));
-    poll()
+pub(crate) fn endless() -> Endless {
+    Endless { before: replace_endless(true) }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        replace_endless(self.before);
+    }
 }
 
 /// Says whether what is polled from here on may wait for what never comes; gives what was said before.

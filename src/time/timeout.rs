@@ -88,11 +88,8 @@ impl<F: Future> Future for Timeout<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
-        let polled = match this.sleep.deadline() {
-            Some(_) => budget::endless(|| future.as_mut().poll(cx)),
-            None => future.as_mut().poll(cx),
-        };
-        if let Poll::Ready(output) = polled {
+        let _endless = this.sleep.deadline().map(|_| budget::endless());
+        if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
         let waited = std::mem::replace(&mut this.waits, true);
@@ -103,7 +100,7 @@ impl<F: Future> Future for Timeout<F> {
         }
         if waited {
             // (With a budget of its own: one that always finds something would not come to an end.)
-            if let Poll::Ready(output) = budget::with(|| budget::endless(|| future.poll(cx))) {
+            if let Poll::Ready(output) = budget::with(|| future.poll(cx)) {
                 return Poll::Ready(Ok(output));
             }
         }

@@ -98,7 +98,8 @@ impl<A: Future, B: Future> Future for Race<A, B> {
         let (Some(a), Some(b)) = (both.a.as_mut().as_pin_mut(), both.b.as_mut().as_pin_mut()) else {
             panic!("a `Race` was polled after it was ready")
         };
-        if let Poll::Ready(output) = budget::endless(|| a.poll(cx)) {
+        let _endless = budget::endless();
+        if let Poll::Ready(output) = a.poll(cx) {
             return Poll::Ready(both.give(Either::Left(output)));
         }
         // (Once: who always uses up the budget before it is not to keep `b` waiting.)
@@ -106,7 +107,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
             mem::forget(both);
             return Poll::Pending;
         }
-        if let Poll::Ready(output) = budget::endless(|| b.poll(cx)) {
+        if let Poll::Ready(output) = b.poll(cx) {
             return Poll::Ready(both.give(Either::Right(output)));
         }
         mem::forget(both);
