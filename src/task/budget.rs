@@ -39,7 +39,7 @@ pub(crate) fn spent() -> u32 {
 
 /// Runs `poll` without a budget.
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
-    let _before = Endless { before: replace_endless(false) };
+    let _alone = alone();
     within(UNLIMITED, poll)
 }
 
@@ -49,29 +49,34 @@ fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// What is polled until this is dropped is one of several futures whose end is enough, or has a time limit. (A guard: what goes
-/// through a closure, as a large value does, is copied.)
+/// Until this is dropped it is said whether what is polled may wait for what never comes. (A guard: a large value that went
+/// through a closure would be copied.)
 #[must_use]
-pub(crate) struct Endless {
+pub(crate) struct Said {
     before: bool,
 }
 
-pub(crate) fn endless() -> Endless {
-    Endless { before: replace_endless(true) }
+/// It may: it is one of several futures whose end is enough, or has a time limit.
+pub(crate) fn endless() -> Said {
+    say(true)
 }
 
-impl Drop for Endless {
+/// It may not: nothing beside it ends the wait.
+pub(crate) fn alone() -> Said {
+    say(false)
+}
+
+fn say(endless: bool) -> Said {
+    Said { before: here::budget(|this| this.endless.replace(endless)).unwrap_or(false) }
+}
+
+impl Drop for Said {
     fn drop(&mut self) {
-        replace_endless(self.before);
+        let _ = here::budget(|this| this.endless.set(self.before));
     }
 }
 
-/// Says whether what is polled from here on may wait for what never comes; gives what was said before.
-pub(crate) fn replace_endless(endless: bool) -> bool {
-    here::budget(|this| this.endless.replace(endless)).unwrap_or(false)
-}
-
-/// Whether what is polled may wait for what never comes, as something else ends the wait: otherwise it panics rather than do so.
+/// Whether what is polled may wait for what never comes; otherwise it panics rather than do so.
 pub(crate) fn may_be_endless() -> bool {
     here::budget(|budget| budget.endless.get()).unwrap_or(false)
 }

@@ -313,9 +313,9 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
     // (Also where no fiber runs. Before it has begun: what is ended thereby may block in its turn.)
     hand_over();
     let before = BLOCK_ON.try_with(|place| place.replace(Some(here))).unwrap_or(None);
-    let endless = budget::replace_endless(false);
+    let alone = budget::alone();
     finally(move || {
-        budget::replace_endless(endless);
+        drop(alone);
         let _ = BLOCK_ON.try_with(|place| place.set(before));
     })
 }
