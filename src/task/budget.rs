@@ -4,7 +4,6 @@
 //! there is no budget: those have means of their own, or need none. Nor is there one for a call that blocks its
 //! thread inside a fiber: it would wait for a refill that comes after it.
 
-use std::cell::Cell;
 use std::task::{Context, Poll};
 
 use crate::task::finally;
@@ -12,21 +11,19 @@ use crate::task::here::{self, UNLIMITED};
 
 /// Operations that one poll of a fiber may begin before it is sent to the back of the queue.
 /// (With half as many, four senders keep the large buffer of one receiver full, and each of its values costs an eighth more.)
-const PER_POLL: u32 = 256;
+const PER_POLL: u64 = 256;
 /// So often operations are refused then, within one poll. After that they pass: who drives one to its end within the poll, by
 /// an executor of its own, could wait for ever for a poll that comes after it.
-const REFUSALS: u32 = 1024;
-const FULL: u32 = PER_POLL + REFUSALS;
-/// With so many left, or more, one is not refused.
-const FIRST: u32 = REFUSALS + 1;
+const REFUSALS: u64 = 1024;
+const FULL: u64 = PER_POLL + REFUSALS;
 
 /// Runs `poll` with a full budget.
 pub(crate) fn with<R>(poll: impl FnOnce() -> R) -> R {
     within(FULL, || {
         let output = poll();
         let _ = here::budget(|budget| {
-            let operations = PER_POLL - budget.left.get().saturating_sub(REFUSALS);
-            budget.spent.set(budget.spent.get().wrapping_add(operations));
+            let operations = FULL.wrapping_sub(budget.left.get()).min(PER_POLL);
+            budget.spent.set(budget.spent.get().wrapping_add(operations as u32));
         });
         output
     })
@@ -43,7 +40,7 @@ pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
     within(UNLIMITED, poll)
 }
 
-fn within<R>(budget: u32, poll: impl FnOnce() -> R) -> R {
+fn within<R>(budget: u64, poll: impl FnOnce() -> R) -> R {
     let before = here::budget(|this| this.left.replace(budget)).unwrap_or(UNLIMITED);
     let _restore = finally(|| _ = here::budget(|this| this.left.set(before)));
     poll()
@@ -83,25 +80,15 @@ pub(crate) fn may_be_endless() -> bool {
 
 /// Takes one operation from the budget of the poll that is running; false when it is spent, and then the
 /// operation has to wake its own task and return `Pending`.
-#[inline]
+#[inline(always)]
 pub(crate) fn spend() -> bool {
-    here::budget(|budget| match budget.left.get() {
-        // (One comparison, after which nothing is left to be asked.)
-        n if n.wrapping_sub(FIRST) < PER_POLL => {
-            budget.left.set(n - 1);
-            true
-        }
-        UNLIMITED | 0 => true,
-        n => refuse(&budget.left, n),
+    here::budget(|budget| {
+        // (Behind the last refusal there is no budget: one comparison is all that is asked.)
+        let left = budget.left.get().wrapping_sub(1);
+        budget.left.set(left);
+        left >= REFUSALS
     })
     .unwrap_or(true)
-}
-
-#[cold]
-#[inline(never)]
-fn refuse(left: &Cell<u32>, n: u32) -> bool {
-    left.set(n - 1);
-    false
 }
 
 /// The same for one that is refused once at most, and woken then: who always uses up the budget before it is not to keep it from
@@ -138,7 +125,8 @@ pub(crate) fn insist<R>(mut poll: impl FnMut() -> Poll<R>) -> Poll<R> {
     let polled = poll();
     if polled.is_pending() {
         let (left_now, spent_now) = look();
-        if left_now < left.min(REFUSALS) && spent_now.wrapping_sub(spent) < PER_POLL {
+        let is_refused = left_now < left.min(REFUSALS) || left > 0 && left_now > left;
+        if is_refused && u64::from(spent_now.wrapping_sub(spent)) < PER_POLL {
             return with(poll);
         }
     }

@@ -70,16 +70,16 @@ pub(super) struct Charge {
 
 /// What the poll that runs here may do still: see `budget.rs`, which is all that changes it.
 pub(super) struct Budget {
-    /// Operations, then refusals; 0: neither is left.
-    pub(super) left: Cell<u32>,
+    /// Operations, then refusals. Beyond a full budget: there is none.
+    pub(super) left: Cell<u64>,
     /// What was taken of full budgets, modulo 2³².
     pub(super) spent: Cell<u32>,
     /// To wait forever: what is polled is one of several whose end is enough, or has a time limit.
     pub(super) endless: Cell<bool>,
 }
 
-/// Of [`Budget::left`]: there is no budget.
-pub(super) const UNLIMITED: u32 = u32::MAX;
+/// Of [`Budget::left`]: there is no budget. (It is counted all the same, for some centuries.)
+pub(super) const UNLIMITED: u64 = u64::MAX;
 
 struct Here {
     /// One that was entered, and not left: it is there still.

@@ -378,34 +378,32 @@ impl<B: Branch> Operation<B> {
     /// For a fresh one that is polled: takes one operation from the budget. False: it has to be polled again, which it has seen to.
     #[inline(always)]
     pub(crate) fn may_begin(&mut self, cx: &Context<'_>) -> bool {
-        // (As `budget::may_begin` does, but for one that is not refused nothing is written.)
         if self.at == REFUSED {
             self.at = FRESH;
             return true;
         }
-        let may = budget::spend();
-        if !may {
-            self.at = REFUSED;
-            cx.waker().wake_by_ref();
-        }
-        may
+        budget::spend() || self.refuse(cx)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, cx: &Context<'_>) -> bool {
+        self.at = REFUSED;
+        cx.waker().wake_by_ref();
+        false
     }
 
     /// Takes one operation from the budget at its beginning: one that has waited was counted then.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<B::Output> {
-        // (Asked once: what is called meanwhile could have changed it, as far as the compiler knows.)
-        let is_fresh = self.at == FRESH;
-        if is_fresh {
-            if !self.may_begin(cx) {
-                return Poll::Pending;
-            }
+        let may_begin = self.at == FRESH && budget::spend();
+        if may_begin {
             if let Some(output) = self.fresh_output() {
                 return Poll::Ready(output);
             }
         }
         let mut tray = Tray::new();
-        let polled = if is_fresh { self.poll_fresh(&mut tray, cx) } else { self.poll_begun(&mut tray, cx) };
+        let polled = if may_begin { self.poll_fresh(&mut tray, cx) } else { self.poll_begun(&mut tray, cx) };
         polled.map(|()| self.output(&mut tray))
     }
 
@@ -442,6 +440,11 @@ impl<B: Branch> Operation<B> {
                 self.take_outcome(node, tray);
                 return Poll::Ready(());
             }
+        }
+        if self.at == FRESH {
+            // There was no budget for it.
+            self.refuse(cx);
+            return Poll::Pending;
         }
         self.poll_again(tray, cx)
     }
