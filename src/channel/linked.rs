@@ -276,6 +276,8 @@ impl<T> Shared<T> {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
+        // SAFETY: it is no ring.
+        unsafe { std::hint::assert_unchecked(self.half_of_ring() == 0) };
         if self.open_at(linked, word) == 0 || !self.cas(word, plus(word, 1)) {
             return false;
         }

@@ -323,7 +323,10 @@ impl<T> Shared<T> {
         }
         // (The length alone: with what is above it in `rest` this would be no position.)
         let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(u32::from(rest as u8)));
-        if slot.is_full() || !self.cas(word, Word(word.0 + ONE_LEN)) {
+        let to = Word(word.0 + ONE_LEN);
+        // SAFETY: nothing is carried to the head.
+        unsafe { std::hint::assert_unchecked((to.0 ^ word.0) & TOP == 0) };
+        if slot.is_full() || !self.cas(word, to) {
             return false;
         }
         if slot.is_full() {
@@ -347,7 +350,7 @@ impl<T> Shared<T> {
             return false;
         }
         let slot = self.slot(self.head(word));
-        if !slot.is_full() || !self.cas(word, taken(word, 1)) {
+        if !slot.is_full() || is_at_edge(word) || !self.cas(word, taken(word, 1)) {
             return false;
         }
         // SAFETY: claimed.
