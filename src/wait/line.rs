@@ -476,7 +476,7 @@ pub(crate) trait Primitive {
     }
 
     /// The word with the next one of the line in it. `None`: look again.
-    #[inline]
+    #[inline(always)]
     fn without_first(&self, word: Word, look: &Look<'_>) -> Option<Word> {
         Some(match self.next(word, look)? {
             0 => self.empty(word.freed()),
@@ -486,7 +486,7 @@ pub(crate) trait Primitive {
 
     /// The oldest in line of the word's side; 0: nobody. `None`: look again. It counts if the word has not changed since it
     /// was loaded.
-    #[inline]
+    #[inline(always)]
     fn next(&self, word: Word, look: &Look<'_>) -> Option<usize> {
         if !word.has(MORE) {
             return Some(0);
@@ -511,7 +511,7 @@ pub(crate) trait Primitive {
     /// Sees to it that the first waiter cannot leave through the line any more, and stands in it no more; `stay` is what its
     /// place said while the word was `word`, and `cell` what it had of few then. Gives what the place says now; `None`:
     /// look again.
-    #[inline]
+    #[inline(always)]
     fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
         let settled = |at| stay.stamped(at, if Self::SAYS { stay.stamp() } else { self.stamp(word) });

@@ -95,11 +95,13 @@ impl Hooks {
         self.older().0 / ONE_GENERATION
     }
 
+    #[inline]
     pub(super) fn older(&self) -> Link {
         // ORDERING: Acquire: what is read afterwards is at least as new.
         Link(self.older.load(Ordering::Acquire))
     }
 
+    #[inline]
     pub(super) fn change(&self, from: Link, to: Link) -> Result<(), Link> {
         // ORDERING: Release: publishes the node that enters, or what was read of one that leaves. Acquire: whoever takes one
         // out sees what its owner wrote.
@@ -108,21 +110,25 @@ impl Hooks {
     }
 
     /// The name of the next newer node: a hint.
+    #[inline]
     pub(super) fn newer(&self) -> Link {
         Link(self.newer.load(Ordering::Acquire))
     }
 
     /// Says who is above: a hint.
+    #[inline]
     pub(super) fn set_newer(&self, name: Link) {
         self.newer.store(name.0, Ordering::Release);
     }
 
     /// The list of this stay.
+    #[inline]
     pub(super) fn home(&self) -> usize {
         // ORDERING: Acquire, as for `sequence`.
         self.home.load(Ordering::Acquire)
     }
 
+    #[inline]
     pub(super) fn sequence(&self) -> u64 {
         // ORDERING: Acquire: a look at `older` after this one sees what was there before this was stored.
         self.sequence.load(Ordering::Acquire)

@@ -106,11 +106,13 @@ impl List {
         List { top: AtomicU64::new(0), front: AtomicU64::new(0) }
     }
 
+    #[inline]
     fn top(&self) -> Link {
         Link(self.top.load(Ordering::Acquire))
     }
 
     /// Moves the top from `from` to `to`; otherwise gives what it is.
+    #[inline]
     fn change(&self, from: Link, to: Link) -> Result<(), Link> {
         // ORDERING: as of a node's link.
         let order = order!(AcqRel, "enter_relaxed");
@@ -261,6 +263,7 @@ impl List {
         }
     }
     /// Takes a node that was just marked out of the links.
+    #[inline(always)]
     fn unlink(&self, gone: Live<'_>, look: &Look<'_>) {
         let older = gone.older;
         // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
@@ -310,6 +313,7 @@ impl List {
     }
 
     /// The oldest live node, if the hint names it. (No name of another list's node gets there.)
+    #[inline(always)]
     fn front<'g>(&self, look: &'g Look<'_>) -> Option<Live<'g>> {
         let front = Link(self.front.load(Ordering::Acquire));
         if front.is_nil() {
