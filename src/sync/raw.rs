@@ -365,13 +365,15 @@ impl Iterator for Told<'_> {
 /// Taking the lock, as a branch.
 pub struct Acquire {
     raw: Borrowed<RawMutex>,
-    /// How often it was told in vain.
-    missed: u32,
-    /// Whether it steps back no more for those who starve.
-    is_old: bool,
-    /// Whether it is counted among them.
-    starves: bool,
+    /// How often it was told in vain, times [`ONE_MISSED`], and flags; 0 of one that has not waited.
+    past: u32,
 }
+
+/// It steps back no more for those who starve.
+const OLD: u32 = 1;
+/// It is counted among them.
+const STARVES: u32 = 2;
+const ONE_MISSED: u32 = 4;
 
 /// The lock, held, before it becomes a guard. (It may be unlocked from anywhere.)
 pub(crate) struct Locked(Borrowed<RawMutex>);
@@ -382,21 +384,41 @@ impl Acquire {
     #[inline]
     pub(super) unsafe fn new(raw: *const RawMutex) -> Self {
         // SAFETY: the caller's promise; whoever gets the lock keeps the mutex.
-        Acquire { raw: unsafe { Borrowed::new(raw) }, missed: 0, is_old: false, starves: false }
+        Acquire { raw: unsafe { Borrowed::new(raw) }, past: 0 }
+    }
+
+    fn missed(&self) -> u32 {
+        self.past / ONE_MISSED
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn starve(&mut self) {
+        if self.past & STARVES == 0 && self.raw.count_starving(true) {
+            self.past |= STARVES;
+        }
     }
 
     #[inline]
-    fn set_starves(&mut self, starves: bool) {
-        if self.starves != starves && self.raw.count_starving(starves) {
-            self.starves = starves;
+    fn starve_no_more(&mut self) {
+        if self.past & STARVES != 0 {
+            self.recover();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recover(&mut self) {
+        if self.raw.count_starving(false) {
+            self.past &= !STARVES;
         }
     }
 
     #[inline]
     fn locked(&mut self) -> Locked {
-        self.set_starves(false);
+        self.starve_no_more();
         // A select may go on with it.
-        (self.missed, self.is_old) = (0, false);
+        self.past = 0;
         Locked(self.raw)
     }
 }
@@ -411,7 +433,13 @@ impl Branch for Acquire {
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Locked>) -> bool {
         let word = self.raw.glance();
-        let is_taken = is_open(word) && starving(word) == 0 && self.raw.take(word);
+        if word.has(LOCKED) || starving(word) > 0 {
+            return false;
+        }
+        if !word.is_free() && word.has(FAIR) {
+            return false;
+        }
+        let is_taken = self.raw.take(word);
         if is_taken {
             tray.put(self.locked());
         }
@@ -420,9 +448,9 @@ impl Branch for Acquire {
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
         let word = self.raw.glance();
-        let steps_back = starving(word) > 0 && !self.is_old;
+        let steps_back = starving(word) > 0 && self.past & OLD == 0;
         if steps_back && is_open(word) {
-            self.is_old = true;
+            self.past |= OLD;
             return Attempt::Again;
         }
         if self.raw.try_lock() || (!word.has(FAIR) && !steps_back && self.raw.lock_soon()) {
@@ -436,7 +464,7 @@ impl Branch for Acquire {
     /// The payload says whether it is known to answer.
     fn stow(&mut self, node: NodeRef) {
         // SAFETY: the node is the owner's, and empty.
-        unsafe { node.put(Parcel::new(self.missed as usize)) };
+        unsafe { node.put(Parcel::new(self.missed() as usize)) };
     }
 
     fn register(&mut self, node: &Waiter, pair: bool) -> bool {
@@ -444,9 +472,9 @@ impl Branch for Acquire {
         if self.raw.line_up_unless(node, 0, is_open).is_none() {
             return false;
         }
-        self.is_old = true;
-        if self.missed >= PATIENCE {
-            self.set_starves(true);
+        self.past |= OLD;
+        if self.missed() >= PATIENCE {
+            self.starve();
         }
         true
     }
@@ -469,13 +497,15 @@ impl Branch for Acquire {
     }
 
     fn told(&mut self) {
-        self.missed = self.missed.saturating_add(1);
+        if self.missed() < PATIENCE {
+            self.past += ONE_MISSED;
+        }
     }
 
     /// Invariant 5, for one that is lent: it starves again once it waits again.
     #[inline]
     fn lost(&mut self) {
-        self.set_starves(false);
+        self.starve_no_more();
     }
 
     /// It may be behind one that was told and is dead.
@@ -495,7 +525,7 @@ impl Branch for Acquire {
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        self.set_starves(false);
+        self.starve_no_more();
     }
 }
 
