@@ -276,9 +276,7 @@ impl<T> Shared<T> {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
-        // SAFETY: it is no ring.
-        unsafe { std::hint::assert_unchecked(self.half_of_ring() == 0) };
-        if self.open_at(linked, word) == 0 || !self.cas(word, plus(word, 1)) {
+        if self.open_at(linked, word) == 0 || !self.cas_within(word, plus(word, 1)) {
             return false;
         }
         // SAFETY: claimed, and not the last one, but in models; the caller gives the value up.

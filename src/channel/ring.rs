@@ -323,10 +323,8 @@ impl<T> Shared<T> {
         }
         // (The length alone: with what is above it in `rest` this would be no position.)
         let slot = self.slot(((rest >> LEN_BITS) as u32).wrapping_add(u32::from(rest as u8)));
-        let to = Word(word.0 + ONE_LEN);
-        // SAFETY: nothing is carried to the head.
-        unsafe { std::hint::assert_unchecked((to.0 ^ word.0) & TOP == 0) };
-        if slot.is_full() || !self.cas(word, to) {
+        // (Nothing is carried to the head.)
+        if slot.is_full() || !self.cas_within(word, Word(word.0 + ONE_LEN)) {
             return false;
         }
         if slot.is_full() {

@@ -301,6 +301,12 @@ pub(crate) trait Primitive {
         if (prim::MODEL || flips >> 63 != 0) && flips & self.half() != 0 && !self.may_turn(to) {
             return false;
         }
+        self.cas_within(from, to)
+    }
+
+    /// The same, of a change that leaves the word in its half.
+    #[inline(always)]
+    fn cas_within(&self, from: Word, to: Word) -> bool {
         // ORDERING: see the header.
         let changed =
             self.line().word.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed).is_ok();
