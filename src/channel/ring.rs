@@ -313,9 +313,12 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         // (A ring that holds values has a capacity.)
-        if self.bound.capacity == 0 {
-            return self.quick_put(value);
-        }
+        if self.bound.capacity > 0 { self.quick_put_into_ring(value) } else { self.quick_put(value) }
+    }
+
+    /// The same, of what is a ring.
+    #[inline(always)]
+    pub(super) fn quick_put_into_ring(&self, value: &MaybeUninit<T>) -> bool {
         let word = self.guess();
         let rest = word.rest() >> LEN_SHIFT;
         if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
@@ -340,9 +343,12 @@ impl<T> Shared<T> {
     /// Receives if there is a value, and nobody is in the way.
     #[inline(always)]
     pub(super) fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
-        if self.bound.capacity == 0 {
-            return self.quick_take(tray);
-        }
+        if self.bound.capacity > 0 { self.quick_take_from_ring(tray) } else { self.quick_take(tray) }
+    }
+
+    /// The same, of what is a ring.
+    #[inline(always)]
+    pub(super) fn quick_take_from_ring(&self, tray: &mut Tray<T>) -> bool {
         let word = self.guess();
         if !word.is_free() || word.has(RETURNED | HELD) || self.ring_len(word) == 0 {
             return false;

@@ -116,8 +116,6 @@ on! {
     assert_valid() -> ();
     thing() -> Thing;
     prospects(end: End) -> Prospects;
-    quick_send(value: &MaybeUninit<T>) -> bool;
-    quick_recv(tray: &mut Tray<T>) -> bool;
     try_send(value: &mut MaybeUninit<T>, tray: &mut Tray<()>, by: &mut By) -> Attempt<()>;
     try_recv(tray: &mut Tray<T>, by: &mut By) -> Attempt<()>;
     register(end: End, node: &Waiter, pair: bool) -> bool;
@@ -135,6 +133,22 @@ impl<'a, T> Which<'a, T> {
         match self {
             Which::Met(shared) => Some(shared),
             Which::Own(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
+        match self {
+            Which::Met(shared) => shared.quick_put_into_ring(value),
+            Which::Own(shared) => shared.quick_send(value),
+        }
+    }
+
+    #[inline(always)]
+    fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
+        match self {
+            Which::Met(shared) => shared.quick_take_from_ring(tray),
+            Which::Own(shared) => shared.quick_recv(tray),
         }
     }
 
