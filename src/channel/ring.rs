@@ -350,11 +350,11 @@ impl<T> Shared<T> {
     #[inline(always)]
     pub(super) fn quick_take_from_ring(&self, tray: &mut Tray<T>) -> bool {
         let word = self.guess();
-        if !word.is_free() || word.has(RETURNED | HELD) || self.ring_len(word) == 0 {
+        if !word.is_free() || word.has(RETURNED | HELD) || is_at_edge(word) || self.ring_len(word) == 0 {
             return false;
         }
         let slot = self.slot(self.head(word));
-        if !slot.is_full() || is_at_edge(word) || !self.cas(word, taken(word, 1)) {
+        if !slot.is_full() || !self.cas(word, taken(word, 1)) {
             return false;
         }
         // SAFETY: claimed.
