@@ -276,6 +276,7 @@ impl<T> Shared<T> {
             return false;
         }
         let Some(block) = linked.blocks.room(word.0) else { return false };
+        // (Only rings have halves.)
         if self.open_at(linked, word) == 0 || !self.cas_within(word, plus(word, 1)) {
             return false;
         }

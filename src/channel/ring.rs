@@ -92,7 +92,7 @@ use std::ptr::{self, NonNull};
 use std::task::Waker;
 
 use super::many::push;
-use super::shared::{CLOSED, RETURNED, Sent, Shared, Step};
+use super::shared::{CLOSED, OVERFLOWS, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
 use crate::task::thread;
 use crate::wait::{By, Claim, Line, Parcel, Primitive, REST_SHIFT, SENDERS, Tray, Word};
@@ -284,7 +284,7 @@ impl<T> Shared<T> {
     /// As [`Primitive::half`].
     #[inline(always)]
     pub(super) fn half_of_ring(&self) -> u64 {
-        let (mask, narrow) = (self.bound.mask, prim::has_narrow_rings());
+        let (mask, narrow) = (self.bound.mask & !OVERFLOWS, prim::has_narrow_rings());
         let least = if narrow { 1 } else { NARROW_SLOTS - 1 };
         match mask.wrapping_sub(least) < RING_SLOTS as u32 {
             true if narrow => ONE_HEAD * (u64::from(mask) + 1),
@@ -316,9 +316,10 @@ impl<T> Shared<T> {
         if self.bound.capacity > 0 { self.quick_put_into_ring(value) } else { self.quick_put(value) }
     }
 
-    /// The same, of what is a ring.
+    /// The same, of a channel that is known to be a ring, or to have no capacity.
     #[inline(always)]
     pub(super) fn quick_put_into_ring(&self, value: &MaybeUninit<T>) -> bool {
+        debug_assert!(!self.is_linked());
         let word = self.guess();
         let rest = word.rest() >> LEN_SHIFT;
         if !word.is_free() || word.has(CLOSED | HELD) || rest as u8 >= self.limit() as u8 {
@@ -346,10 +347,12 @@ impl<T> Shared<T> {
         if self.bound.capacity > 0 { self.quick_take_from_ring(tray) } else { self.quick_take(tray) }
     }
 
-    /// The same, of what is a ring.
+    /// The same, of a channel that is known to be a ring, or to have no capacity.
     #[inline(always)]
     pub(super) fn quick_take_from_ring(&self, tray: &mut Tray<T>) -> bool {
+        debug_assert!(!self.is_linked());
         let word = self.guess();
+        // (At the edge a scan may be in the way, for which the slow way waits.)
         if !word.is_free() || word.has(RETURNED | HELD) || is_at_edge(word) || self.ring_len(word) == 0 {
             return false;
         }

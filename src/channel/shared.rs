@@ -89,7 +89,7 @@ const UNBOUNDED: u32 = u32::MAX;
 const LINKED: u32 = UNBOUNDED - 1;
 /// Of a ring whose senders never wait. No position has this bit, and in a word there is no room for it, so that a mask
 /// with it gives the same slots and the same versions; and one look tells rings where a send may wait from all others.
-const OVERFLOWS: u32 = 1 << 31;
+pub(super) const OVERFLOWS: u32 = 1 << 31;
 
 /// One side of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

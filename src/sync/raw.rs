@@ -365,7 +365,7 @@ impl Iterator for Told<'_> {
 /// Taking the lock, as a branch.
 pub struct Acquire {
     raw: Borrowed<RawMutex>,
-    /// How often it was told in vain, times [`ONE_MISSED`], and flags; 0 of one that has not waited.
+    /// How often it was told in vain, up to [`PATIENCE`], in units of [`ONE_MISSED`]; and flags. 0 of one that has come just now.
     past: u32,
 }
 

@@ -125,6 +125,7 @@ pub(crate) fn insist<R>(mut poll: impl FnMut() -> Poll<R>) -> Poll<R> {
     let polled = poll();
     if polled.is_pending() {
         let (left_now, spent_now) = look();
+        // (More than before: it went on past the last refusal.)
         let is_refused = left_now < left.min(REFUSALS) || left > 0 && left_now > left;
         if is_refused && u64::from(spent_now.wrapping_sub(spent)) < PER_POLL {
             return with(poll);

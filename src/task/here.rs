@@ -70,7 +70,7 @@ pub(super) struct Charge {
 
 /// What the poll that runs here may do still: see `budget.rs`, which is all that changes it.
 pub(super) struct Budget {
-    /// Operations, then refusals. Beyond a full budget: there is none.
+    /// Operations, then refusals. 0, or beyond a full budget: there is none.
     pub(super) left: Cell<u64>,
     /// What was taken of full budgets, modulo 2³².
     pub(super) spent: Cell<u32>,

@@ -57,7 +57,7 @@ impl ChannelWork for Create {
     }
 }
 
-/// Some executors, leno's and tokio's among them, have a budget of 128 operations for one poll of a task: an operation that is
+/// Some executors, leno's and tokio's among them, have a budget for one poll of a task, of 128 operations at least: one that is
 /// polled after those does not even look.
 const WITHIN_BUDGET: u64 = 64;
 

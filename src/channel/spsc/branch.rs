@@ -1,5 +1,5 @@
-//! The operations of an spsc channel as branches: of capacities 0 and 1 as the [core](super::super::shared) has them, of all others
-//! as [`shared`](super::shared) has.
+//! The operations of an spsc channel as branches: of capacities 0 and 1, if that is a ring, as the [core](super::super::shared) has
+//! them, of all others as [`shared`](super::shared) has.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -126,7 +126,7 @@ on! {
     watchers() -> &'a Watchers;
 }
 
-/// What is only of the core, and what that is elsewhere.
+/// What is only of the core, or other there, and what that is elsewhere.
 impl<'a, T> Which<'a, T> {
     #[inline(always)]
     fn met(&self) -> Option<&'a Core<T>> {
