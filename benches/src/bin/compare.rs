@@ -1,9 +1,9 @@
 //! Runs cells with all contestants in turn, several rounds in one process, and prints Markdown tables.
 //!
-//! `cargo run --release -p leno-benches --bin compare -- [--rounds N] [--ms N] [--cells TEXT] [--workers N] [--csv FILE]`
+//! `cargo run --release -p leno-benches --bin compare -- [--passes N] [--rounds N] [--ms N] [--cells TEXT] [--workers N] [--csv FILE]`
 //!
-//! Contestants of a cell take turns within each round, so that a slow minute of the machine hits all of them;
-//! a figure is the median of the rounds. Ratios keep channels and executors apart:
+//! Contestants of a cell take turns within each round, so that a slow minute of the machine hits all of them; but it does not slow
+//! all of them alike, and so the rounds can be spread over several passes. A figure is the median of the rounds of all passes. Ratios keep channels and executors apart:
 //!
 //! - **A**, what a user gets: leno on its own executor (or on threads) against the best peer where that is at
 //!   home (tokio, smol, threads);
@@ -20,23 +20,26 @@ use std::time::Duration;
 
 use leno_benches::cells::{self, Cell};
 use leno_benches::figures::{self, Measured};
-use leno_benches::measure::calibrate;
+use leno_benches::measure::{Sample, calibrate};
 use leno_benches::report;
 
-const USAGE: &str = "usage: compare [--rounds N] [--ms N] [--cells TEXT] [--workers N] [--csv FILE] [--all]
+const USAGE: &str =
+    "usage: compare [--passes N] [--rounds N] [--ms N] [--cells TEXT] [--workers N] [--csv FILE] [--all]
        compare --from FILE [--all]
        compare --list
-  --rounds N    rounds per cell (default 7)
+  --passes N    passes through all cells (default 1)
+  --rounds N    rounds per cell and pass (default 7)
   --ms N        length of a contestant's run in a round, about (default 30)
   --quick       3 rounds of 5 ms: for a look, not for publishing
   --cells TEXT  only cells whose name contains TEXT
   --workers N   only cells with that many workers, 1 or 2; 0: those on plain threads
-  --csv FILE    also write every contestant's figures to FILE, after each cell
+  --csv FILE    also write every contestant's figures to FILE
   --all         also print every contestant's figures
   --from FILE   measure nothing, print the tables of what --csv has written
   --list        measure nothing, print the names of the cells";
 
 struct Options {
+    passes: usize,
     rounds: usize,
     run: Duration,
     cells: String,
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options {
+        passes: 1,
         rounds: 7,
         run: Duration::from_millis(30),
         cells: String::new(),
@@ -71,6 +75,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
+            "--passes" => options.passes = number(&value()?, 1)?,
             "--rounds" => options.rounds = number(&value()?, 1)?,
             "--ms" => options.run = Duration::from_millis(number(&value()?, 1)?),
             "--quick" => {
@@ -110,25 +115,30 @@ fn run(options: &Options) -> Result<(), String> {
         cells.iter().for_each(|cell| println!("{}", cell.name));
         return Ok(());
     }
-    let mut results = Vec::new();
-    for (i, cell) in cells.iter().enumerate() {
-        eprintln!("{}/{} {}", i + 1, cells.len(), cell.name);
-        results.push(measure(cell, options));
-        if let Some(path) = &options.csv {
-            figures::write(path, &results).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut samples: Vec<Vec<Vec<Sample>>> =
+        cells.iter().map(|cell| vec![Vec::new(); cell.contestants.len()]).collect();
+    for pass in 0..options.passes {
+        for (i, cell) in cells.iter().enumerate() {
+            eprintln!("{}/{} {}", pass * cells.len() + i + 1, options.passes * cells.len(), cell.name);
+            measure(cell, options, &mut samples[i]);
         }
     }
+    let results: Vec<Measured> =
+        cells.iter().zip(&samples).map(|(cell, samples)| Measured::new(cell, samples)).collect();
+    if let Some(path) = &options.csv {
+        figures::write(path, &results).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
-    println!("Medians of {} interleaved rounds of about {:?}; {cores} cores.\n", options.rounds, options.run);
+    let rounds = options.passes * options.rounds;
+    println!("Medians of {rounds} interleaved rounds of about {:?}; {cores} cores.\n", options.run);
     print(&results, options);
     Ok(())
 }
 
-fn measure(cell: &Cell, options: &Options) -> Measured {
+fn measure(cell: &Cell, options: &Options, samples: &mut [Vec<Sample>]) {
     let contestants = &cell.contestants;
     let ops: Vec<u64> =
         contestants.iter().map(|contestant| calibrate(options.run, |ops| contestant.run(ops))).collect();
-    let mut samples = vec![Vec::new(); contestants.len()];
     for round in 0..options.rounds {
         for turn in 0..contestants.len() {
             // Each round starts with another contestant.
@@ -136,7 +146,6 @@ fn measure(cell: &Cell, options: &Options) -> Measured {
             samples[i].push(contestants[i].run(ops[i]));
         }
     }
-    Measured::new(cell, &samples)
 }
 
 fn print(results: &[Measured], options: &Options) {
