@@ -158,9 +158,9 @@ impl<T> Shared<T> {
         if !room.is_free() {
             return false;
         }
-        self.back.see(room.rest() + self.capacity);
+        let left = self.back.see(room.rest() + self.capacity, word);
         // The front first, then the back: who moves a sender's value moves the back first (4).
-        self.back.load().rest() == word.rest() && self.back.left(word) > 0
+        self.back.load().rest() == word.rest() && left > 0
     }
 
     /// Puts a value behind the last one; the caller gives it up then. False: the back has changed.
@@ -294,8 +294,7 @@ impl<T> Shared<T> {
         if !word.is_free() {
             return false;
         }
-        self.front.see(word.rest());
-        self.front.left(room) > 0
+        self.front.see(word.rest(), room) > 0
     }
 
     /// Takes the first value. False: the front has changed.
@@ -341,7 +340,7 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         let head = room.rest();
-        self.front.see(word.rest());
+        self.front.see(word.rest(), room);
         if word.rest() == head {
             return if word.has(CLOSED) { Step::Ready(()) } else { Step::Wait };
         }
@@ -498,7 +497,8 @@ impl<T> Shared<T> {
     #[cold]
     fn put_stray(&self, node: NodeRef) {
         // So that the quick way comes by.
-        self.front.see(self.front.load().rest());
+        let room = self.front.load();
+        self.front.see(room.rest(), room);
         let before = self.stray.swap(node.address().cast_mut(), Ordering::AcqRel);
         debug_assert!(before.is_null(), "a receive takes what there is before it waits");
     }

@@ -89,13 +89,16 @@ impl<T> Side<T> {
     /// the last one is for the longer ways. Behind a sender that was let in it is one less than none.)
     #[inline(always)]
     pub(super) fn left(&self, word: Word) -> u64 {
-        let left = self.until.load(Ordering::Relaxed).wrapping_sub(word.0) as i64 >> REST_SHIFT;
-        left.max(0) as u64
+        left_until(self.until.load(Ordering::Relaxed), word)
     }
 
-    /// There are as many as are before this one.
-    pub(super) fn see(&self, position: u64) {
-        self.until.store(position << REST_SHIFT, Ordering::Relaxed);
+    /// There are as many as are before this position; so many of them from this word's on. (From what is at hand: it would have to
+    /// come back from memory before the exchange.)
+    #[inline(always)]
+    pub(super) fn see(&self, position: u64, word: Word) -> u64 {
+        let until = position << REST_SHIFT;
+        self.until.store(until, Ordering::Relaxed);
+        left_until(until, word)
     }
 
     /// It is at this position, and nobody is there.
@@ -138,6 +141,11 @@ impl<T> Side<T> {
         // ORDERING: Release pairs with `tagged_block`.
         self.block.store(tagged(block, self.parity() ^ 1), Ordering::Release);
     }
+}
+
+#[inline(always)]
+fn left_until(until: u64, word: Word) -> u64 {
+    (until.wrapping_sub(word.0) as i64 >> REST_SHIFT).max(0) as u64
 }
 
 /// Its version is its position, which an exchange need not change: there is nobody behind the first one. Nor need parking anew: a
