@@ -73,7 +73,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// There is no room, or others already wait for it; or the channel is closed. The value comes back.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.send(value).try_now()
     }

@@ -128,7 +128,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         self.0.try_send(value)
     }

@@ -44,7 +44,7 @@ macro_rules! receiver {
             ///
             /// # Errors
             /// There is none now, or the channel is closed and empty.
-            #[inline]
+            #[inline(always)]
             pub fn try_recv(&$($mut)? self) -> Result<T, TryRecvError> {
                 self.recv().try_now()
             }

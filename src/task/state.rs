@@ -650,6 +650,7 @@ impl State {
     }
 
     /// Whether the outcome is stored.
+    #[inline]
     pub(crate) fn is_complete(&self) -> bool {
         // ORDERING: pairs with `complete`.
         self.0.load(Ordering::Acquire) & COMPLETE != 0

@@ -77,7 +77,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// There is no room, or the channel is closed. The value comes back.
-    #[inline]
+    #[inline(always)]
     pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
         self.send(value).try_now()
     }
