@@ -427,6 +427,27 @@ fn restricted_kinds() {
     }
 }
 
+/// One place for a value that a ring just has room for, or just has not.
+#[test]
+fn about_as_large_as_a_ring_takes() {
+    fn pass<const SIZE: usize>() {
+        let (mut tx, mut rx) = spsc::bounded(1);
+        for number in 0..4 {
+            assert!(tx.try_send([number; SIZE]).is_ok(), "there is room");
+            assert!(tx.try_send([9; SIZE]).is_err(), "there is none");
+            assert!(
+                rx.try_recv().is_ok_and(|value| value == [number; SIZE]),
+                "{number} comes, of {SIZE} bytes"
+            );
+            assert!(rx.try_recv().is_err(), "it is empty");
+        }
+    }
+    small(pass::<131_068>);
+    small(pass::<131_069>);
+    small(pass::<131_072>);
+    small(pass::<131_073>);
+}
+
 /// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
 #[test]
 fn an_empty_one_goes_on_a_small_stack() {

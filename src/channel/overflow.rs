@@ -48,7 +48,7 @@
 //! # Progress
 //!
 //! A send that must not wait waits for those who are in the middle of a slot, the head's, the one behind it or the one behind the
-//! last, for a few instructions, where others would be polled again. Otherwise lock-free: an exchange fails only because another one has succeeded.
+//! last, for a few instructions, where others would be polled again. Otherwise lock-free, as far as the [line](crate::wait) is.
 //!
 //! The value that goes is disposed of when the send is through, see [`undelivered`](super::undelivered).
 

@@ -73,7 +73,8 @@
 //! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way, and in which half
 //! of the versions its word is; and no exchange brings the word into a half in which a scan is under way
 //! ([`Primitive::may_turn`]): so the word of a scan does not come again. (But if a second thread stands between that question and its
-//! exchange for as long, at the very edge.) In smaller rings a thread would have to be suspended between its scan and its exchange for
+//! exchange for as long, at the very edge; or forced sends come to the edge between the look and the addition of a receiver that is
+//! alone.) In smaller rings a thread would have to be suspended between its scan and its exchange for
 //! exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
@@ -134,6 +135,9 @@ impl<T> Slot<T> {
             unsafe { first.add(index).write(slot) };
         }
     }
+
+    /// Whether a channel with one place is a ring.
+    pub(super) const HAS_RINGS: bool = ring_slots(1, size_of::<Self>()).is_some();
 
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
     pub(super) fn ring(capacity: usize) -> Option<usize> {
@@ -316,7 +320,7 @@ impl<T> Shared<T> {
         if self.bound.capacity > 0 { self.quick_put_into_ring(value) } else { self.quick_put(value) }
     }
 
-    /// The same, of a channel that is known to be a ring, or to have no capacity.
+    /// The same, of a channel that is known to be a ring, or a rendezvous.
     #[inline(always)]
     pub(super) fn quick_put_into_ring(&self, value: &MaybeUninit<T>) -> bool {
         debug_assert!(!self.is_linked());
@@ -347,7 +351,7 @@ impl<T> Shared<T> {
         if self.bound.capacity > 0 { self.quick_take_from_ring(tray) } else { self.quick_take(tray) }
     }
 
-    /// The same, of a channel that is known to be a ring, or to have no capacity.
+    /// The same, of a channel that is known to be a ring, or a rendezvous.
     #[inline(always)]
     pub(super) fn quick_take_from_ring(&self, tray: &mut Tray<T>) -> bool {
         debug_assert!(!self.is_linked());
@@ -612,9 +616,12 @@ fn taken(word: Word, count: u32) -> Word {
 }
 
 /// How many slots of this size a ring has for so many values and one more: a power of two. `None`: it would be too large.
-pub(super) fn ring_slots(capacity: usize, size: usize) -> Option<usize> {
-    let slots = (capacity <= RING_SLOTS).then(|| (capacity + 1).next_power_of_two());
-    slots.filter(|slots| slots.saturating_mul(size) <= RING_BYTES)
+pub(super) const fn ring_slots(capacity: usize, size: usize) -> Option<usize> {
+    if capacity > RING_SLOTS {
+        return None;
+    }
+    let slots = (capacity + 1).next_power_of_two();
+    if slots.saturating_mul(size) <= RING_BYTES { Some(slots) } else { None }
 }
 
 /// Whether a value is a few words.

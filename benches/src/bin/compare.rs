@@ -1,9 +1,10 @@
 //! Runs cells with all contestants in turn, several rounds in one process, and prints Markdown tables.
 //!
-//! `cargo run --release -p leno-benches --bin compare -- [--passes N] [--rounds N] [--ms N] [--cells TEXT] [--workers N] [--csv FILE]`
+//! `cargo run --release -p leno-benches --bin compare -- [--passes N] [--rounds N] [--ms N] [--cells TEXT] [--csv FILE]`
 //!
 //! Contestants of a cell take turns within each round, so that a slow minute of the machine hits all of them; but it does not slow
-//! all of them alike, and so the rounds can be spread over several passes. A figure is the median of the rounds of all passes. Ratios keep channels and executors apart:
+//! all of them alike, and so the rounds can be spread over several passes. A figure is the median of the rounds of all passes.
+//! Ratios keep channels and executors apart:
 //!
 //! - **A**, what a user gets: leno on its own executor (or on threads) against the best peer where that is at
 //!   home (tokio, smol, threads);
@@ -33,7 +34,7 @@ const USAGE: &str =
   --quick       3 rounds of 5 ms: for a look, not for publishing
   --cells TEXT  only cells whose name contains TEXT
   --workers N   only cells with that many workers, 1 or 2; 0: those on plain threads
-  --csv FILE    also write every contestant's figures to FILE
+  --csv FILE    also write every contestant's figures to FILE, after each cell
   --all         also print every contestant's figures
   --from FILE   measure nothing, print the tables of what --csv has written
   --list        measure nothing, print the names of the cells";
@@ -117,17 +118,22 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let mut samples: Vec<Vec<Vec<Sample>>> =
         cells.iter().map(|cell| vec![Vec::new(); cell.contestants.len()]).collect();
+    let measured = |samples: &[Vec<Vec<Sample>>]| -> Vec<Measured> {
+        let with_samples =
+            cells.iter().zip(samples).filter(|(_, samples)| samples.iter().all(|runs| !runs.is_empty()));
+        with_samples.map(|(cell, samples)| Measured::new(cell, samples)).collect()
+    };
     for pass in 0..options.passes {
         for (i, cell) in cells.iter().enumerate() {
             eprintln!("{}/{} {}", pass * cells.len() + i + 1, options.passes * cells.len(), cell.name);
             measure(cell, options, &mut samples[i]);
+            if let Some(path) = &options.csv {
+                figures::write(path, &measured(&samples))
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+            }
         }
     }
-    let results: Vec<Measured> =
-        cells.iter().zip(&samples).map(|(cell, samples)| Measured::new(cell, samples)).collect();
-    if let Some(path) = &options.csv {
-        figures::write(path, &results).map_err(|error| format!("{}: {error}", path.display()))?;
-    }
+    let results = measured(&samples);
     let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
     let rounds = options.passes * options.rounds;
     println!("Medians of {rounds} interleaved rounds of about {:?}; {cores} cores.\n", options.run);
@@ -139,7 +145,8 @@ fn measure(cell: &Cell, options: &Options, samples: &mut [Vec<Sample>]) {
     let contestants = &cell.contestants;
     let ops: Vec<u64> =
         contestants.iter().map(|contestant| calibrate(options.run, |ops| contestant.run(ops))).collect();
-    for round in 0..options.rounds {
+    let before = samples[0].len();
+    for round in before..before + options.rounds {
         for turn in 0..contestants.len() {
             // Each round starts with another contestant.
             let i = (round + turn) % contestants.len();

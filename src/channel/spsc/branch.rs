@@ -1,5 +1,5 @@
-//! The operations of an spsc channel as branches: of capacities 0 and 1, if that is a ring, as the [core](super::super::shared) has
-//! them, of all others as [`shared`](super::shared) has.
+//! The operations of an spsc channel as branches: of capacities 0 and 1 as the [core](super::super::shared) has them, of all others
+//! as [`shared`](super::shared) has.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use super::super::branch::{branch, common, receives, sends, watches};
 use super::super::close::Watchers;
 use super::super::many::{Gives, Takes};
+use super::super::ring::Slot;
 use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef as OwnRef;
@@ -139,7 +140,9 @@ impl<'a, T> Which<'a, T> {
     #[inline(always)]
     fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         match self {
-            Which::Met(shared) => shared.quick_put_into_ring(value),
+            // (Known as it is compiled. Of values too large for a ring the core is linked.)
+            Which::Met(shared) if Slot::<T>::HAS_RINGS => shared.quick_put_into_ring(value),
+            Which::Met(shared) => shared.quick_send(value),
             Which::Own(shared) => shared.quick_send(value),
         }
     }
@@ -147,7 +150,8 @@ impl<'a, T> Which<'a, T> {
     #[inline(always)]
     fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         match self {
-            Which::Met(shared) => shared.quick_take_from_ring(tray),
+            Which::Met(shared) if Slot::<T>::HAS_RINGS => shared.quick_take_from_ring(tray),
+            Which::Met(shared) => shared.quick_recv(tray),
             Which::Own(shared) => shared.quick_recv(tray),
         }
     }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::super::handle::{asks, sends_blocking, shareable};
 use super::super::receiver::receiver;
-use super::super::ring::Slot;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::{SharedRef, Which};
@@ -35,17 +34,14 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// The least capacity that has two words: see [`shared`](super::shared) for why. (Models take one, where there is most to be seen. And
-/// of values so large that the core would be no ring one has them, too.)
+/// The least capacity that has two words: see [`shared`](super::shared) for why. (Models take one, where there is most to be seen.)
 const LEAST: usize = if prim::MODEL { 1 } else { 2 };
 
 /// The two handles of a new channel.
 #[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let shared = match capacity {
-        Some(capacity) if capacity < LEAST && Slot::<T>::ring(capacity).is_some() => {
-            SharedRef::met(Core::new(Some(capacity), None))
-        }
+        Some(capacity) if capacity < LEAST => SharedRef::met(Core::new(Some(capacity), None)),
         _ => SharedRef::own(Shared::new(capacity)),
     };
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
