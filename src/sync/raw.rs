@@ -436,10 +436,7 @@ impl Branch for Acquire {
         if word.has(LOCKED) || starving(word) > 0 {
             return false;
         }
-        if !word.is_free() && word.has(FAIR) {
-            return false;
-        }
-        let is_taken = self.raw.take(word);
+        let is_taken = is_open(word) && self.raw.take(word);
         if is_taken {
             tray.put(self.locked());
         }

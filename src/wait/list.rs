@@ -262,6 +262,7 @@ impl List {
             return above.older.number() == root.number;
         }
     }
+
     /// Takes a node that was just marked out of the links.
     #[inline(always)]
     fn unlink(&self, gone: Live<'_>, look: &Look<'_>) {

@@ -1,6 +1,6 @@
 //! Runs cells with all contestants in turn, several rounds in one process, and prints Markdown tables.
 //!
-//! `cargo run --release -p leno-benches --bin compare -- [--passes N] [--rounds N] [--ms N] [--cells TEXT] [--csv FILE]`
+//! `cargo run --release -p leno-benches --bin compare -- [OPTION]…`, with the options below.
 //!
 //! Contestants of a cell take turns within each round, so that a slow minute of the machine hits all of them; but it does not slow
 //! all of them alike, and so the rounds can be spread over several passes. A figure is the median of the rounds of all passes.
