@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use leno::bounded;
-use leno::channel::RecvError;
+use leno::channel::{Builder, Overflow, RecvError};
 
 use super::buffered;
 use super::harness::thread;
@@ -115,6 +115,36 @@ pub(crate) fn a_word_that_comes_again() {
     assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
     for waiting in [&mut first, &mut third] {
         assert_eq!(poll(waiting), Poll::Ready(Ok(())));
+    }
+    rx.assert_valid();
+    leno::model::narrow_rings(false);
+}
+
+/// The same of receivers, in a ring whose senders never wait.
+pub(crate) fn a_word_of_receivers_that_comes_again() {
+    leno::model::narrow_rings(true);
+    leno::model::recycle_nodes(true);
+    let (tx, rx) = Builder::new().capacity(1).overflow(Overflow::DropOldest).build();
+    let (_elsewhere, elsewhere) = bounded::<u8>(1);
+    let [mut first, mut second, mut third] = [(); 3].map(|()| rx.clone().into_recv());
+    for waiting in [&mut first, &mut second, &mut third] {
+        assert!(poll(waiting).is_pending());
+    }
+    let others = thread::spawn(move || {
+        drop(second);
+        let mut receiving = elsewhere.into_recv();
+        assert!(poll(&mut receiving).is_pending());
+        for _ in 0..3 {
+            assert!(poll_with(&mut third, &Woken::new()).is_pending());
+        }
+        (third, receiving)
+    });
+    tx.try_send(1).unwrap();
+    let (mut third, mut receiving) = others.join().unwrap();
+    tx.try_send(2).unwrap();
+    assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
+    for (waiting, value) in [(&mut first, 1), (&mut third, 2)] {
+        assert_eq!(poll(waiting), Poll::Ready(Ok(value)));
     }
     rx.assert_valid();
     leno::model::narrow_rings(false);

@@ -279,7 +279,7 @@ impl<T> Shared<T> {
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
         let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
         if prim::has_narrow_rings() {
-            let low = (self.half_of_ring() << 1).wrapping_sub(1);
+            let low = 2 * self.narrow_half() - 1;
             return Word(to.0 & low | word.0 & !low);
         }
         to
@@ -288,13 +288,19 @@ impl<T> Shared<T> {
     /// As [`Primitive::half`].
     #[inline(always)]
     pub(super) fn half_of_ring(&self) -> u64 {
-        let (mask, narrow) = (self.bound.mask & !OVERFLOWS, prim::has_narrow_rings());
+        let kind = if bug!("overflowing_has_no_halves") { 0 } else { OVERFLOWS };
+        let (mask, narrow) = (self.bound.mask & !kind, prim::has_narrow_rings());
         let least = if narrow { 1 } else { NARROW_SLOTS - 1 };
         match mask.wrapping_sub(least) < RING_SLOTS as u32 {
-            true if narrow => ONE_HEAD * (u64::from(mask) + 1),
+            true if narrow => self.narrow_half(),
             true => TOP,
             false => 0,
         }
+    }
+
+    /// The same in a model with narrow rings: after two turns the version comes again.
+    fn narrow_half(&self) -> u64 {
+        ONE_HEAD * (u64::from(self.bound.mask & !OVERFLOWS) + 1)
     }
 
     /// (As many bits as a stamp has.)
