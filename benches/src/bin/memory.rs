@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
-use leno_benches::peers::{self, Channel, UNBOUNDED, VisitChannels};
+use leno_benches::peers::{self, Channel, Received, UNBOUNDED, VisitChannels};
 
 /// How many are measured at once.
 const MANY: usize = 1_000;
@@ -62,7 +62,7 @@ fn main() {
     table.threads = Some(table.rows.len());
     peers::channels_for_threads(&mut table);
     println!(
-        "Bytes: of heap for each empty channel; of an operation's future, some 16 of them the benchmark's own; and of \
+        "Bytes: of heap for each empty channel; of an operation's future; and of \
          heap for each operation that waits, beside its channel and its future.\n"
     );
     println!("| library | {} |", COLUMNS.join(" | "));
@@ -184,7 +184,7 @@ fn served<C: Channel>() -> Option<f64> {
             let mut recv = pin!(C::recv(&mut rx));
             assert!(recv.as_mut().poll(&mut cx).is_pending(), "nothing was sent");
             assert!(C::try_send(&mut tx, value), "somebody waits for it");
-            assert_eq!(recv.as_mut().poll(&mut cx), Poll::Ready(Some(value)));
+            assert_eq!(recv.as_mut().poll(&mut cx).map(Received::value), Poll::Ready(Some(value)));
         }
     };
     rounds();

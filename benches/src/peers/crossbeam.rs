@@ -1,13 +1,15 @@
 //! crossbeam-channel, for threads only.
 
+use std::future::ready;
+
 use crossbeam_channel::{Receiver, Select, Sender, bounded, unbounded};
 
 super::adapter! {
     /// From threads.
     Crossbeam, "crossbeam", Mpmc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+    send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok();
     any_blocking(rxs, ops, before) {
         let mut set = Select::new();
         rxs.iter().for_each(|rx| {

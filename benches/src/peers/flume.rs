@@ -1,5 +1,7 @@
 //! flume.
 
+use std::future::ready;
+
 use flume::{Receiver, Selector, Sender, bounded, unbounded};
 
 super::adapter! {
@@ -7,16 +9,16 @@ super::adapter! {
     /// found the channel empty queues up again without a second look), and then a run never ends.
     Flume, "flume", Mpsc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send_async(value).await.is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv_async().await.ok(), try rx.try_recv().ok();
+    send(tx, value) tx.send_async(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv_async(), try rx.try_recv().ok();
 }
 
 super::adapter! {
     /// From threads.
     FlumeBlocking, "flume", Mpmc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send(value).is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv().ok(), try rx.try_recv().ok();
+    send(tx, value) ready(tx.send(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok();
     any_blocking(rxs, ops, before) {
         for _ in 0..ops {
             before();

@@ -1,5 +1,7 @@
 //! kanal.
 
+use std::future::ready;
+
 use kanal::{
     AsyncReceiver, AsyncSender, Receiver, Sender, bounded, bounded_async, unbounded, unbounded_async,
 };
@@ -8,14 +10,14 @@ super::adapter! {
     /// From tasks.
     Kanal, "kanal", Mpmc, AsyncSender<u64>, AsyncReceiver<u64>;
     open(capacity) Some(bounded_async(capacity)), unbounded unbounded_async();
-    send(tx, value) tx.send(value).await.is_ok(), try matches!(tx.try_send(value), Ok(true));
-    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok().flatten();
+    send(tx, value) tx.send(value), try matches!(tx.try_send(value), Ok(true));
+    recv(rx) rx.recv(), try rx.try_recv().ok().flatten();
 }
 
 super::adapter! {
     /// From threads.
     KanalBlocking, "kanal", Mpmc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send(value).is_ok(), try matches!(tx.try_send(value), Ok(true));
-    recv(rx) rx.recv().ok(), try rx.try_recv().ok().flatten();
+    send(tx, value) ready(tx.send(value)), try matches!(tx.try_send(value), Ok(true));
+    recv(rx) ready(rx.recv()), try rx.try_recv().ok().flatten();
 }

@@ -1,6 +1,6 @@
 //! leno's channels: `bounded`, of which capacity 0 is the rendezvous, and `unbounded`.
 
-use std::future::Future;
+use std::future::{Future, ready};
 
 use leno::channel::{mpsc, spsc};
 use leno::select::Select;
@@ -10,17 +10,17 @@ super::adapter! {
     /// From tasks.
     Leno, "leno", Mpmc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
-    any(rxs) async { super::any!(leno::select, Receiver::recv, rxs).await.ok() };
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+    any(rxs) super::any!(leno::select, Receiver::recv, rxs);
 }
 
 super::adapter! {
     /// From threads.
     LenoBlocking, "leno", Mpmc, Sender<u64>, Receiver<u64>;
     open(capacity) Some(bounded(capacity)), unbounded unbounded();
-    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+    send(tx, value) ready(tx.send_blocking(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv_blocking()), try rx.try_recv().ok();
     any_blocking(rxs, ops, before) {
         let mut set = Select::new();
         let tokens = rxs.iter().map(|rx| set.recv(rx)).collect::<Vec<_>>();
@@ -37,32 +37,32 @@ super::adapter! {
     /// One sender and one receiver, from tasks.
     LenoSpsc, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
     open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
-    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
-    any(rxs) async { super::any!(leno::select, spsc::Receiver::recv, rxs).await.ok() };
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+    any(rxs) super::any!(leno::select, spsc::Receiver::recv, rxs);
 }
 
 super::adapter! {
     /// One sender and one receiver, from threads.
     LenoSpscBlocking, "leno-spsc", Spsc, spsc::Sender<u64>, spsc::Receiver<u64>;
     open(capacity) Some(spsc::bounded(capacity)), unbounded spsc::unbounded();
-    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+    send(tx, value) ready(tx.send_blocking(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv_blocking()), try rx.try_recv().ok();
 }
 
 super::adapter! {
     /// One receiver, from tasks.
     LenoMpsc, "leno-mpsc", Mpsc, mpsc::Sender<u64>, mpsc::Receiver<u64>;
     open(capacity) Some(mpsc::bounded(capacity)), unbounded mpsc::unbounded();
-    send(tx, value) tx.send(value).await.is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv().await.ok(), try rx.try_recv().ok();
-    any(rxs) async { super::any!(leno::select, mpsc::Receiver::recv, rxs).await.ok() };
+    send(tx, value) tx.send(value), try tx.try_send(value).is_ok();
+    recv(rx) rx.recv(), try rx.try_recv().ok();
+    any(rxs) super::any!(leno::select, mpsc::Receiver::recv, rxs);
 }
 
 super::adapter! {
     /// One receiver, from threads.
     LenoMpscBlocking, "leno-mpsc", Mpsc, mpsc::Sender<u64>, mpsc::Receiver<u64>;
     open(capacity) Some(mpsc::bounded(capacity)), unbounded mpsc::unbounded();
-    send(tx, value) tx.send_blocking(value).is_ok(), try tx.try_send(value).is_ok();
-    recv(rx) rx.recv_blocking().ok(), try rx.try_recv().ok();
+    send(tx, value) ready(tx.send_blocking(value)), try tx.try_send(value).is_ok();
+    recv(rx) ready(rx.recv_blocking()), try rx.try_recv().ok();
 }

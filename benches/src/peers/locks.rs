@@ -1,8 +1,7 @@
 //! Asynchronous locks; semaphores of one permit and locks for readers and writers, used as locks.
 
 use std::cell::UnsafeCell;
-use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::future::Future;
 
 /// Implements [`super::Lock`] for a wrapper around the library's mutex.
 macro_rules! lock {
@@ -12,13 +11,16 @@ macro_rules! lock {
 
         impl super::Lock for $Lock {
             const NAME: &'static str = $name;
-            type Guard<'a> = $Guard;
+            type Held<'a> = $Guard;
 
             fn new(value: u64) -> Self {
                 $Lock(<$Mutex>::new(value))
             }
-            async fn lock(&self) -> Self::Guard<'_> {
-                self.0.$lock().await
+            fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send {
+                self.0.$lock()
+            }
+            fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64 {
+                held
             }
         }
     };
@@ -63,48 +65,25 @@ struct Beside<S> {
 // SAFETY: who touches the value has the only permit.
 unsafe impl<S: Sync> Sync for Beside<S> {}
 
-/// The value, for who has the permit.
-pub(super) struct Permitted<'a, P> {
-    value: *mut u64,
-    _permit: P,
-    _beside: PhantomData<&'a mut u64>,
-}
-
-// SAFETY: a unique borrow of a number, and a permit.
-unsafe impl<P: Send> Send for Permitted<'_, P> {}
-
-impl<P> Deref for Permitted<'_, P> {
-    type Target = u64;
-
-    fn deref(&self) -> &u64 {
-        // SAFETY: the permit is held.
-        unsafe { &*self.value }
-    }
-}
-
-impl<P> DerefMut for Permitted<'_, P> {
-    fn deref_mut(&mut self) -> &mut u64 {
-        // SAFETY: the permit is held, and this is borrowed uniquely.
-        unsafe { &mut *self.value }
-    }
-}
-
 /// Implements [`super::Lock`] for the library's semaphore, with one permit.
 macro_rules! semaphore {
-    ($(#[$doc:meta])* $Lock:ident, $name:literal, $Semaphore:ty, $Permit:ty, $permit:ident => $made:expr) => {
+    ($(#[$doc:meta])* $Lock:ident, $name:literal, $Semaphore:ty, $Held:ty) => {
         $(#[$doc])*
         pub(super) struct $Lock(Beside<$Semaphore>);
 
         impl super::Lock for $Lock {
             const NAME: &'static str = $name;
-            type Guard<'a> = Permitted<'a, $Permit>;
+            type Held<'a> = $Held;
 
             fn new(value: u64) -> Self {
                 $Lock(Beside { semaphore: <$Semaphore>::new(1), value: UnsafeCell::new(value) })
             }
-            async fn lock(&self) -> Self::Guard<'_> {
-                let $permit = self.0.semaphore.acquire().await;
-                Permitted { _permit: $made, value: self.0.value.get(), _beside: PhantomData }
+            fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send {
+                self.0.semaphore.acquire()
+            }
+            fn value<'a>(&'a self, _held: &'a mut Self::Held<'_>) -> &'a mut u64 {
+                // SAFETY: the only permit is held, and borrowed uniquely.
+                unsafe { &mut *self.0.value.get() }
             }
         }
     };
@@ -112,13 +91,14 @@ macro_rules! semaphore {
 
 semaphore!(
     /// leno's.
-    LenoSemaphore, "leno", leno::sync::Semaphore, leno::sync::Permit<'a>, permit => permit.expect("open")
+    LenoSemaphore, "leno", leno::sync::Semaphore, Result<leno::sync::Permit<'a>, leno::sync::AcquireError>
 );
 semaphore!(
     /// async-lock's.
-    AsyncLockSemaphore, "async-lock", async_lock::Semaphore, async_lock::SemaphoreGuard<'a>, permit => permit
+    AsyncLockSemaphore, "async-lock", async_lock::Semaphore, async_lock::SemaphoreGuard<'a>
 );
 semaphore!(
     /// tokio's.
-    TokioSemaphore, "tokio", tokio::sync::Semaphore, tokio::sync::SemaphorePermit<'a>, permit => permit.expect("open")
+    TokioSemaphore, "tokio", tokio::sync::Semaphore,
+    Result<tokio::sync::SemaphorePermit<'a>, tokio::sync::AcquireError>
 );

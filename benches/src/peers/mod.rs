@@ -1,10 +1,11 @@
 //! One adapter per library, all behind [`Channel`] or [`Lock`].
 //!
-//! An adapter for tasks awaits the library's futures. One for threads makes the blocking calls inside futures
-//! that are ready at once, so that the same workloads run on both ([`crate::exec::Threads`]).
+//! The workloads use a library as programs do, with nothing of the adapter's in between when they run: one for tasks gives the
+//! library's own futures, which the workloads await. (Behind an `async fn` of the adapter's an operation would cost up to twice
+//! as many instructions, mostly where the library's future is compiled into what awaits it.) One for threads makes the blocking
+//! calls, and gives futures that are ready, so that the same workloads run on both ([`crate::exec::Threads`]).
 
 use std::future::Future;
-use std::ops::DerefMut;
 
 mod async_channel;
 mod crossbeam;
@@ -68,12 +69,12 @@ pub trait Channel: 'static {
     fn another_tx(tx: &Self::Tx) -> Option<Self::Tx>;
     /// Another receiver; `None` where there can be only one.
     fn another_rx(rx: &Self::Rx) -> Option<Self::Rx>;
-    /// Sends; false on a closed channel.
-    fn send(tx: &mut Self::Tx, value: u64) -> impl Future<Output = bool> + Send;
-    /// Receives; `None` on a closed channel.
-    fn recv(rx: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send;
-    /// Receives from whichever of 2 or 8 has a value, the other receives leaving no trace; `None` on a closed channel.
-    fn recv_any(rxs: &mut [Self::Rx]) -> impl Future<Output = Option<u64>> + Send {
+    /// Sends.
+    fn send(tx: &mut Self::Tx, value: u64) -> impl Future<Output: Sent> + Send;
+    /// Receives.
+    fn recv(rx: &mut Self::Rx) -> impl Future<Output: Received> + Send;
+    /// Receives from whichever of 2 or 8 has a value, the other receives leaving no trace.
+    fn recv_any(rxs: &mut [Self::Rx]) -> impl Future<Output: Received> + Send {
         any!(::tokio::select, Self::recv, rxs)
     }
     /// Does so `ops` times, from any number of receivers, each time after `before`; `None` where the library has no
@@ -87,17 +88,55 @@ pub trait Channel: 'static {
     fn try_recv(rx: &mut Self::Rx) -> Option<u64>;
 }
 
+/// What a library says of a send.
+pub trait Sent: Send {
+    /// False: the channel is closed.
+    fn sent(self) -> bool;
+}
+
+impl Sent for bool {
+    fn sent(self) -> bool {
+        self
+    }
+}
+
+impl<E: Send> Sent for Result<(), E> {
+    fn sent(self) -> bool {
+        self.is_ok()
+    }
+}
+
+/// What a library says of a receive.
+pub trait Received: Send {
+    /// The value. `None`: the channel is closed.
+    fn value(self) -> Option<u64>;
+}
+
+impl Received for Option<u64> {
+    fn value(self) -> Option<u64> {
+        self
+    }
+}
+
+impl<E: Send> Received for Result<u64, E> {
+    fn value(self) -> Option<u64> {
+        self.ok()
+    }
+}
+
 /// A library's asynchronous lock around a `u64`.
 pub trait Lock: Send + Sync + 'static {
     /// Its name in tables.
     const NAME: &'static str;
     /// What unlocks when it is dropped.
-    type Guard<'a>: DerefMut<Target = u64> + Send;
+    type Held<'a>: Send;
 
     /// An unlocked lock.
     fn new(value: u64) -> Self;
     /// Waits for the lock.
-    fn lock(&self) -> impl Future<Output = Self::Guard<'_>> + Send;
+    fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send;
+    /// The value, for who holds the lock, which is this one.
+    fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64;
 }
 
 /// What is called with each adapter's type.
@@ -228,22 +267,26 @@ macro_rules! adapter {
             fn another_rx(_rx: &Self::Rx) -> Option<Self::Rx> {
                 super::adapter!(@rx $Kind _rx)
             }
-            async fn send($tx: &mut Self::Tx, $value: u64) -> bool {
+            #[inline(always)]
+            fn send($tx: &mut Self::Tx, $value: u64) -> impl Future<Output: super::Sent> + Send {
                 $send
             }
-            async fn recv($rx: &mut Self::Rx) -> Option<u64> {
+            #[inline(always)]
+            fn recv($rx: &mut Self::Rx) -> impl Future<Output: super::Received> + Send {
                 $recv
             }
-            $(fn recv_any($rxs: &mut [Self::Rx]) -> impl Future<Output = Option<u64>> + Send {
+            $(fn recv_any($rxs: &mut [Self::Rx]) -> impl Future<Output: super::Received> + Send {
                 $any
             })?
             $(fn recv_any_blocking($all: &[Self::Rx], $ops: u64, mut $before: impl FnMut()) -> Option<()> {
                 $any_blocking;
                 Some(())
             })?
+            #[inline(always)]
             fn try_send($tx: &mut Self::Tx, $value: u64) -> bool {
                 $try_send
             }
+            #[inline(always)]
             fn try_recv($rx: &mut Self::Rx) -> Option<u64> {
                 $try_recv
             }

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use super::ChannelWork;
 use crate::exec::Exec;
-use crate::peers::Channel;
+use crate::peers::{Channel, Received, Sent};
 
 /// One task sends to itself, so that nothing ever waits; an operation is one send and one receive.
 #[derive(Clone, Copy)]
@@ -32,8 +32,8 @@ impl ChannelWork for Uncontended {
             }
         } else {
             for value in 0..ops {
-                assert!(C::send(&mut tx, black_box(value)).await, "there is room");
-                assert_eq!(C::recv(&mut rx).await, Some(value));
+                assert!(C::send(&mut tx, black_box(value)).await.sent(), "there is room");
+                assert_eq!(C::recv(&mut rx).await.value(), Some(value));
             }
         }
     }
@@ -51,8 +51,8 @@ impl ChannelWork for Create {
     async fn run<E: Exec, C: Channel>(self, ops: u64) {
         for value in 0..ops {
             let (mut tx, mut rx) = C::open(1).expect("checked by `fits`");
-            assert!(C::send(&mut tx, value).await, "there is room");
-            assert_eq!(C::recv(&mut rx).await, Some(value));
+            assert!(C::send(&mut tx, value).await.sent(), "there is room");
+            assert_eq!(C::recv(&mut rx).await.value(), Some(value));
         }
     }
 }

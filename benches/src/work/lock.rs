@@ -14,8 +14,8 @@ pub async fn lock<E: Exec, L: Lock>(tasks: u64, held: bool, ops: u64) {
             let lock = Arc::clone(&lock);
             E::spawn(async move {
                 for _ in 0..ops / tasks {
-                    let mut value = lock.lock().await;
-                    *value += 1;
+                    let mut guard = lock.lock().await;
+                    *lock.value(&mut guard) += 1;
                     if held {
                         E::yield_now().await;
                     }
@@ -26,5 +26,5 @@ pub async fn lock<E: Exec, L: Lock>(tasks: u64, held: bool, ops: u64) {
     for task in tasks {
         task.await;
     }
-    assert_eq!(*lock.lock().await, ops, "no increment is lost");
+    assert_eq!(*lock.value(&mut lock.lock().await), ops, "no increment is lost");
 }

@@ -2,7 +2,7 @@
 
 use super::ChannelWork;
 use crate::exec::Exec;
-use crate::peers::Channel;
+use crate::peers::{Channel, Received, Sent};
 
 /// Tasks of a ring.
 const RING: u64 = 1_000;
@@ -32,8 +32,8 @@ impl ChannelWork for Ring {
             let (mut tx, next) = Self::open::<C>().expect("checked by `fits`");
             tasks.push(E::spawn(async move {
                 for _ in 0..laps {
-                    let token = C::recv(&mut rx).await.expect("the ring is closed");
-                    assert!(C::send(&mut tx, token + 1).await, "the ring is closed");
+                    let token = C::recv(&mut rx).await.value().expect("the ring is closed");
+                    assert!(C::send(&mut tx, token + 1).await.sent(), "the ring is closed");
                 }
             }));
             rx = next;
@@ -41,8 +41,8 @@ impl ChannelWork for Ring {
         let last = E::spawn(async move {
             let mut token = 0;
             for _ in 0..laps {
-                assert!(C::send(&mut first, token + 1).await, "the ring is closed");
-                token = C::recv(&mut rx).await.expect("the ring is closed");
+                assert!(C::send(&mut first, token + 1).await.sent(), "the ring is closed");
+                token = C::recv(&mut rx).await.value().expect("the ring is closed");
             }
             token
         });
@@ -83,7 +83,7 @@ impl Sieve {
         let (mut tx, mut rx) = C::open(self.capacity).expect("checked by `fits`");
         let numbers = E::spawn(async move {
             for number in 2.. {
-                if !C::send(&mut tx, number).await {
+                if !C::send(&mut tx, number).await.sent() {
                     break;
                 }
             }
@@ -91,7 +91,7 @@ impl Sieve {
         let mut filters = Vec::new();
         let mut prime = 0;
         for _ in 0..PRIMES.0 {
-            prime = C::recv(&mut rx).await.expect("there is always a next prime");
+            prime = C::recv(&mut rx).await.value().expect("there is always a next prime");
             let (tx, passed) = C::open(self.capacity).expect("checked by `fits`");
             filters.push(E::spawn(filter::<C>(prime, rx, tx)));
             rx = passed;
@@ -107,8 +107,8 @@ impl Sieve {
 
 /// Passes on what is no multiple of `prime`, as long as somebody wants it.
 async fn filter<C: Channel>(prime: u64, mut rx: C::Rx, mut tx: C::Tx) {
-    while let Some(number) = C::recv(&mut rx).await {
-        if number % prime != 0 && !C::send(&mut tx, number).await {
+    while let Some(number) = C::recv(&mut rx).await.value() {
+        if number % prime != 0 && !C::send(&mut tx, number).await.sent() {
             break;
         }
     }

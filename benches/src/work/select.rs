@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::ChannelWork;
 use crate::exec::Exec;
-use crate::peers::Channel;
+use crate::peers::{Channel, Received, Sent};
 
 /// One task sends into one of `channels` and selects the receive; an operation is one send and one select. The branch
 /// that is ready changes each time.
@@ -24,7 +24,7 @@ impl ChannelWork for Select {
         for value in 0..ops {
             let at = value as usize % txs.len();
             assert!(C::try_send(&mut txs[at], black_box(value)), "there is room");
-            assert_eq!(C::recv_any(&mut rxs).await, Some(value));
+            assert_eq!(C::recv_any(&mut rxs).await.value(), Some(value));
         }
     }
 }
@@ -47,14 +47,14 @@ impl ChannelWork for SelectWaits {
         let (mut answer, mut answers) = C::open(1).expect("checked by `fits`");
         let selecting = E::spawn(async move {
             for value in 0..ops {
-                assert_eq!(C::recv_any(&mut rxs).await, Some(value));
-                assert!(C::send(&mut answer, value).await, "it is open");
+                assert_eq!(C::recv_any(&mut rxs).await.value(), Some(value));
+                assert!(C::send(&mut answer, value).await.sent(), "it is open");
             }
         });
         for value in 0..ops {
             let at = value as usize % txs.len();
-            assert!(C::send(&mut txs[at], value).await, "it is open");
-            assert_eq!(C::recv(&mut answers).await, Some(value));
+            assert!(C::send(&mut txs[at], value).await.sent(), "it is open");
+            assert_eq!(C::recv(&mut answers).await.value(), Some(value));
         }
         selecting.await;
     }

@@ -2,7 +2,7 @@
 
 use super::ChannelWork;
 use crate::exec::Exec;
-use crate::peers::Channel;
+use crate::peers::{Channel, Received, Sent};
 
 /// Producers and consumers on one channel; an operation is one value passed.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl ChannelWork for Transfer {
                 E::spawn(async move {
                     let mut sum = 0;
                     for _ in 0..ops / self.consumers {
-                        sum += C::recv(&mut rx).await.expect("all values come before the end");
+                        sum += C::recv(&mut rx).await.value().expect("all values come before the end");
                     }
                     sum
                 })
@@ -40,7 +40,7 @@ impl ChannelWork for Transfer {
             .map(|mut tx| {
                 E::spawn(async move {
                     for value in 0..ops / self.producers {
-                        assert!(C::send(&mut tx, value).await, "receivers stay to the end");
+                        assert!(C::send(&mut tx, value).await.sent(), "receivers stay to the end");
                     }
                 })
             })
@@ -81,15 +81,15 @@ impl ChannelWork for PingPong {
         let (mut pong_tx, mut pong_rx) = C::open(self.capacity).expect("checked by `fits`");
         let server = E::spawn(async move {
             for _ in 0..ops {
-                let value = C::recv(&mut ping_rx).await.expect("the client stays");
-                assert!(C::send(&mut pong_tx, value + 1).await, "the client stays");
+                let value = C::recv(&mut ping_rx).await.value().expect("the client stays");
+                assert!(C::send(&mut pong_tx, value + 1).await.sent(), "the client stays");
             }
         });
         let client = E::spawn(async move {
             let mut value = 0;
             for _ in 0..ops {
-                assert!(C::send(&mut ping_tx, value).await, "the server stays");
-                value = C::recv(&mut pong_rx).await.expect("the server stays");
+                assert!(C::send(&mut ping_tx, value).await.sent(), "the server stays");
+                value = C::recv(&mut pong_rx).await.value().expect("the server stays");
             }
             value
         });
