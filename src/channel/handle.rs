@@ -169,7 +169,7 @@ macro_rules! sends_blocking {
             ///
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn send_blocking(&$($mut)? self, value: T) -> Result<(), SendError<T>> {
                 self.send(value).wait()

@@ -56,7 +56,7 @@ macro_rules! receiver {
             ///
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn recv_blocking(&$($mut)? self) -> Result<T, RecvError> {
                 self.recv().wait()

@@ -75,7 +75,7 @@ macro_rules! future {
             /// # Panics
             /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the future
             /// there. If the operation has already completed.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn wait(self) -> $output {
                 // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
