@@ -449,6 +449,54 @@ fn about_as_large_as_a_ring_takes() {
 }
 
 /// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
+/// Values of some hundred bytes, of which a linked channel's blocks have a few: each block that comes and goes is in somebody's
+/// way. Each value arrives once, and those of one sender in order.
+#[test]
+fn blocks_of_few_slots() {
+    fn between_threads<const WORDS: usize>(capacity: Option<usize>) {
+        const EACH: u64 = if cfg!(debug_assertions) { 4_000 } else { 40_000 };
+        const SENDERS: u64 = 2;
+        let (tx, rx) = open::<[u64; WORDS]>(capacity);
+        let received = thread::scope(|scope| {
+            for sender in 0..SENDERS {
+                let tx = tx.clone();
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        tx.send_blocking([sender * EACH + number; WORDS]).expect("it is open");
+                    }
+                });
+            }
+            drop(tx);
+            let receivers = [(); 2].map(|()| {
+                let rx = rx.clone();
+                scope.spawn(move || {
+                    let mut numbers = Vec::new();
+                    while let Ok(value) = rx.recv_blocking() {
+                        assert!(value.iter().all(|word| *word == value[0]), "C30: intact");
+                        numbers.push(value[0]);
+                    }
+                    numbers
+                })
+            });
+            receivers.map(|receiver| receiver.join().expect("it has received"))
+        });
+        for numbers in &received {
+            for sender in 0..SENDERS {
+                let own = numbers.iter().filter(|number| *number / EACH == sender);
+                assert!(own.is_sorted(), "C2: in the order in which they were sent");
+            }
+        }
+        let mut all = received.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..SENDERS * EACH), "C1: each of them once");
+    }
+    for capacity in [Some(300), None] {
+        between_threads::<32>(capacity);
+        between_threads::<128>(capacity);
+        between_threads::<256>(capacity);
+    }
+}
+
 #[test]
 fn an_empty_one_goes_on_a_small_stack() {
     for capacity in [Some(3), Some(1000), None] {

@@ -37,6 +37,8 @@
 //! 2. `front` and `back` are at the blocks of `head` and `tail` or at those before. So what was read while a word
 //!    stayed the same is the one or the other, and its lowest bit says which.
 //! 3. `front` ≤ `back`: `front` leaves a block when its last value is published, and then `back` has left it.
+//!    (The quick ways, which have nothing to do with the last slot of a block, compare it with the next position, and so leave
+//!    that one: whoever has come to it has claimed the slot before by a pointer to its block, which it is not before therefore.)
 //! 4. Each block up to `back` is linked to the next one, and stays so while anybody may look there.
 //! 5. A block that is retired, or in the cache, belongs to whoever takes it from there.
 //!
@@ -57,6 +59,9 @@
 //! Release and acquire on `ready`: each party that moves it on has acquired what was published before, by `ready`
 //! itself and by the marks; so whoever claims below it sees the values below it.
 //!
+//! Release and acquire on `head` and `tail`, and on what is known of `tail` beside the word: whoever sees a position has acquired
+//! the claim of the slot before, and with that `front` or `back` as it was for it, or later.
+//!
 //! # Source
 //!
 //! A claim without a look at the slot, and a claim that keeps the block, as in the unbounded queue of crossbeam,
@@ -71,7 +76,7 @@ use crossbeam_utils::CachePadded;
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
 use super::many::push;
-use crate::prim::{self, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::wait::{REST_SHIFT, Tray, Word};
 
 /// The bits of a word that are not its position.
@@ -143,37 +148,67 @@ impl<T> Blocks<T> {
         }
     }
 
-    /// The slot at `tail`, if its block is there.
+    /// The block of the slot at `tail`, if it is there.
     #[inline]
     pub(super) fn room(&self, tail: u64) -> Option<*mut Block<T>> {
         block_of(self.back.block.load(Ordering::Acquire), parity_of::<T>(tail))
     }
 
-    /// The slot at `head`, if its value has been published.
+    /// The same for the quick ways, which leave the last slot of a block to the slow ones: of that, `None` as well. (As long as
+    /// the tail is there: with one that is over by now comes a block that is of no use, and an exchange that fails.)
+    #[inline(always)]
+    pub(super) fn room_inside(&self, tail: u64) -> Option<*mut Block<T>> {
+        let next = if bug!("quick_puts_last") { tail } else { tail.wrapping_add(ONE) };
+        if Self::HAS_INSIDE { self.room(next) } else { None }
+    }
+
+    /// The block of the slot at `head`, if its value has been published.
     #[inline]
     pub(super) fn value(&self, head: u64) -> Option<*mut Block<T>> {
-        let Front { block, seen_ready, .. } = &*self.front;
+        if self.is_ready(head, Self::is_last(head)) { self.front_at(head) } else { None }
+    }
+
+    /// The same for the quick ways, as [`room_inside`](Self::room_inside).
+    #[inline(always)]
+    pub(super) fn value_inside(&self, head: u64) -> Option<*mut Block<T>> {
+        let is_ready = Self::HAS_INSIDE && self.is_ready(head, false);
+        if is_ready { self.front_at(head.wrapping_add(ONE)) } else { None }
+    }
+
+    #[inline(always)]
+    fn front_at(&self, head: u64) -> Option<*mut Block<T>> {
+        block_of(self.front.block.load(Ordering::Acquire), parity_of::<T>(head))
+    }
+
+    /// Whether there are slots that are not the last one of their block.
+    const HAS_INSIDE: bool = Block::<T>::SLOTS > 1;
+
+    /// Whether the value at `head` has been published. `noted`: what is ready is noted in any case.
+    #[inline(always)]
+    fn is_ready(&self, head: u64, noted: bool) -> bool {
+        let seen_ready = &self.front.seen_ready;
         let position = head & !FLAGS;
         // ORDERING: Acquire, here and below, pairs with whoever has moved `ready` on: the values are there.
         let seen = seen_ready.load(Ordering::Acquire);
         if seen.wrapping_sub(position.wrapping_add(ONE)) >= SPAN {
             let ahead = distance(position, self.back.ready.load(Ordering::Acquire));
             if ahead <= 0 {
-                return None;
+                return false;
             }
-            // (Where there is one only this saves nothing; but the note must not fall behind until it is ahead.)
-            if ahead as u64 > ONE || index_of::<T>(head) == 0 {
+            // (Where there is one only this saves nothing; but the note must not fall behind until it is ahead: so the slow ways
+            // note it at the last slot of each block.)
+            if ahead as u64 > ONE || noted {
                 seen_ready.store(position.wrapping_add(ahead.unsigned_abs().min(SPAN)), Ordering::Release);
             }
         }
-        block_of(block.load(Ordering::Acquire), parity_of::<T>(head))
+        true
     }
 
-    /// The same, and how many values from there on are published and in this block; `max` at most.
+    /// As [`value`](Self::value), and how many values from there on are published and in this block; `max` at most.
     pub(super) fn values(&self, head: u64, max: usize) -> Option<(*mut Block<T>, usize)> {
         let block = self.value(head)?;
         let next = (head & !FLAGS).wrapping_add(ONE);
-        // ORDERING: Acquire, as in `value`. (Another receiver may have noted less since.)
+        // ORDERING: Acquire, as in `is_ready`. (Another receiver may have noted less since.)
         let behind = self.front.seen_ready.load(Ordering::Acquire).wrapping_sub(next);
         let behind = if behind < SPAN { behind / ONE } else { 0 };
         let in_block = Block::<T>::SLOTS - index_of::<T>(head);
@@ -205,13 +240,6 @@ impl<T> Blocks<T> {
         index_of::<T>(position) + 1 == Block::<T>::SLOTS
     }
 
-    /// Whether the quick ways leave this position to the slow ones. (In models, where a block has hardly any others, they do
-    /// not: the quick ways would not be in them.)
-    #[inline(always)]
-    pub(super) fn is_aside(position: u64) -> bool {
-        !prim::MODEL && Self::is_last(position)
-    }
-
     /// Publishes a value in the slot `tail` of `block`.
     ///
     /// # Safety
@@ -228,7 +256,7 @@ impl<T> Blocks<T> {
             if !bug!("last_slot_links_nothing") {
                 self.fill_block(tail, block);
             }
-            self.publish(tail, block);
+            self.publish(tail, block, true);
         }
     }
 
@@ -243,16 +271,17 @@ impl<T> Blocks<T> {
         unsafe {
             Block::slot(block, index_of::<T>(tail))
                 .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
-            self.publish(tail, block);
+            self.publish(tail, block, false);
         }
     }
 
-    /// Publishes the value in the slot `tail` of `block`.
+    /// Publishes the value in the slot `tail` of `block`. `last`: it is the last one of the block.
     ///
     /// # Safety
     /// The caller has claimed the slot, and put the value there.
     #[inline(always)]
-    unsafe fn publish(&self, tail: u64, block: *mut Block<T>) {
+    unsafe fn publish(&self, tail: u64, block: *mut Block<T>, last: bool) {
+        debug_assert_eq!(last, Self::is_last(tail));
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
         // ORDERING: Acquire: what was published before goes along with what this publishes.
@@ -264,11 +293,11 @@ impl<T> Blocks<T> {
         // Nobody else moves `ready` past a slot that is not marked.
         let next = position.wrapping_add(ONE);
         // SAFETY: as above. (A mark that is missed is seen by a receiver.)
-        if !Self::is_last(tail) && unsafe { Block::is_marked(block, index_of::<T>(next)) } {
+        if !last && unsafe { Block::is_marked(block, index_of::<T>(next)) } {
             // SAFETY: as above.
             return unsafe { self.publish_more(next, block) };
         }
-        // ORDERING: Release: pairs with `value`.
+        // ORDERING: Release: pairs with `is_ready`.
         ready.store(next, order!(Release, "ready_relaxed"));
     }
 
@@ -281,7 +310,7 @@ impl<T> Blocks<T> {
     unsafe fn publish_more(&self, next: u64, block: *mut Block<T>) {
         // SAFETY: the claimed slot keeps the block.
         let next = unsafe { Block::full_from(block, next) };
-        // ORDERING: Release: pairs with `value`.
+        // ORDERING: Release: pairs with `is_ready`.
         self.back.ready.store(next, order!(Release, "ready_relaxed"));
     }
 
@@ -323,7 +352,7 @@ impl<T> Blocks<T> {
             // SAFETY: as above.
             next = unsafe { Block::full_from(block, next) };
         }
-        // ORDERING: Release: pairs with `value`.
+        // ORDERING: Release: pairs with `is_ready`.
         ready.store(next, order!(Release, "ready_relaxed"));
     }
 
@@ -361,6 +390,7 @@ impl<T> Blocks<T> {
     /// As for [`Blocks::take`].
     #[inline(always)]
     pub(super) unsafe fn take_inside(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
+        debug_assert!(!Self::is_last(head));
         let index = index_of::<T>(head);
         // SAFETY: the caller's promise; at once. The claimed slot keeps the block until it is marked.
         unsafe {

@@ -69,7 +69,7 @@ use super::many::Lent;
 use super::ring::HELD;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
-use crate::prim::{self, AtomicU64, Ordering, fence};
+use crate::prim::{AtomicU64, Ordering, fence};
 use crate::task::thread;
 use crate::wait::{By, Primitive, REST_BITS, Tray, Word};
 
@@ -272,22 +272,16 @@ impl<T> Shared<T> {
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED | HELD) || Blocks::<T>::is_aside(word.0) {
+        if !word.is_free() || word.has(CLOSED | HELD) {
             return false;
         }
-        let Some(block) = linked.blocks.room(word.0) else { return false };
+        let Some(block) = linked.blocks.room_inside(word.0) else { return false };
         // (Only rings have halves.)
         if self.open_at(linked, word) == 0 || !self.cas_within(word, plus(word, 1)) {
             return false;
         }
-        // SAFETY: claimed, and not the last one, but in models; the caller gives the value up.
-        unsafe {
-            if prim::MODEL {
-                linked.blocks.put(word.0, block, value);
-            } else {
-                linked.blocks.put_inside(word.0, block, value);
-            }
-        }
+        // SAFETY: claimed, and not the last one; the caller gives the value up.
+        unsafe { linked.blocks.put_inside(word.0, block, value) };
         true
     }
 
@@ -317,21 +311,15 @@ impl<T> Shared<T> {
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let head = linked.load_head();
-        if head & (GIVEN | WANTED) != 0 || Blocks::<T>::is_aside(head) {
+        if head & (GIVEN | WANTED) != 0 {
             return false;
         }
-        let Some(block) = linked.blocks.value(head) else { return false };
+        let Some(block) = linked.blocks.value_inside(head) else { return false };
         if !linked.move_head(head, 1) {
             return false;
         }
-        // SAFETY: claimed, and published; not the last one, but in models.
-        unsafe {
-            if prim::MODEL {
-                linked.blocks.take(head, block, tray);
-            } else {
-                linked.blocks.take_inside(head, block, tray);
-            }
-        }
+        // SAFETY: claimed, and published; not the last one.
+        unsafe { linked.blocks.take_inside(head, block, tray) };
         true
     }
 

@@ -278,7 +278,7 @@ impl<T> Shared<T> {
         // (By one the tail comes to another slot: not while an addition is in flight, which ends before a receiver waits, see `alone`.)
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
         let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
-        if prim::has_narrow_rings() {
+        if prim::has_narrow_rings() && self.bound.capacity > 0 {
             let low = 2 * self.narrow_half() - 1;
             return Word(to.0 & low | word.0 & !low);
         }
@@ -315,7 +315,7 @@ impl<T> Shared<T> {
         if prim::MODEL {
             return self.line.load();
         }
-        // ORDERING: Acquire: an older word than this is not expected any more.
+        // ORDERING: Acquire: an older word than this is not expected any more, and what led to it was seen (see `blocks`).
         Word(self.hint.load(Ordering::Acquire))
     }
 

@@ -107,12 +107,12 @@ std::thread_local! {
     static NARROW: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Whether the versions of rings whose senders wait are two.
+/// Whether the versions of rings that hold values are two turns.
 pub(crate) fn has_narrow_rings() -> bool {
     NARROW.get()
 }
 
-/// Has them be two in this scenario, so that the word of a ring comes again soon.
+/// Has them be so few in this scenario, so that the word of a ring comes again soon.
 pub(crate) fn set_narrow_rings(narrow: bool) {
     NARROW.set(narrow);
 }

@@ -19,7 +19,7 @@ macro_rules! lock {
             fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send {
                 self.0.$lock()
             }
-            fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64 {
+            unsafe fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64 {
                 held
             }
         }
@@ -67,7 +67,7 @@ unsafe impl<S: Sync> Sync for Beside<S> {}
 
 /// Implements [`super::Lock`] for the library's semaphore, with one permit.
 macro_rules! semaphore {
-    ($(#[$doc:meta])* $Lock:ident, $name:literal, $Semaphore:ty, $Held:ty) => {
+    ($(#[$doc:meta])* $Lock:ident, $name:literal, $Semaphore:ty, $Held:ty, $held:ident => $is_held:expr) => {
         $(#[$doc])*
         pub(super) struct $Lock(Beside<$Semaphore>);
 
@@ -81,7 +81,8 @@ macro_rules! semaphore {
             fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send {
                 self.0.semaphore.acquire()
             }
-            fn value<'a>(&'a self, _held: &'a mut Self::Held<'_>) -> &'a mut u64 {
+            unsafe fn value<'a>(&'a self, $held: &'a mut Self::Held<'_>) -> &'a mut u64 {
+                assert!($is_held, "it is open");
                 // SAFETY: the only permit is held, and borrowed uniquely.
                 unsafe { &mut *self.0.value.get() }
             }
@@ -91,14 +92,15 @@ macro_rules! semaphore {
 
 semaphore!(
     /// leno's.
-    LenoSemaphore, "leno", leno::sync::Semaphore, Result<leno::sync::Permit<'a>, leno::sync::AcquireError>
+    LenoSemaphore, "leno", leno::sync::Semaphore,
+    Result<leno::sync::Permit<'a>, leno::sync::AcquireError>, held => held.is_ok()
 );
 semaphore!(
     /// async-lock's.
-    AsyncLockSemaphore, "async-lock", async_lock::Semaphore, async_lock::SemaphoreGuard<'a>
+    AsyncLockSemaphore, "async-lock", async_lock::Semaphore, async_lock::SemaphoreGuard<'a>, _held => true
 );
 semaphore!(
     /// tokio's.
     TokioSemaphore, "tokio", tokio::sync::Semaphore,
-    Result<tokio::sync::SemaphorePermit<'a>, tokio::sync::AcquireError>
+    Result<tokio::sync::SemaphorePermit<'a>, tokio::sync::AcquireError>, held => held.is_ok()
 );

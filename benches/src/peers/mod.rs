@@ -1,9 +1,10 @@
 //! One adapter per library, all behind [`Channel`] or [`Lock`].
 //!
-//! The workloads use a library as programs do, with nothing of the adapter's in between when they run: one for tasks gives the
-//! library's own futures, which the workloads await. (Behind an `async fn` of the adapter's an operation would cost up to twice
-//! as many instructions, mostly where the library's future is compiled into what awaits it.) One for threads makes the blocking
-//! calls, and gives futures that are ready, so that the same workloads run on both ([`crate::exec::Threads`]).
+//! The workloads use a library as programs do, with nothing of the adapter's in between: one for tasks gives the library's own
+//! futures, which the workloads await. (Behind an `async fn` of the adapter's an operation would cost up to twice as many
+//! instructions, mostly where the library's future is compiled into what awaits it. A bounded sender of futures' has no future
+//! for a send, and so is behind one.) One for threads makes the blocking calls, and gives futures that are ready, so that the
+//! same workloads run on both ([`crate::exec::Threads`]).
 
 use std::future::Future;
 
@@ -95,12 +96,14 @@ pub trait Sent: Send {
 }
 
 impl Sent for bool {
+    #[inline(always)]
     fn sent(self) -> bool {
         self
     }
 }
 
 impl<E: Send> Sent for Result<(), E> {
+    #[inline(always)]
     fn sent(self) -> bool {
         self.is_ok()
     }
@@ -113,12 +116,14 @@ pub trait Received: Send {
 }
 
 impl Received for Option<u64> {
+    #[inline(always)]
     fn value(self) -> Option<u64> {
         self
     }
 }
 
 impl<E: Send> Received for Result<u64, E> {
+    #[inline(always)]
     fn value(self) -> Option<u64> {
         self.ok()
     }
@@ -135,8 +140,11 @@ pub trait Lock: Send + Sync + 'static {
     fn new(value: u64) -> Self;
     /// Waits for the lock.
     fn lock(&self) -> impl Future<Output = Self::Held<'_>> + Send;
-    /// The value, for who holds the lock, which is this one.
-    fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64;
+    /// The value, for who holds the lock.
+    ///
+    /// # Safety
+    /// It is this lock that is held.
+    unsafe fn value<'a>(&'a self, held: &'a mut Self::Held<'_>) -> &'a mut u64;
 }
 
 /// What is called with each adapter's type.

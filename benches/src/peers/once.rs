@@ -2,6 +2,8 @@
 
 use std::future::Future;
 
+use super::Received;
+
 /// A library's channel for one `u64`.
 pub trait Once: 'static {
     /// Its name in tables.
@@ -9,26 +11,12 @@ pub trait Once: 'static {
     /// The sending end.
     type Tx: Send + 'static;
     /// The receiving end, or its future.
-    type Rx: Future<Output = Option<u64>> + Send + Unpin + 'static;
+    type Rx: Future<Output: Received> + Send + Unpin + 'static;
 
     /// A new one.
     fn open() -> (Self::Tx, Self::Rx);
     /// Sends; false if nobody will receive it.
     fn send(tx: Self::Tx, value: u64) -> bool;
-}
-
-/// A receiver whose errors are no news.
-pub(super) struct Ok<F>(F);
-
-impl<T, E, F: Future<Output = Result<T, E>> + Unpin> Future for Ok<F> {
-    type Output = Option<T>;
-
-    fn poll(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Self::Output> {
-        std::pin::Pin::new(&mut self.0).poll(cx).map(Result::ok)
-    }
 }
 
 macro_rules! once {
@@ -39,11 +27,10 @@ macro_rules! once {
         impl Once for $Once {
             const NAME: &'static str = $name;
             type Tx = $Tx;
-            type Rx = Ok<$Rx>;
+            type Rx = $Rx;
 
             fn open() -> (Self::Tx, Self::Rx) {
-                let (tx, rx) = $open();
-                (tx, Ok(rx))
+                $open()
             }
             fn send(tx: Self::Tx, value: u64) -> bool {
                 tx.send(value).is_ok()

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::pin::Pin;
 use std::task::Poll;
 
-use crate::peers::Once;
+use crate::peers::{Once, Received};
 
 /// A channel is made, passes one value and is dropped; that is one operation. `waits`: the receiver is polled before the
 /// send, so that it has to be woken.
@@ -20,6 +20,6 @@ pub async fn once<O: Once>(waits: bool, ops: u64) {
             .await;
         }
         assert!(O::send(tx, black_box(value)), "the receiver is there");
-        assert_eq!(rx.await, Some(value));
+        assert_eq!(rx.await.value(), Some(value));
     }
 }
