@@ -52,7 +52,8 @@
 //!
 //! Positions have 35 bits, and wrap. A channel holds less than 2^34 values (with more the program ends), so that what is before
 //! and what is behind can be told apart. An operation that is suspended for 2^35 others exactly, between a look and its
-//! compare-exchange, would take the one position for the other.
+//! compare-exchange, would take the one position for the other; and a receiver that notes what it saw ready so late, or up to
+//! 1024 others earlier, would note what is not.
 //!
 //! # Orderings
 //!
