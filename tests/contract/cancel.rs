@@ -297,7 +297,8 @@ fn a_receiver_that_times_out_passes_its_value_on(kind: Kind) {
     let waker = CountingWaker::new();
     std::thread::scope(|scope| {
         let timed = scope.spawn(|| rx.recv_timeout(std::time::Duration::from_millis(1)));
-        spin_until(|| timed.is_finished() || tx.try_send(tracker.value()).is_ok());
+        // (A send first: by the time of the first look it may have timed out.)
+        spin_until(|| tx.try_send(tracker.value()).is_ok() || timed.is_finished());
         let got = timed.join().expect("the receiver ends");
         if let Ok(value) = got {
             assert_eq!(value.id, tracker.created() - 1, "C16: the one that was sent");
