@@ -448,7 +448,6 @@ fn about_as_large_as_a_ring_takes() {
     small(pass::<131_073>);
 }
 
-/// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
 /// Values of some hundred bytes, of which a linked channel's blocks have a few: each block that comes and goes is in somebody's
 /// way. Each value arrives once, and those of one sender in order.
 #[test]
@@ -497,6 +496,7 @@ fn blocks_of_few_slots() {
     }
 }
 
+/// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
 #[test]
 fn an_empty_one_goes_on_a_small_stack() {
     for capacity in [Some(3), Some(1000), None] {

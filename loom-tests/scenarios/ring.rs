@@ -1,5 +1,6 @@
 //! Bounded channels: publishers and receivers, room and senders, refilling, the end.
 
+use std::future::Future;
 use std::task::Poll;
 
 use leno::bounded;
@@ -90,31 +91,47 @@ pub(crate) fn two_refills() {
     rx.assert_valid();
 }
 
+/// Three wait at a ring. While `first` and then, when the others are through, `second` take one out, the second one leaves, its
+/// node waits elsewhere, and the third one is polled with so many other wakers: then the word is back. Gives the first and the third.
+fn comes_again<F: Future + Unpin + Send + 'static>(
+    mut waiting: [F; 3],
+    wakers: usize,
+    first: impl FnOnce(),
+    second: impl FnOnce(),
+) -> [F; 2] {
+    let (_elsewhere, elsewhere) = bounded::<u8>(1);
+    for waiting in &mut waiting {
+        assert!(poll(waiting).is_pending());
+    }
+    let [served, leaving, mut staying] = waiting;
+    let others = thread::spawn(move || {
+        drop(leaving);
+        let mut receiving = elsewhere.into_recv();
+        assert!(poll(&mut receiving).is_pending());
+        for _ in 0..wakers {
+            assert!(poll_with(&mut staying, &Woken::new()).is_pending());
+        }
+        (staying, receiving)
+    });
+    first();
+    let (staying, mut receiving) = others.join().unwrap();
+    second();
+    assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
+    [served, staying]
+}
+
 /// A receiver has seen who comes next, and is suspended before its exchange; that one leaves, its node waits elsewhere, and another
 /// step brings the word back.
 pub(crate) fn a_word_that_comes_again() {
     leno::model::narrow_rings(true);
     leno::model::recycle_nodes(true);
     let (tx, rx) = bounded(1);
-    let (_elsewhere, elsewhere) = bounded::<u8>(1);
     tx.try_send(1).unwrap();
-    let [mut first, mut second, mut third] = [2, 3, 4].map(|value| tx.clone().into_send(value));
-    for waiting in [&mut first, &mut second, &mut third] {
-        assert!(poll(waiting).is_pending());
-    }
-    let others = thread::spawn(move || {
-        drop(second);
-        let mut receiving = elsewhere.into_recv();
-        assert!(poll(&mut receiving).is_pending());
-        assert!(poll_with(&mut third, &Woken::new()).is_pending());
-        (third, receiving)
-    });
-    assert_eq!(rx.try_recv(), Ok(1));
-    let (mut third, mut receiving) = others.join().unwrap();
-    assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(2), Ok(4)));
-    assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
-    for waiting in [&mut first, &mut third] {
-        assert_eq!(poll(waiting), Poll::Ready(Ok(())));
+    let sending = [2, 3, 4].map(|value| tx.clone().into_send(value));
+    let first = || assert_eq!(rx.try_recv(), Ok(1));
+    let second = || assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(2), Ok(4)));
+    for mut sending in comes_again(sending, 1, first, second) {
+        assert_eq!(poll(&mut sending), Poll::Ready(Ok(())));
     }
     rx.assert_valid();
     leno::model::narrow_rings(false);
@@ -125,27 +142,11 @@ pub(crate) fn a_word_of_receivers_that_comes_again() {
     leno::model::narrow_rings(true);
     leno::model::recycle_nodes(true);
     let (tx, rx) = Builder::new().capacity(1).overflow(Overflow::DropOldest).build();
-    let (_elsewhere, elsewhere) = bounded::<u8>(1);
-    let [mut first, mut second, mut third] = [(); 3].map(|()| rx.clone().into_recv());
-    for waiting in [&mut first, &mut second, &mut third] {
-        assert!(poll(waiting).is_pending());
-    }
-    let others = thread::spawn(move || {
-        drop(second);
-        let mut receiving = elsewhere.into_recv();
-        assert!(poll(&mut receiving).is_pending());
-        for _ in 0..3 {
-            assert!(poll_with(&mut third, &Woken::new()).is_pending());
-        }
-        (third, receiving)
-    });
-    tx.try_send(1).unwrap();
-    let (mut third, mut receiving) = others.join().unwrap();
-    tx.try_send(2).unwrap();
-    assert!(poll(&mut receiving).is_pending(), "nobody has sent there");
-    for (waiting, value) in [(&mut first, 1), (&mut third, 2)] {
-        assert_eq!(poll(waiting), Poll::Ready(Ok(value)));
-    }
+    let receiving = [(); 3].map(|()| rx.clone().into_recv());
+    let send = |value| tx.try_send(value).unwrap();
+    let [mut served, mut staying] = comes_again(receiving, 3, || send(1), || send(2));
+    assert_eq!(poll(&mut served), Poll::Ready(Ok(1)));
+    assert_eq!(poll(&mut staying), Poll::Ready(Ok(2)));
     rx.assert_valid();
     leno::model::narrow_rings(false);
 }
