@@ -123,6 +123,43 @@ pub(crate) fn receive_against_discard_on_a_ring() {
     receive_against_discard(bounded(2));
 }
 
+/// A full channel of two values, 1 and 2.
+fn full(all: &Values) -> (Sender<Value>, Receiver<Value>) {
+    let (tx, rx) = bounded(2);
+    assert_eq!(tx.try_send_many(&mut values(all, 1..3)), Ok(2));
+    (tx, rx)
+}
+
+/// A sender begins to wait while a batch makes room: it is let in.
+pub(crate) fn receive_against_register() {
+    let all = Values::default();
+    let (tx, rx) = full(&all);
+    let batch = [3, 4].map(|number| all.make(number));
+    let sender = thread::spawn(move || {
+        batch.into_iter().for_each(|value| tx.send_blocking(value).unwrap());
+        tx
+    });
+    let mut out = Vec::new();
+    rx.try_recv_many(&mut out, 2).unwrap();
+    sender.join().unwrap().assert_valid();
+    rx.try_recv_many(&mut out, 9).unwrap();
+    assert_eq!(numbers(&out), [1, 2, 3, 4], "C1, C2");
+}
+
+/// A forced send takes the first value while a batch receives.
+pub(crate) fn receive_against_force() {
+    let all = Values::default();
+    let (tx, rx) = full(&all);
+    let value = all.make(3);
+    let sender = thread::spawn(move || tx.force_send(value).unwrap().map(|value| value.number));
+    let mut out = Vec::new();
+    rx.try_recv_many(&mut out, 2).unwrap();
+    let back = sender.join().unwrap();
+    let _ = rx.try_recv_many(&mut out, 9);
+    assert_eq!(numbers(&out), if back.is_some() { vec![2, 3] } else { vec![1, 2, 3] });
+    assert!(back.is_none_or(|back| back == 1));
+}
+
 /// A batch is sent while a receiver takes what was there before: it goes as there is room, and no slot is used twice.
 pub(crate) fn send_against_receive() {
     let (tx, rx) = bounded(2);

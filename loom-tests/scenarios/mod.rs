@@ -15,7 +15,6 @@ pub(crate) mod blocks;
 pub(crate) mod broadcast;
 pub(crate) mod buffered;
 pub(crate) mod many;
-pub(crate) mod mpsc;
 pub(crate) mod mutex;
 pub(crate) mod oneshot;
 pub(crate) mod parker;

@@ -415,3 +415,69 @@ pub(crate) fn looks_against_room() {
     assert_eq!(outcome, Poll::Ready(Selected2::First(Ok(()))));
     assert_eq!(kept.unwrap().try_recv(), Ok(2));
 }
+
+/// A select comes to wait to send while a receive makes room, and another sender wants that, too.
+pub(crate) fn looks_against_a_sender_and_a_receive() {
+    let values = Values::default();
+    let (tx, rx) = bounded(1);
+    tx.try_send(values.make(1)).unwrap();
+    let (value, other) = (values.make(2), tx.clone());
+    let selecting = thread::spawn(move || {
+        let (_b, b) = bounded::<usize>(1);
+        let mut selecting = select((other.send(value), b.recv()));
+        matches!(settle(&mut selecting), Poll::Ready(Selected2::First(Ok(()))))
+    });
+    let value = values.make(3);
+    let sender = thread::spawn(move || tx.try_send(value).is_ok());
+    assert_eq!(rx.try_recv().unwrap().number, 1);
+    assert!(rx.len() <= 1, "more than it holds");
+    let (selected, sent) = (selecting.join().unwrap(), sender.join().unwrap());
+    rx.assert_valid();
+    // (A select that is dropped may have been let in before.)
+    let left = rx.try_iter().map(|value| value.number).collect::<Vec<_>>();
+    assert!(left.contains(&2) || !selected, "{left:?}");
+    assert_eq!(left.contains(&3), sent, "{left:?}");
+    assert_eq!(values.alive(), 0);
+}
+
+/// A select comes to wait to send while a receive makes room, and is dropped: it is let in before, or not at all.
+pub(crate) fn cancelled_against_room() {
+    let values = Values::default();
+    let (tx, rx) = bounded(1);
+    tx.try_send(values.make(1)).unwrap();
+    let value = values.make(2);
+    let selecting = thread::spawn(move || {
+        let (_b, b) = bounded::<usize>(1);
+        let mut selecting = select((tx.send(value), b.recv()));
+        let _ = poll(&mut selecting);
+        drop(selecting);
+        tx
+    });
+    assert_eq!(rx.try_recv().unwrap().number, 1);
+    let tx = selecting.join().unwrap();
+    tx.assert_valid();
+    assert!(rx.try_iter().all(|value| value.number == 2));
+    assert_eq!(values.alive(), 0);
+}
+
+/// A select that waits to send, beside a sender, is polled again or dropped as room is made: whoever waits is let in.
+pub(crate) fn cancelled_beside_a_sender() {
+    let values = Values::default();
+    let (tx, rx) = bounded(1);
+    tx.try_send(values.make(1)).unwrap();
+    let (value, other) = (values.make(2), tx.clone());
+    let selecting = thread::spawn(move || {
+        let (_b, b) = bounded::<usize>(1);
+        let mut selecting = select((other.send(value), b.recv()));
+        let _ = poll(&mut selecting);
+    });
+    let value = values.make(3);
+    let sender = thread::spawn(move || tx.send_blocking(value).unwrap());
+    assert_eq!(rx.try_recv().unwrap().number, 1);
+    selecting.join().unwrap();
+    let mut left = vec![rx.recv_blocking().unwrap().number];
+    sender.join().unwrap();
+    left.extend(rx.try_iter().map(|value| value.number));
+    assert!(left.contains(&3) && left.len() <= 2, "{left:?}");
+    assert_eq!(values.alive(), 0);
+}

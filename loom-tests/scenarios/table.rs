@@ -4,7 +4,6 @@
 //! Operations have numbers, as places of a table; an operation begins in one thread and may be polled, or dropped, in
 //! another one. No two threads use a place at one time.
 
-use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 use std::sync::Arc as StdArc;
 use std::sync::Mutex as StdMutex;
@@ -12,8 +11,8 @@ use std::task::Poll;
 
 use leno::channel::Overflow::{DropNewest, DropOldest, Suspend};
 use leno::channel::{
-    Builder, Overflow, Permit, Permits, RecvError, RecvFuture, ReserveMany, SendFuture, TryRecvError,
-    TryReserveError, TrySendError, mpsc,
+    Builder, Overflow, Permit, Permits, Receiver, RecvError, RecvFuture, ReserveMany, SendFuture, Sender,
+    TryRecvError, TryReserveError, TrySendError,
 };
 
 use super::harness::{Arc, thread};
@@ -59,7 +58,7 @@ pub(crate) enum Do {
     /// Drops what permits this operation has got.
     Free(usize),
     Close,
-    /// Closes, and drops what is in the channel, as the last receiver does; where there is one, as a sender does.
+    /// Closes, and drops what is in the channel, as the last receiver does.
     CloseNow,
     /// From now on nodes are recycled.
     Recycle,
@@ -100,8 +99,6 @@ impl Item for Fat {
 pub(crate) enum Kind {
     /// A word and perhaps a ring.
     Ring(usize),
-    /// A ring with one receiver: one thread of the scenario receives.
-    Alone(usize),
     /// Blocks, and a count of places.
     Linked(usize),
     Unbounded,
@@ -114,7 +111,6 @@ pub(crate) enum Kind {
 enum Op<T: 'static> {
     Send(SendFuture<'static, T>),
     Recv(RecvFuture<'static, T>),
-    RecvAlone(mpsc::RecvFuture<'static, T>),
     Reserve(usize, ReserveMany<'static, T>),
 }
 
@@ -141,52 +137,9 @@ pub(crate) struct Log {
     offered: BTreeSet<usize>,
     /// Whether what is in the channel may have been dropped.
     discarded: bool,
-    /// Whether an operation was dropped.
-    dropped: bool,
-    /// How many of these were receives.
+    /// How many receives were dropped.
     dropped_receives: usize,
     closed: bool,
-}
-
-/// The handles of a channel.
-enum Ends<T> {
-    Many(leno::Sender<T>, leno::Receiver<T>),
-    Alone(mpsc::Sender<T>, Alone<mpsc::Receiver<T>>),
-}
-
-/// A receiver of which one thread at a time receives.
-struct Alone<R>(UnsafeCell<R>);
-
-// SAFETY: as it says.
-unsafe impl<R: Sync> Sync for Alone<R> {}
-
-impl<R> Alone<R> {
-    #[allow(clippy::mut_from_ref, reason = "told by the scenario")]
-    fn get(&self) -> &mut R {
-        // SAFETY: no two threads receive at one time, and what a handle is used for otherwise needs it not alone.
-        unsafe { &mut *self.0.get() }
-    }
-}
-
-/// Something with the sender, or the receiver, of either kind.
-macro_rules! tx {
-    ($world:expr, $tx:ident => $does:expr) => {
-        match &$world.ends {
-            Ends::Many($tx, _) => $does,
-            Ends::Alone($tx, _) => $does,
-        }
-    };
-}
-macro_rules! rx {
-    ($world:expr, $rx:ident => $does:expr) => {
-        match &$world.ends {
-            Ends::Many(_, $rx) => $does,
-            Ends::Alone(_, alone) => {
-                let $rx = alone.get();
-                $does
-            }
-        }
-    };
 }
 
 struct World<T: 'static> {
@@ -195,19 +148,21 @@ struct World<T: 'static> {
     permits: Vec<StdMutex<Option<Got<T>>>>,
     log: StdArc<StdMutex<Log>>,
     values: Values,
-    ends: Ends<T>,
+    tx: Sender<T>,
+    rx: Receiver<T>,
 }
 
 const PLACES: usize = 12;
 
 impl<T: Item> World<T> {
-    fn new(make: impl FnOnce(Box<dyn Fn(T) + Send + Sync>) -> Ends<T>) -> Self {
+    fn new(builder: Builder<T>) -> Self {
         let places = (0..PLACES).map(|_| StdMutex::new(None)).collect();
         let permits = (0..PLACES).map(|_| StdMutex::new(None)).collect();
         let log = StdArc::<StdMutex<Log>>::default();
         let of_hook = StdArc::clone(&log);
         let hook = move |value: T| of_hook.lock().unwrap().undelivered.push(value.number());
-        World { places, permits, log, values: Values::default(), ends: make(Box::new(hook)) }
+        let (tx, rx) = builder.on_undelivered(hook).build();
+        World { places, permits, log, values: Values::default(), tx, rx }
     }
 
     fn log<R>(&self, f: impl FnOnce(&mut Log) -> R) -> R {
@@ -233,9 +188,6 @@ impl<T: Item> World<T> {
                     Err(error) => self.log(|log| log.back.push(error.into_inner().number())),
                 }),
                 Op::Recv(future) => {
-                    poll_with(future, &waiting.woken).map(|received| self.received(at, received))
-                }
-                Op::RecvAlone(future) => {
                     poll_with(future, &waiting.woken).map(|received| self.received(at, received))
                 }
                 Op::Reserve(_, future) => poll_with(future, &waiting.woken).map(|reserved| match reserved {
@@ -269,12 +221,12 @@ impl<T: Item> World<T> {
 
     fn try_send(&self, value: usize) -> bool {
         let value = self.value(value);
-        let tried: Result<(), TrySendError<T>> = tx!(self, tx => tx.try_send(value));
+        let tried: Result<(), TrySendError<T>> = self.tx.try_send(value);
         tried.map_err(|error| self.log(|log| log.back.push(error.into_inner().number()))).is_ok()
     }
 
     fn try_recv(&self) -> Option<usize> {
-        let tried: Result<T, TryRecvError> = rx!(self, rx => rx.try_recv());
+        let tried: Result<T, TryRecvError> = self.rx.try_recv();
         let number = tried.ok()?.number();
         self.log(|log| log.got.push((0, number)));
         Some(number)
@@ -285,41 +237,27 @@ impl<T: Item> World<T> {
         match todo {
             Do::S(at, value) if self.is_idle(at) => {
                 let value = self.value(value);
-                let future = tx!(self, tx => tx.send(value));
+                let future = self.tx.send(value);
                 // SAFETY: the operation ends before the handle, see `World`.
                 let future =
                     unsafe { std::mem::transmute::<SendFuture<'_, T>, SendFuture<'static, T>>(future) };
                 self.begin(at, Op::Send(future));
             }
             Do::R(at) if self.is_idle(at) => {
-                let op = match &self.ends {
-                    Ends::Many(_, rx) => {
-                        let future = rx.recv();
-                        // SAFETY: as above.
-                        Op::Recv(unsafe {
-                            std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future)
-                        })
-                    }
-                    Ends::Alone(_, rx) => {
-                        let future = rx.get().recv();
-                        // SAFETY: as above.
-                        Op::RecvAlone(unsafe {
-                            std::mem::transmute::<mpsc::RecvFuture<'_, T>, mpsc::RecvFuture<'static, T>>(
-                                future,
-                            )
-                        })
-                    }
-                };
-                self.begin(at, op);
+                let future = self.rx.recv();
+                // SAFETY: as above.
+                let future =
+                    unsafe { std::mem::transmute::<RecvFuture<'_, T>, RecvFuture<'static, T>>(future) };
+                self.begin(at, Op::Recv(future));
             }
             Do::Reserve(at, count) if self.is_idle(at) => {
-                let future = tx!(self, tx => tx.reserve_many(count));
+                let future = self.tx.reserve_many(count);
                 // SAFETY: as above.
                 let future =
                     unsafe { std::mem::transmute::<ReserveMany<'_, T>, ReserveMany<'static, T>>(future) };
                 self.begin(at, Op::Reserve(count, future));
             }
-            Do::Count => drop(tx!(self, tx => tx.try_reserve())),
+            Do::Count => drop(self.tx.try_reserve()),
             Do::TReserve(at) => _ = self.try_reserve(at),
             Do::TReserveOk(at) => assert!(self.try_reserve(at), "Full, and it never was"),
             Do::Use(at, number) => {
@@ -352,11 +290,8 @@ impl<T: Item> World<T> {
             Do::S(..) | Do::R(_) | Do::Reserve(..) => {}
             Do::D(at) => {
                 let waiting = self.take(at);
-                let receives = matches!(&waiting, Some(Waiting { op: Op::Recv(_) | Op::RecvAlone(_), .. }));
-                self.log(|log| {
-                    log.dropped = true;
-                    log.dropped_receives += usize::from(receives);
-                });
+                let receives = matches!(&waiting, Some(Waiting { op: Op::Recv(_), .. }));
+                self.log(|log| log.dropped_receives += usize::from(receives));
                 drop(waiting);
             }
             Do::Inner(at) => {
@@ -380,7 +315,7 @@ impl<T: Item> World<T> {
             Do::TS(value) => _ = self.try_send(value),
             Do::F(value) => {
                 let value = self.value(value);
-                let forced = tx!(self, tx => tx.force_send(value));
+                let forced = self.tx.force_send(value);
                 let back = forced.unwrap_or_else(|error| Some(error.into_inner()));
                 self.log(|log| log.back.extend(back.map(|value| value.number())));
             }
@@ -392,15 +327,12 @@ impl<T: Item> World<T> {
             Do::TRif(value) => return self.try_recv() == Some(value),
             Do::Close => {
                 self.log(|log| log.closed = true);
-                tx!(self, tx => tx.close());
+                self.tx.close();
             }
             Do::CloseNow => {
                 self.log(|log| (log.closed, log.discarded) = (true, true));
-                match &self.ends {
-                    Ends::Many(_, rx) => rx.close_now(),
-                    Ends::Alone(tx, _) => tx.close_now(),
-                };
-                assert_eq!(tx!(self, tx => tx.len()), 0, "left behind when the last receiver went");
+                self.rx.close_now();
+                assert_eq!(self.tx.len(), 0, "left behind when the last receiver went");
             }
             Do::Recycle => leno::model::recycle_nodes(true),
         }
@@ -408,7 +340,7 @@ impl<T: Item> World<T> {
     }
 
     fn try_reserve(&self, at: usize) -> bool {
-        match tx!(self, tx => tx.try_reserve()) {
+        match self.tx.try_reserve() {
             Ok(permit) => {
                 // SAFETY: as in `act`.
                 let permit = unsafe { std::mem::transmute::<Permit<'_, T>, Permit<'static, T>>(permit) };
@@ -446,7 +378,7 @@ impl<T: Item> World<T> {
             let Some(waiting) = self.take(at) else { continue };
             // At any time: a poll after the wake may have seen what was there before, as a count is no synchronization.
             let was_woken = waiting.woken.count() > 0;
-            let sends = !matches!(waiting.op, Op::Recv(..) | Op::RecvAlone(..));
+            let sends = !matches!(waiting.op, Op::Recv(..));
             if self.poll(at, waiting) {
                 assert!(was_woken, "operation {at} is through, and was not woken");
             } else if sends {
@@ -480,15 +412,15 @@ impl<T: Item> World<T> {
 
     fn end(&self, capacity: Option<usize>, fills: bool, check: fn(&Log)) {
         let (mut receive, mut send) = self.look();
-        tx!(self, tx => tx.assert_valid());
+        self.tx.assert_valid();
         if self.held() > 0 {
-            let len = tx!(self, tx => tx.len());
+            let len = self.tx.len();
             let is_full = capacity.is_some_and(|capacity| len + self.held() >= capacity);
             // What was given back takes no place: one value for each receive that was dropped.
             let beside = self.log(|log| log.dropped_receives);
             let fits = capacity.is_none_or(|capacity| len + self.held() <= capacity + beside);
             assert!(fits, "more than it holds");
-            assert_eq!(tx!(self, tx => tx.is_full()), is_full, "permits count");
+            assert_eq!(self.tx.is_full(), is_full, "permits count");
             // (Some may want more than one.)
             assert!(send.is_empty() || is_full || self.is_mean(), "a sender sleeps beside room and permits");
             assert!(receive.is_empty() || len == 0, "a receiver sleeps beside a value");
@@ -496,9 +428,9 @@ impl<T: Item> World<T> {
         while self.held() > 0 {
             (0..PLACES).for_each(|at| _ = self.act(Do::Free(at)));
             (receive, send) = self.look();
-            tx!(self, tx => tx.assert_valid());
+            self.tx.assert_valid();
         }
-        let (len, closed) = tx!(self, tx => (tx.len(), tx.is_closed()));
+        let (len, closed) = (self.tx.len(), self.tx.is_closed());
         let say = format!("receive {receive:?}, send {send:?}, {len} values, closed {closed}");
         assert!(receive.is_empty() || send.is_empty(), "both sides sleep: {say}");
         assert!(receive.is_empty() || len == 0 && !closed, "a receiver sleeps beside a value: {say}");
@@ -517,16 +449,14 @@ impl<T: Item> World<T> {
             assert!(self.try_send(900 + number), "somebody waits for it");
         }
         assert_eq!(self.look(), (vec![], vec![]), "somebody sleeps for ever");
-        tx!(self, tx => tx.assert_valid());
-        let has_hook = matches!(self.ends, Ends::Many(..));
+        self.tx.assert_valid();
         self.log(|log| {
             let mut there = BTreeSet::new();
             let got = log.got.iter().map(|(_, number)| number);
             for number in got.chain(&log.back).chain(&log.undelivered) {
                 assert!(log.offered.contains(number) && there.insert(*number), "{number} is there twice");
             }
-            let are_dropped = !has_hook && (log.discarded || log.dropped);
-            assert!(there == log.offered || are_dropped, "lost: {:?}", log.offered.difference(&there));
+            assert!(there == log.offered, "lost: {:?}", log.offered.difference(&there));
             check(log);
         });
         capacity.filter(|_| fills && !closed).into_iter().for_each(|capacity| self.fill(capacity));
@@ -537,13 +467,6 @@ impl<T: Item> World<T> {
 /// Runs a scenario: the first thread is the caller's.
 pub(crate) fn run(kind: Kind, setup: &'static [Do], threads: &'static [&'static [Do]], check: fn(&Log)) {
     match kind {
-        Kind::Alone(capacity) => {
-            let world = World::<Value>::new(|_| {
-                let (tx, rx) = mpsc::bounded(capacity);
-                Ends::Alone(tx, Alone(UnsafeCell::new(rx)))
-            });
-            run_world(world, setup, threads, true, check);
-        }
         Kind::Ring(capacity) => run_in::<Value>(Some(capacity), Suspend, setup, threads, check),
         Kind::Linked(capacity) => run_in::<Fat>(Some(capacity), Suspend, setup, threads, check),
         Kind::Unbounded => run_in::<Value>(None, Suspend, setup, threads, check),
@@ -565,22 +488,7 @@ fn run_in<T: Item>(
         Some(capacity) => builder.capacity(capacity),
         None => builder.unbounded(),
     };
-    let world = World::new(|hook| {
-        let (tx, rx) = builder.on_undelivered(hook).build();
-        Ends::Many(tx, rx)
-    });
-    run_world(world, setup, threads, overflow == Suspend, check);
-}
-
-fn run_world<T: Item>(
-    world: World<T>,
-    setup: &'static [Do],
-    threads: &'static [&'static [Do]],
-    fills: bool,
-    check: fn(&Log),
-) {
-    let world = Arc::new(world);
-    let capacity = tx!(world, tx => tx.capacity());
+    let (fills, world) = (overflow == Suspend, Arc::new(World::new(builder)));
     world.act_all(setup);
     let others = threads[1..].iter().map(|program| {
         let world = Arc::clone(&world);

@@ -14,8 +14,8 @@ pub struct Send<T> {
     pub(super) value: MaybeUninit<T>,
 }
 
-/// A receive. `ALONE`: there is no other receiver.
-pub struct Recv<T, const ALONE: bool = false> {
+/// A receive.
+pub struct Recv<T> {
     pub(super) shared: SharedRef<T>,
 }
 
@@ -26,13 +26,13 @@ pub struct Watch<T> {
 
 /// Branches with a `SharedRef`; what that gives.
 macro_rules! branch {
-    ($shared:ty: $($name:ident $(<$alone:ident>)?)*) => {$(
+    ($shared:ty: $($name:ident)*) => {$(
         // SAFETY: a branch is a reference to the channel, and perhaps a value.
-        unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> ::core::marker::Send for $name<T $(, $alone)?> {}
+        unsafe impl<T: ::core::marker::Send> ::core::marker::Send for $name<T> {}
         // SAFETY: a shared branch gives access to nothing.
-        unsafe impl<T: ::core::marker::Send $(, const $alone: bool)?> Sync for $name<T $(, $alone)?> {}
+        unsafe impl<T: ::core::marker::Send> Sync for $name<T> {}
 
-        impl<T $(, const $alone: bool)?> $name<T $(, $alone)?> {
+        impl<T> $name<T> {
             #[inline(always)]
             pub(super) fn shared(&self) -> $shared {
                 // SAFETY: whoever makes a branch keeps a handle for as long.
@@ -43,7 +43,7 @@ macro_rules! branch {
 }
 pub(super) use branch;
 
-branch!(&Shared<T>: Send Recv<ALONE> Watch);
+branch!(&Shared<T>: Send Recv Watch);
 
 impl<T> Send<T> {
     /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
@@ -169,9 +169,9 @@ macro_rules! sends {
 }
 pub(super) use sends;
 
-/// A receive as a branch, by this quick way.
+/// A receive as a branch.
 macro_rules! receives {
-    ($quick:expr) => {
+    () => {
         type Output = Result<T, RecvError>;
         type Goods = T;
 
@@ -183,7 +183,7 @@ macro_rules! receives {
 
         #[inline(always)]
         fn quick(&mut self, tray: &mut Tray<T>) -> bool {
-            ($quick)(self.shared(), tray)
+            self.shared().quick_recv(tray)
         }
 
         #[inline(always)]
@@ -250,11 +250,8 @@ impl<T> Branch for Send<T> {
     sends!();
 }
 
-impl<T, const ALONE: bool> Branch for Recv<T, ALONE> {
-    receives!(|shared: &Shared<T>, tray| match ALONE {
-        true => shared.quick_recv_alone(tray),
-        false => shared.quick_recv(tray),
-    });
+impl<T> Branch for Recv<T> {
+    receives!();
 }
 
 impl<T> Branch for Watch<T> {

@@ -9,7 +9,9 @@ use super::shared::{CLOSED, RETURNED, Shared};
 use crate::task::error::InTurn;
 use crate::task::finally;
 use crate::task::thread;
-use crate::wait::{Attempt, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, for_all, wake_all};
+use crate::wait::{
+    Attempt, By, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, for_all, wake_all,
+};
 
 /// Those who wait for a channel to close.
 #[derive(Debug)]
@@ -108,7 +110,7 @@ impl<T> Shared<T> {
         }
         let (mut pauses, mut tray, mut values) = (0, Tray::new(), InTurn::default());
         loop {
-            match self.discard_one(&mut tray) {
+            match self.try_recv(&mut tray, &mut By::plain()) {
                 Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(&mut tray)),
                 Attempt::Ready(()) | Attempt::Wait => break,
                 Attempt::Again if bug!("discard_does_not_wait") => break,

@@ -49,7 +49,7 @@ pub trait Kind: Sized {
 #[derive(Debug)]
 pub enum Many {}
 
-/// Any number of senders and one receiver; its operations are those of [`Many`], but for [receives](super::alone).
+/// Any number of senders and one receiver; its operations are those of [`Many`].
 #[derive(Debug)]
 pub enum Mpsc {}
 
@@ -58,12 +58,12 @@ pub enum Mpsc {}
 pub enum Single {}
 
 macro_rules! kind {
-    ($kind:ident, $module:ident, $operations:ident $(, $alone:literal)?) => {
+    ($kind:ident, $module:ident, $operations:ident) => {
         impl Kind for $kind {
             type Sender<T> = $module::Sender<T>;
             type Receiver<T> = $module::Receiver<T>;
             type Send<T> = $operations::branch::Send<T>;
-            type Recv<T> = $operations::branch::Recv<T $(, $alone)?>;
+            type Recv<T> = $operations::branch::Recv<T>;
             type Watch<T> = $operations::branch::Watch<T>;
 
             #[inline(always)]
@@ -83,7 +83,7 @@ macro_rules! kind {
     };
 }
 kind!(Many, channel, channel);
-kind!(Mpsc, mpsc, channel, true);
+kind!(Mpsc, mpsc, channel);
 kind!(Single, spsc, spsc);
 
 /// A kind that has permits: its channels are those of [`Many`].

@@ -17,8 +17,8 @@
 //! | word | operation, under the lock | then |
 //! |---|---|---|
 //! | CLOSED | reserve | fails |
-//! | not HELD, len + n <= limit, no sender waits | reserve n | hold; limit − n; *serve* |
-//! | not HELD, too few, or a sender waits | reserve waits | hold; enters the queue |
+//! | not HELD, len + n <= limit | reserve n | hold; limit − n; *serve* |
+//! | not HELD, too few | reserve waits | hold; enters the queue |
 //! | HELD | reserve, send | *serve*; if it is HELD still somebody waits, or no place is left |
 //! | HELD | reserve waits, send waits | enters the queue |
 //! | any | a permit sends | hold; to a receiver that waits, or len + 1 whatever the limit; limit + 1; *serve* |
@@ -315,15 +315,6 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The same where nobody had to go by turns; from here on they do until all are served.
-    #[cold]
-    pub(super) fn serve_held(&self, by: &mut By) {
-        self.in_turn(self.make_turns(), |turn| {
-            turn.hold();
-            turn.serve(by);
-        });
-    }
-
     /// Nothing may come any more: what there is, is about to be discarded.
     pub(super) fn end_turns(&self) {
         if let Some(turns) = self.turns() {
@@ -429,7 +420,7 @@ impl<T> Turn<'_, T> {
                 }
                 continue;
             }
-            if self.shared.ring_len(word) + count > self.shared.limit() || word.has(SENDERS) {
+            if self.shared.ring_len(word) + count > self.shared.limit() {
                 return Reserved::Full;
             }
             if bug!("reserves_unheld") {
@@ -457,8 +448,7 @@ impl<T> Turn<'_, T> {
                 }
                 break;
             }
-            let has_room = || self.shared.ring_len(word) + count <= self.shared.limit();
-            if count == SEND || !word.has(SENDERS) && has_room() {
+            if count == SEND || self.shared.ring_len(word) + count <= self.shared.limit() {
                 return false;
             }
             if self.shared.cas(word, word.with(HELD)) {

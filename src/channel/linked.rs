@@ -53,8 +53,6 @@
 //! each sender, and two more and a fence after the last one. A receive that meets another one which does so leaves its place to
 //! that, by one.
 //!
-//! One receiver that is alone takes values in the same way: [`alone`](super::alone) tells why.
-//!
 //! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
 //! they need stays in registers. (A locked instruction waits for the stores before it.)
 //!

@@ -141,7 +141,7 @@ impl<T> Gives<T> for Send<T> {
     }
 }
 
-impl<T, const ALONE: bool> Takes<T> for Recv<T, ALONE> {
+impl<T> Takes<T> for Recv<T> {
     fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
         let shared = self.shared();
         match shared.linked() {

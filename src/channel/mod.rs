@@ -34,7 +34,7 @@
 //! | | senders | receivers | |
 //! |---|---|---|---|
 //! | here | any number | any number | handles are cloned and shared |
-//! | [`mpsc`] | any number | one | as here; the compiler enforces the single receiver, and receives from a small buffer never have to retry |
+//! | [`mpsc`] | any number | one | as here; the compiler enforces the single receiver |
 //! | [`spsc`] | one | one | the compiler enforces both; with room for two or more values each side has its own cache lines |
 //!
 //! Sending and receiving is the same in all of them: to switch, change the path of the constructor and of the types, and
@@ -141,7 +141,6 @@
 //!
 //! Moving here from other channels: [`moving`].
 
-mod alone;
 mod bell;
 mod block;
 mod blocks;

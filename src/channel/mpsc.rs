@@ -1,9 +1,7 @@
 //! Channels with any number of senders and one receiver.
 //!
 //! The [`Receiver`] cannot be cloned, and receiving takes it by `&mut`: the compiler enforces that there is only one.
-//! Otherwise this is the [general channel](super), same protocol, with one difference: with room for 1 to 254 values and
-//! while nobody waits, a receive is a single atomic addition, which never has to retry, however many senders are active.
-//! While somebody waits, and in larger channels, it works as there.
+//! Otherwise this is the [general channel](super), and as fast.
 //!
 //! ```
 //! let (tx, mut rx) = leno::channel::mpsc::bounded(4);

@@ -21,8 +21,7 @@
 //!
 //! In a ring this is one exchange, in which `len` stays the same: nobody finds the channel less than full, or more. It
 //! needs that the head's slot is full and that the one behind the last is empty, as when a plain sender is let in; there is
-//! such a slot because the ring is larger than the capacity. And that the slot behind the head is full, or its own: a receiver
-//! that is [alone](super::alone) may come there unasked. Of two forced sends the second finds the slot of the first one's
+//! such a slot because the ring is larger than the capacity. Of two forced sends the second finds the slot of the first one's
 //! value at its head or behind, and waits until that is written.
 //!
 //! Of a linked channel the head and the places are two words. So the head is loaded first, then it is made sure that all places are
@@ -30,8 +29,7 @@
 //! somebody is in the middle of something, who may be about to leave a place, a forced send waits for that.
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
-//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before. (Where it is not, a
-//! receiver that is [alone](super::alone) is about to let one in: then it waits for that.)
+//! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
 //!
 //! Reservations that wait, and those sends that wait behind them, are not before it where a receiver waits: it hands over all the
 //! same. But room that is kept for a reservation of several is no room: a value goes then as if there were none.
@@ -47,8 +45,8 @@
 //!
 //! # Progress
 //!
-//! A send that must not wait waits for those who are in the middle of a slot, the head's, the one behind it or the one behind the
-//! last, for a few instructions, where others would be polled again. Otherwise lock-free, as far as the [line](crate::wait) is.
+//! A send that must not wait waits for those who are in the middle of a slot, the head's or the one behind the last, for a few
+//! instructions, where others would be polled again. Otherwise lock-free, as far as the [line](crate::wait) is.
 //!
 //! The value that goes is disposed of when the send is through, see [`undelivered`](super::undelivered).
 
@@ -56,11 +54,11 @@ use std::mem::MaybeUninit;
 
 use super::builder::Overflow;
 use super::linked::{Linked, insist};
-use super::ring::{HELD, ONE_HEAD};
+use super::ring::ONE_HEAD;
 use super::shared::{CLOSED, End, Sent, Shared, Step};
 use super::undelivered::Extras;
 use crate::task::thread;
-use crate::wait::{Attempt, By, Parcel, Primitive, SENDERS, Tray, Word};
+use crate::wait::{Attempt, By, Parcel, Primitive, Tray, Word};
 
 impl<T> Shared<T> {
     /// Whether sends never wait.
@@ -152,10 +150,6 @@ impl<T> Shared<T> {
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
-        if word.has(SENDERS) && !word.has(HELD) && len < self.limit() {
-            // A receiver that is alone is about to let it in. (Of a ring for one value len is 0 then, and no value is there to go.)
-            return Step::Busy;
-        }
         if overflow == Overflow::DropNewest || len == 0 {
             // (The step may have come to "full" by another word, or by another limit.)
             if self.line.load() != word {
@@ -167,23 +161,13 @@ impl<T> Shared<T> {
         if !first.is_full() || behind.is_full() && !bug!("forced_unchecked") {
             return Step::Busy;
         }
-        // (A receiver that is alone may come to that one unasked: see there.)
-        if len > 1 && !self.slot(head.wrapping_add(1)).is_full() && !bug!("forced_past_what_is_to_come") {
-            return Step::Busy;
-        }
         if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
             return Step::Lost;
         }
-        // This slot first: until it is full the other one is, and nobody comes to this one, which may be claimed by then.
         // SAFETY: both claimed, one full and one empty; the caller gives the value up.
         unsafe {
-            if bug!("forced_empties_first") {
-                first.empty(gone);
-                behind.fill(value);
-            } else {
-                behind.fill(value);
-                first.empty(gone);
-            }
+            behind.fill(value);
+            first.empty(gone);
         }
         Step::Ready(Sent::Kept)
     }

@@ -27,7 +27,7 @@
 //! | nobody waits, len < limit, the slot behind the last is empty | send | len + 1 | writes, *full* |
 //! | the same, that slot is still full | send | – | looks again |
 //! | full | send waits | me, SENDERS | |
-//! | full, no receiver waits, the slot behind the last is empty, that behind the head full | [forced](super::overflow) send | head + 1 | writes behind the last, *full*; reads, *empty* |
+//! | full, no receiver waits, the slot behind the last is empty, the head's full | [forced](super::overflow) send | head + 1 | writes behind the last, *full*; reads, *empty* |
 //! | RETURNED | recv | – | takes what was given back, the first that is finished |
 //! | len > 0, the head's slot is not full yet | recv | – | looks again |
 //! | len > 0, nobody waits, or CLOSED | recv | head + 1, len − 1 | reads, *empty* |
@@ -40,18 +40,14 @@
 //! | nobody waits, len + k ≤ limit, the k slots behind the last are empty | send k | len + k | writes, *full*, one after the other |
 //! | len ≥ k, nobody waits, not RETURNED, the k slots from the head's on are full | recv k | head + k, len − k | reads, *empty*, one after the other |
 //!
-//! A receiver that is alone takes values by an addition: see [`alone`](super::alone).
-//!
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those. (So do other polls only where they go [by turns](super::limit), where the receiver is
-//! [alone](super::alone), and with [forced](super::overflow) sends.) Between taking the select out and placing its value another
-//! sender may overtake it.
+//! instructions: then it waits for those. (So do other polls only where they go [by turns](super::limit), and with
+//! [forced](super::overflow) sends.) Between taking the select out and placing its value another sender may overtake it.
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0. (But for a moment
-//!    where the receiver is [alone](super::alone).)
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0.
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
@@ -73,9 +69,8 @@
 //! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way, and in which half
 //! of the versions its word is; and no exchange brings the word into a half in which a scan is under way
 //! ([`Primitive::may_turn`]): so the word of a scan does not come again. (But if a second thread stands between that question and its
-//! exchange for as long, at the very edge; or forced sends come to the edge between the look and the addition of a receiver that is
-//! alone.) In smaller rings a thread would have to be suspended between its scan and its exchange for
-//! exactly 2^24 steps or more, a quarter of a second at least.
+//! exchange for as long, at the very edge.) In smaller rings a thread would have to be suspended between its scan and its exchange
+//! for exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
 //!
@@ -109,12 +104,12 @@ const LEN_BITS: u32 = 8;
 const LEN_SHIFT: u32 = 1;
 const HEAD_SHIFT: u32 = LEN_SHIFT + LEN_BITS;
 const HEAD: u64 = 1 << HEAD_SHIFT;
-pub(super) const LEN: u64 = (1 << LEN_BITS) - 1;
+const LEN: u64 = (1 << LEN_BITS) - 1;
 /// In terms of the word.
 pub(super) const ONE_LEN: u64 = 1 << (REST_SHIFT + LEN_SHIFT);
 pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 /// One value less.
-pub(super) const ONE_TAKEN: u64 = ONE_HEAD - ONE_LEN;
+const ONE_TAKEN: u64 = ONE_HEAD - ONE_LEN;
 
 #[derive(Debug)]
 pub(super) struct Slot<T> {
@@ -189,14 +184,13 @@ impl<T> Slot<T> {
         unsafe { self.empty_to(tray.place()) };
     }
 
-    /// The same, if need be once it is full: the exchange that has claimed it may have come a whole turn of `head` late, or have
-    /// been an addition.
+    /// The same, if need be once it is full: the exchange that has claimed it may have come a whole turn of `head` late.
     ///
     /// # Safety
     /// The slot is the caller's, and full or about to be.
     #[inline(always)]
     pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
-        if !self.is_full() && !bug!("claimed_is_read_unpublished") {
+        if !self.is_full() {
             thread::pause_until(|| self.is_full());
         }
         // SAFETY: the caller's promise.
@@ -275,7 +269,7 @@ impl<T> Shared<T> {
     /// V.
     #[inline(always)]
     pub(super) fn bump_ring(&self, word: Word) -> Word {
-        // (By one the tail comes to another slot: not while an addition is in flight, which ends before a receiver waits, see `alone`.)
+        // (By one the tail comes to another slot: where a receiver waits it is empty, and nobody is about to read.)
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
         let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
         if prim::has_narrow_rings() && self.bound.capacity > 0 {
@@ -406,7 +400,7 @@ impl<T> Shared<T> {
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
-        if !word.is_free() || word.has(RETURNED | HELD) || len.wrapping_sub(1) >= self.bound.capacity {
+        if !word.is_free() || word.has(RETURNED | HELD) || len == 0 {
             return 0;
         }
         let slot = self.slots_from(self.head(word));
@@ -485,19 +479,6 @@ impl<T> Shared<T> {
         unsafe { claim.take() }.serve(tray);
         by.wakes(claim.done());
         Step::Ready(())
-    }
-
-    /// The same of one that is closed, for who discards what is in it.
-    pub(super) fn discard_step(&self, word: Word, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
-        if self.ring_len(word) == 0 {
-            return Step::Ready(());
-        }
-        let slot = self.slot(self.head(word));
-        if self.is_overdrawn(word) || !slot.is_full() {
-            return Step::Busy;
-        }
-        // SAFETY: the slot is the head's, and full.
-        unsafe { self.take_head(word, slot, tray, by) }
     }
 
     #[inline]
@@ -611,7 +592,7 @@ impl<T> Shared<T> {
 
 /// Whether the next value taken brings the head into the other half of its numbers.
 #[inline(always)]
-pub(super) fn is_at_edge(word: Word) -> bool {
+fn is_at_edge(word: Word) -> bool {
     (taken(word, 1).0 ^ word.0) & TOP != 0
 }
 

@@ -537,19 +537,6 @@ impl<T> Shared<T> {
         attempt
     }
 
-    /// Takes a value out, as a receive does, of a channel that is closed; there may be receives at the same time.
-    #[cold]
-    pub(super) fn discard_one(&self, tray: &mut Tray<T>) -> Attempt<()> {
-        if self.linked().is_some() {
-            return self.try_recv(tray, &mut By::plain());
-        }
-        let step = |word: Word, by: &mut By| match word.has(RETURNED) {
-            true => self.recv_returned(tray),
-            false => self.discard_step(word, tray, by),
-        };
-        self.attempts(step, &mut By::plain())
-    }
-
     /// Steps until one is decisive.
     #[inline(always)]
     fn attempts<R>(&self, mut step: impl FnMut(Word, &mut By) -> Step<R>, by: &mut By) -> Attempt<R> {
@@ -791,7 +778,6 @@ impl<T> Shared<T> {
     /// The values that take up room: not those that were given back.
     fn held(&self, word: Word) -> usize {
         match self.linked() {
-            None if self.is_overdrawn(word) => 0,
             None => self.ring_len(word) as usize,
             Some(linked) => linked.len(word),
         }

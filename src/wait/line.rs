@@ -327,16 +327,6 @@ pub(crate) trait Primitive {
         }
     }
 
-    /// Adds to the rest, whoever stands in the word; gives the word before. (For a primitive that knows that the rest does not
-    /// become another one's by this.)
-    #[inline(always)]
-    fn add(&self, step: u64) -> Word {
-        // ORDERING: as of `cas`.
-        let before = self.line().word.fetch_add(step, Ordering::AcqRel);
-        self.changed(Word(before.wrapping_add(step)));
-        Word(before)
-    }
-
     /// Puts a node in line, where one has to wait with this word: into it, or behind who stands there. `flags`: its side, and
     /// perhaps TWO. False: it stands nowhere; the word has changed, or there is no reason to wait any more.
     #[inline(always)]

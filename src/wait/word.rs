@@ -15,8 +15,8 @@
 //! | own | the primitive | two flags of its own, which waiting does not touch |
 //!
 //! All changes are compare-exchanges of the whole word, so that what it says and who waits for it cannot be told
-//! apart: "it is empty, and I wait" is one step. (But for additions to the rest, and of a
-//! flag of the primitive's own, which give the word before: they take nobody out.)
+//! apart: "it is empty, and I wait" is one step. (But for that of a flag of the primitive's own, which gives the word
+//! before: it takes nobody out.)
 
 /// A value of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

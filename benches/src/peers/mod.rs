@@ -169,7 +169,6 @@ pub trait VisitOnces {
 pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::Leno>();
     visitor.channel::<leno::LenoSpsc>();
-    visitor.channel::<leno::LenoMpsc>();
     visitor.channel::<async_channel::AsyncChannel>();
     visitor.channel::<crossfire::Crossfire>();
     visitor.channel::<crossfire::CrossfireUnbounded>();
@@ -194,7 +193,6 @@ pub fn channels_for_tasks(visitor: &mut impl VisitChannels) {
 pub fn channels_for_threads(visitor: &mut impl VisitChannels) {
     visitor.channel::<leno::LenoBlocking>();
     visitor.channel::<leno::LenoSpscBlocking>();
-    visitor.channel::<leno::LenoMpscBlocking>();
     visitor.channel::<async_channel::AsyncChannelBlocking>();
     visitor.channel::<crossbeam::Crossbeam>();
     visitor.channel::<crossfire::CrossfireBlocking>();

@@ -8,6 +8,7 @@ table! {
     close_against_hand_over: Ring(0), [R(1)], [[Close], [S(2, 1)], [D(1)]], any;
     close_against_refill: Ring(1), [S(1, 1), S(2, 2)], [[Close], [R(3)], [D(2)]], any;
     close_against_refill_of_two: Ring(1), [S(1, 1), S(2, 2)], [[Close], [TR, TR]], in_order;
+    close_against_register_and_refill: Ring(1), [S(1, 1)], [[S(2, 2)], [Close], [TR, TR]], any;
     close_against_enter: Ring(0), [], [[Close], [S(1, 1)], [R(2)]], any;
     close_against_join: Ring(0), [S(1, 1)], [[S(2, 2)], [Close], [D(1)]], any;
     close_against_join_of_many: Ring(0), [R(1), R(2)], [[R(3)], [Close]], any;
@@ -21,6 +22,8 @@ table! {
     close_and_recycle - 1: Ring(0), [Recycle, S(1, 1), S(2, 2)], [[Close], [Inner(1)], [Inner(2)]], any;
     discard_against_publishing: Ring(1), [], [[S(1, 1)], [CloseNow]], any;
     discard_against_two: Ring(2), [S(8, 9)], [[S(1, 1)], [CloseNow], [S(2, 2)]], any;
+    discard_against_receives: Ring(2), [S(1, 1), S(2, 2)], [[CloseNow], [TR, TR]], in_order;
+    two_discard - 1: Ring(1), [S(1, 1)], [[CloseNow], [CloseNow], [TR]], any;
     discard_against_hand_over: Ring(0), [R(1)], [[S(2, 1)], [D(1), CloseNow]], any;
     discard_against_refill: Ring(1), [S(1, 1), S(2, 2)], [[TR], [CloseNow]], any;
     discard_against_blocks: Unbounded, [], [[TS(1), TS(2)], [CloseNow]], any;

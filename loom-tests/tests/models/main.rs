@@ -40,8 +40,6 @@ mod closed;
 #[cfg(leno_loom)]
 mod crew;
 #[cfg(leno_loom)]
-mod mpsc;
-#[cfg(leno_loom)]
 mod overflow;
 #[cfg(leno_loom)]
 mod permits;

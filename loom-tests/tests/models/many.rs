@@ -9,6 +9,8 @@ models! { many:
     receive_against_receive_in_blocks
     receive_against_given_back_in_blocks
     receive_against_discard_on_a_ring
+    receive_against_register
+    receive_against_force
     send_against_receive
     send_against_park_on_a_ring
     send_against_park_in_blocks

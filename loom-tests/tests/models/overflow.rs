@@ -3,7 +3,7 @@
 
 use crate::scenarios::table::Do::*;
 use crate::scenarios::table::Kind::{Linked, LinkedOldest, Newest, Oldest, Ring};
-use crate::scenarios::table::{Log, any, in_order};
+use crate::scenarios::table::{Log, any, in_order, three_stays};
 
 // (Who only looks comes last: loom finds what a write of another thread would change in a look, if the write was first. And
 // two that look again and again for a third one never come to an end there.)
@@ -20,6 +20,13 @@ table! {
     force_against_a_sender_that_joins - 1: Ring(1), [S(1, 1), S(2, 2)], [[S(4, 4)], [F(3)], [TR]], any;
     force_against_force: Ring(1), [S(1, 1)], [[F(2), TR], [F(3)]], any;
     force_against_force_into_two: Ring(2), [S(1, 1), S(2, 2)], [[F(3)], [F(4), TR]], any;
+    two_forces_against_two_receives: Ring(2), [S(1, 1), S(2, 2)], [[F(3), F(4)], [TR, TR]], in_order;
+    force_that_is_slow: Ring(1), [S(1, 1)], [[F(2)], [TS(3), F(4)], [TR]], any;
+    force_past_a_slow_sender - 1: Ring(2), [S(1, 1)], [[TS(2)], [F(3)], [TS(4), F(5), F(6)], [TR]], any;
+    force_against_a_permit: Ring(1), [S(1, 1)], [[F(2)], [TReserve(3), Free(3), TS(4)], [TR]], any;
+    force_against_a_sender_that_registers: Ring(1), [S(1, 1)], [[S(2, 2)], [F(3)], [TR]], three_stays;
+    force_behind_an_own_send: Ring(1), [S(1, 1)], [[S(2, 2), F(3)], [TR]], three_stays;
+    force_and_close_now: Ring(1), [S(1, 1)], [[F(2), CloseNow], [TR, TR]], in_order;
     force_where_nothing_is_kept: Ring(0), [], [[R(1), D(1)], [F(1)]], any;
 
     force_a_room_against_recv: Linked(1), [S(1, 1)], [[TR, TR], [F(2)]], in_order;

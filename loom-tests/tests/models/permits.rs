@@ -18,6 +18,7 @@ table! {
     two_reserve_the_last_place: Ring(2), [TS(1)], [[TReserve(1)], [TReserve(2)]], any;
     reserve_against_a_receive: Ring(1), [TS(1)], [[Reserve(1, 1)], [TR]], any;
     reserve_against_a_waiting_send: Ring(1), [TS(1)], [[Reserve(1, 1)], [S(2, 2)], [TR]], any;
+    try_reserve_against_a_waiting_send: Ring(1), [S(1, 1)], [[S(2, 2)], [TReserve(3)], [TR]], any;
     // C23: a permit is dropped, and the next one gets its place.
     drop_against_a_waiting_reserve: Ring(1), [TReserve(1), Reserve(2, 1)], [[Free(1)], [D(2)]], any;
     drop_against_a_reserve: Ring(1), [TReserve(1)], [[Free(1)], [Reserve(2, 1)]], any;
@@ -30,6 +31,7 @@ table! {
     use_against_a_send_and_a_receive: Ring(1), [TReserve(1), S(2, 2)], [[Use(1, 1)], [R(3)]], any;
     use_against_a_receive: Ring(1), [TReserve(1)], [[Use(1, 1)], [R(3), R(4)], [TS(2)]], any;
     use_against_a_reserve: Ring(2), [TReserve(1), TReserve(2)], [[Use(1, 1)], [Use(2, 2)], [TR]], any;
+    use_against_a_send_and_a_receive_of_two: Ring(2), [S(1, 1), TReserve(2)], [[S(3, 3)], [Use(2, 4)], [TR]], any;
     receive_for_a_reservation: Ring(1), [TS(1), Reserve(2, 1)], [[TR], [S(3, 3)], [R(4)]], any;
     senders_before_reservations: Ring(1), [TS(1), S(2, 2), Reserve(3, 1), S(4, 4)], [[TR, TR], [D(3)]], in_order;
     // C2: two that wait in the word, of which a receive lets in the second while the first comes by turn.

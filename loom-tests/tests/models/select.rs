@@ -28,4 +28,7 @@ models! { select:
     timed_out_against_send
     looks_against_publish
     looks_against_room
+    looks_against_a_sender_and_a_receive
+    cancelled_against_room
+    cancelled_beside_a_sender - 1
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use leno::channel::{IntoRecv, IntoSend, RecvError, SendFuture, mpsc};
+use leno::channel::{IntoRecv, IntoSend, RecvError, SendFuture};
 use leno::{Receiver, Sender, bounded, unbounded};
 use shuttle::rand::{Rng, thread_rng};
 
@@ -282,13 +282,8 @@ fn conclude(
     assert_linearizable(Line::new(capacity.unwrap_or(usize::MAX)), history);
 }
 
-/// One receiver that is alone, and as many senders.
-fn alone(
-    (tx, mut rx): (mpsc::Sender<usize>, mpsc::Receiver<usize>),
-    senders: usize,
-    each: usize,
-    closes: bool,
-) {
+/// One receiver, and as many senders.
+fn one_receives((tx, rx): (Sender<usize>, Receiver<usize>), senders: usize, each: usize, closes: bool) {
     let clock = Clock::default();
     let running = (1..=senders).map(|me| {
         let (tx, clock) = (tx.clone(), clock.clone());
@@ -501,6 +496,6 @@ tests! {
         patient::<Fat>(bounded(2), Steps::One, &full(2), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
     two_receive_and_one_tries_where_one_waits:
         patient::<Fat>(bounded(2), Steps::One, &full(1), vec![vec![Do::Recv], vec![Do::Recv, Do::TrySend]]);
-    alone_with_one_place: alone(mpsc::bounded(1), 3, 3, true);
-    alone_with_two_places: alone(mpsc::bounded(2), 3, 3, false);
+    one_receives_from_one_place: one_receives(bounded(1), 3, 3, true);
+    one_receives_from_two_places: one_receives(bounded(2), 3, 3, false);
 }

@@ -11,6 +11,7 @@ table! {
     meet_in_one: Ring(1), [], [[S(1, 1), S(3, 2)], [R(2), R(4)]], any;
     a_sender_and_two_receivers: Ring(0), [], [[S(1, 1)], [R(2)], [R(3)]], any;
     two_senders_and_a_receiver: Ring(1), [S(1, 1)], [[S(2, 2)], [R(3)], [S(4, 3)]], any;
+    publish_against_publish: Ring(2), [], [[TS(1)], [TS(2)], [R(1), TR]], any;
     polled_while_handed_over: Ring(0), [R(1)], [[P(1), P(1)], [TS(1)]], any;
     order_in_one: Ring(1), [], [[S(1, 1), S(2, 2), S(3, 3)], [TR, TR, TR]], in_order;
     order_in_two: Ring(2), [], [[S(1, 1), S(2, 2), S(3, 3)], [TR, TR, TR]], in_order;
@@ -24,6 +25,9 @@ table! {
     refill_from_many: Ring(1), [S(1, 1), S(2, 2), S(3, 3), S(4, 4)], [[TR, TR], [TR]], any;
     refill_where_a_slot_is_read: Ring(1), [S(1, 1)], [[TR], [TS(2), S(3, 3)], [TR]], any;
     refill_where_a_slot_is_written: Ring(1), [S(1, 1), S(2, 2)], [[TR, TS(3)], [TR, TR]], any;
+    refill_against_two_that_register: Ring(1), [S(1, 1)], [[S(2, 2)], [S(3, 3)], [TR, TR]], any;
+    refill_against_one_that_leaves: Ring(1), [S(1, 1)], [[S(2, 2), D(2)], [S(3, 3)], [TR]], any;
+    refill_against_one_that_takes_it_back: Ring(1), [S(1, 1)], [[S(2, 2), Inner(2)], [TS(3)], [TR, TR]], any;
     refill_in_order: Ring(1), [S(1, 1), S(2, 2), S(3, 3)], [[TR, TR, TR], [S(4, 4)]], in_order;
 }
 
@@ -44,6 +48,7 @@ table! {
     repark_a_recv: Ring(0), [R(1)], [[Repark(1), D(1)], [S(2, 1)]], any;
     repark_a_recv_that_waits_on: Ring(0), [R(1)], [[Repark(1), Repark(1)], [S(2, 1)]], any;
     repark_a_send: Ring(1), [S(1, 1), S(2, 2)], [[Repark(2)], [TR], [TR]], any;
+    repark_a_send_that_registers: Ring(1), [S(1, 1)], [[S(2, 2), Repark(2)], [TR]], any;
     repark_in_few: Ring(0), [S(1, 1), S(2, 2)], [[Repark(2), D(2)], [TR, TR]], any;
     repark_in_few_and_wait: Ring(0), [R(1), R(2)], [[Repark(2), Repark(2)], [S(3, 1), S(4, 2)]], any;
     repark_in_many: Ring(0), [R(1), R(2), R(3)], [[Repark(3)], [TS(1), TS(2), TS(3)]], any;

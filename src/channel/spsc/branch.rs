@@ -224,7 +224,7 @@ impl<T> Branch for Send<T> {
 }
 
 impl<T> Branch for Recv<T> {
-    receives!(|shared: Which<'_, T>, tray| shared.quick_recv(tray));
+    receives!();
 }
 
 impl<T> Branch for Watch<T> {

@@ -111,7 +111,7 @@ impl<T> Side<T> {
     pub(super) fn advance(&self, word: Word, count: u64, order: Ordering) -> bool {
         let moved = word.plus(count);
         if bug!("spsc_advances_unasked") {
-            self.expect(Word(self.add(count << REST_SHIFT).0).plus(count));
+            self.expect(Word(self.line.word().fetch_add(count << REST_SHIFT, Ordering::AcqRel)).plus(count));
             return true;
         }
         // (The failing look acquires nothing: it is looked at again.)
