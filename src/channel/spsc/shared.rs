@@ -1,7 +1,7 @@
 //! What the two handles of an spsc channel share, and its protocol: how a value is sent and received. How it is made, closed and
 //! freed is in [`end`](super::end), where the values lie in [`store`](super::store).
 //!
-//! Two words, each on a cache line of its own with what its side alone uses:
+//! Two words, each on a cache line of its own with what its side uses:
 //!
 //! ```text
 //!            63         28 27       6 5             0
@@ -60,6 +60,9 @@
 //! 7. What a side expects is at the position of its word. A receiver that lets a sender in says so of the back before it moves that
 //!    (if it is then refused, nothing is sent any more). A sender that has come again meanwhile may read what was expected
 //!    before, or this; by both it finds no room, or a tail that has moved, until it has seen the front move.
+//! 8. What the sender expects is no further than the tail, but where a receiver was refused (7): then its quick way moves nothing any
+//!    more, as the front is TAKEN. So the quick receive may look there for values. (It may be less for a moment: then a receive goes
+//!    on to look at the word. Somebody who stands in that is of its own side, so there is no value, by 3.)
 //!
 //! # Why one operation at a time, whatever is forgotten
 //!
@@ -73,7 +76,8 @@
 //! # Orderings
 //!
 //! Moves and exchanges are acquire and release; looks acquire. A value is written before `tail` moves on, which the receiver has
-//! acquired before it copies; it is copied before `head` moves on, which the sender has acquired before it writes there again.
+//! acquired before it copies, by the word or by what is expected of it; it is copied before `head` moves on, which the sender has
+//! acquired before it writes there again.
 //! The two words need no common order: nobody decides by both, but for (4), which is by one releasing the other.
 //!
 //! # Progress, cost
@@ -289,12 +293,8 @@ impl<T> Shared<T> {
         if !self.stray.load(Ordering::Relaxed).is_null() {
             return false;
         }
-        // ORDERING: Acquire pairs with `publish`.
-        let word = self.back.load();
-        if !word.is_free() {
-            return false;
-        }
-        self.front.see(word.rest(), room) > 0
+        // (Not by the word: 8.)
+        self.front.see(self.back.expected_position(), room) > 0
     }
 
     /// Takes the first value. False: the front has changed.

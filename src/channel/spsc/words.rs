@@ -24,10 +24,10 @@ pub(super) fn further(position: u64, by: u64) -> u64 {
     position.wrapping_add(by) & POSITIONS
 }
 
-/// One end: its word, and what only its side uses (and of the back, a receiver that lets a sender in). But who closes by
-/// `close_now` looks at the front's block, and `told` is of those who wait in the word.
+/// One end: its word, and what its side uses (and of the back, a receiver that lets a sender in). But the receiver looks at what the
+/// sender expects, who closes by `close_now` looks at the front's block, and `told` is of those who wait in the word.
 ///
-/// Only one operation of a side runs at a time, as each has the handle by `&mut`; the atomics are plain cells for it.
+/// Only one operation of a side runs at a time, as each has the handle by `&mut`; the other atomics are plain cells for it.
 pub(super) struct Side<T> {
     line: Line,
     /// The word as it has to be for the quick way: at this position, with nobody there. (Under CLOSED whoever stood there may be in
@@ -75,14 +75,22 @@ impl<T> Side<T> {
         self.line.load()
     }
 
-    /// The word, as far as its side knows: no look at what was just exchanged.
+    /// The word, as far as its side knows: no look at what was just exchanged, which is slow.
     #[inline(always)]
     pub(super) fn expected(&self) -> Word {
         Word(self.expected.load(Ordering::Relaxed))
     }
 
+    /// The position, as far as its side knows; for the other side.
+    #[inline(always)]
+    pub(super) fn expected_position(&self) -> u64 {
+        // ORDERING: Acquire: the values before it are there.
+        Word(self.expected.load(Ordering::Acquire)).rest()
+    }
+
     fn expect(&self, word: Word) {
-        self.expected.store(word.0, Ordering::Relaxed);
+        // ORDERING: Release pairs with `expected_position`.
+        self.expected.store(word.0, order!(Release, "spsc_expected_relaxed"));
     }
 
     /// How many positions are left from this word's on, as far as was seen. (One less where the word says more than a position: then
