@@ -499,7 +499,7 @@ fn blocks_of_few_slots() {
 /// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
 #[test]
 fn an_empty_one_goes_on_a_small_stack() {
-    for capacity in [Some(3), Some(1000), None] {
+    for capacity in [Some(64), Some(1000), None] {
         small(|| {
             let channel = Box::new(capacity.map_or_else(spsc::unbounded::<Large>, spsc::bounded));
             thread::scope(|scope| {

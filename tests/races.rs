@@ -104,10 +104,14 @@ fn weak_handles() {
 
 #[test]
 fn single_sides() {
-    let (mut tx, mut rx) = spsc::bounded(2);
-    let sender = thread::spawn(move || (0..4).for_each(|n| tx.send_blocking(Box::new(n)).unwrap()));
-    assert_eq!(std::iter::from_fn(|| rx.recv_blocking().ok()).map(|value| *value).sum::<i32>(), 6);
-    sender.join().unwrap();
+    for capacity in [2, 64] {
+        let (mut tx, mut rx) = spsc::bounded(capacity);
+        let values = 0..2 * capacity;
+        let all = values.clone().sum::<usize>();
+        let sender = thread::spawn(move || values.for_each(|n| tx.send_blocking(Box::new(n)).unwrap()));
+        assert_eq!(std::iter::from_fn(|| rx.recv_blocking().ok()).map(|value| *value).sum::<usize>(), all);
+        sender.join().unwrap();
+    }
 
     let (tx, mut rx) = mpsc::bounded(2);
     let other = tx.clone();

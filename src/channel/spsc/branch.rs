@@ -1,4 +1,4 @@
-//! The operations of an spsc channel as branches: of capacities 0 and 1 as the [core](super::super::shared) has them, of all others
+//! The operations of an spsc channel as branches: of small capacities as the [core](super::super::shared) has them, of all others
 //! as [`shared`](super::shared) has.
 
 use std::collections::VecDeque;

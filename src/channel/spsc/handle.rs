@@ -34,8 +34,13 @@ pub struct Receiver<T> {
     _values: PhantomData<fn(T) -> T>,
 }
 
-/// The least capacity that has two words: see [`shared`](super::shared) for why. (Models take one, where there is most to be seen.)
-const LEAST: usize = if prim::MODEL { 1 } else { 2 };
+/// The least capacity that has two words: see [`shared`](super::shared) for why. (In models, and where things are checked, it is
+/// small: so that there is much to be seen.)
+const LEAST: usize = match prim::MODEL {
+    true => 1,
+    false if cfg!(debug_assertions) => 2,
+    false => 64,
+};
 
 /// The two handles of a new channel.
 #[cfg_attr(feature = "tracing", track_caller)]

@@ -25,7 +25,7 @@
 //!
 //! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next
 //! operation removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be
-//! received. That next operation does not wait behind it. With capacity 0 or 1 it keeps its place in line, as in the
+//! received. That next operation does not wait behind it. With a capacity below 64 it keeps its place in line, as in the
 //! general kind, even when later operations have come.
 //!
 //! # What is missing
@@ -36,10 +36,10 @@
 //!
 //! # Cost
 //!
-//! With room for two or more, each side works on its own cache line and looks at the other's once in a while: an operation
-//! is one locked instruction, which fails only if the other side has begun to wait. Capacities 0 and 1 work as in the
-//! general kind, since there each value involves both sides anyway. Otherwise an empty channel takes 384 bytes plus its
-//! slots.
+//! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation
+//! is one locked instruction, which fails only if the other side has begun to wait. An empty channel takes 384 bytes plus
+//! its slots then. Smaller capacities work as in the general kind: there each side soon needs the other one, and one
+//! cache line with everything is faster.
 
 pub(super) mod branch;
 mod end;
