@@ -158,7 +158,6 @@ pub(super) trait Arms {
 /// Arms of several types, for the time of a poll.
 pub struct Open<'s, 'a> {
     arms: &'s mut [&'a mut (dyn Arm + 'a)],
-    are_fresh: bool,
     /// Those that take no part.
     off: u32,
     /// Those that can only be polled.
@@ -178,7 +177,7 @@ impl Arms for Open<'_, '_> {
 
     #[inline]
     fn are_fresh(&mut self) -> bool {
-        self.are_fresh
+        self.arms.iter_mut().all(|arm| arm.is_fresh())
     }
 
     #[inline]
@@ -212,8 +211,9 @@ pub trait Tuple {
     /// How many.
     const COUNT: usize;
 
-    /// Glances at each in this order, up to one that is through, or of which a longer look has to decide.
-    fn glance(&mut self, off: u32, order: Order) -> Glanced;
+    /// Glances at each in this order, up to one that is through, or of which a longer look has to decide. `None`: not all of them
+    /// are operations with which nothing was begun.
+    fn glance(&mut self, off: u32, order: Order) -> Option<Glanced>;
 
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
@@ -332,7 +332,7 @@ impl<O: Operated> Arm for Claimed<O> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn glance(&mut self) -> Attempt<()> {
         let operation = self.future.operation();
         if operation.quick(&mut self.tray) {
@@ -536,10 +536,10 @@ macro_rules! tuples {
             const COUNT: usize = [$($index),+].len();
 
             #[inline]
-            fn glance(&mut self, off: u32, order: Order) -> Glanced {
+            fn glance(&mut self, off: u32, order: Order) -> Option<Glanced> {
                 let is_on = |index: usize| off & (1 << index) == 0;
                 if $((<$T as Take>::FOREIGN || is_on($index) && !self.$index.is_fresh()))||+ {
-                    return Glanced::Before(order.indices(Self::COUNT).next().unwrap_or(NO_ARM));
+                    return None;
                 }
                 for index in order.indices(Self::COUNT) {
                     let glance = match index {
@@ -547,19 +547,18 @@ macro_rules! tuples {
                         _ => Attempt::Wait,
                     };
                     match glance {
-                        Attempt::Ready(()) => return Glanced::Through(index),
+                        Attempt::Ready(()) => return Some(Glanced::Through(index)),
                         Attempt::Wait => {}
-                        Attempt::Again => return Glanced::Before(index),
+                        Attempt::Again => return Some(Glanced::Before(index)),
                     }
                 }
-                Glanced::Before(NO_ARM)
+                Some(Glanced::Before(NO_ARM))
             }
 
             #[inline]
             fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
-                let are_fresh = $(self.$index.is_fresh())&&+;
                 let foreign = $((<$T as Take>::FOREIGN as u32) << $index)|+;
-                f(&mut Open { arms: &mut [$(&mut self.$index),+], are_fresh, off, foreign })
+                f(&mut Open { arms: &mut [$(&mut self.$index),+], off, foreign })
             }
         }
     )+};
@@ -571,11 +570,11 @@ each_tuple!(tuples);
 impl Tuple for () {
     const COUNT: usize = 0;
 
-    fn glance(&mut self, _off: u32, _order: Order) -> Glanced {
-        Glanced::Before(NO_ARM)
+    fn glance(&mut self, _off: u32, _order: Order) -> Option<Glanced> {
+        Some(Glanced::Before(NO_ARM))
     }
 
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
-        f(&mut Open { arms: &mut [], are_fresh: true, off, foreign: 0 })
+        f(&mut Open { arms: &mut [], off, foreign: 0 })
     }
 }

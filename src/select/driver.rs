@@ -31,8 +31,9 @@
 //!    several of its own stand there, one behind the other, it takes out all of them first: with the next one in the word
 //!    there would be no place for one that matches either side. So a select never meets itself, and each branch costs O(1).
 //! 5. A branch whose slot is in somebody's hands stays to do; the select looks again once others have run.
-//! 6. The first look is one pass, in one order. Where the types are known it begins as a *glance*, which calls each operation's
-//!    quick way directly, and ends at the first operation that this is not enough for; the longer look begins there.
+//! 6. The first look is one pass, in one order. Where the types are known, and nothing was begun with any of the operations, it
+//!    begins as a *glance*, which calls each operation's quick way directly, and ends at the first that this is not enough for;
+//!    the longer look begins there.
 //!
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
@@ -162,7 +163,7 @@ impl DerefMut for Registrations {
     }
 }
 
-/// A glance at all arms that has found none that is through.
+/// A glance at arms with which nothing was begun that has found none that is through.
 #[derive(Clone, Copy)]
 struct Glance {
     order: Order,
@@ -250,8 +251,9 @@ impl Driver {
             }
             let order = Order::new(biased, T::COUNT);
             match arms.glance(off, order) {
-                Glanced::Through(winner) => return Poll::Ready(winner),
-                Glanced::Before(end) => glance = Some(Glance { order, end }),
+                Some(Glanced::Through(winner)) => return Poll::Ready(winner),
+                Some(Glanced::Before(end)) => glance = Some(Glance { order, end }),
+                None => {}
             }
         }
         arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
@@ -341,7 +343,7 @@ impl Driver {
     ) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
-        let mut winner = self.start(arms, order);
+        let mut winner = self.start(arms, order, false);
         let mut pauses = 0;
         while winner.is_none() {
             match look_at_all(arms, (order, biased), None, cx) {
@@ -367,14 +369,15 @@ impl Driver {
         self.adopted = None;
     }
 
-    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed.
+    /// Ends the waits that the operations began as futures of their own; the winner, if one of them has completed. `are_fresh`: a
+    /// glance has found that there are none.
     #[inline]
-    fn start(&mut self, arms: &mut impl Arms, order: Order) -> Option<usize> {
+    fn start(&mut self, arms: &mut impl Arms, order: Order, are_fresh: bool) -> Option<usize> {
         self.started = true;
         if self.borrowed {
             return None;
         }
-        let winner = match arms.are_fresh() {
+        let winner = match are_fresh || arms.are_fresh() {
             true => None,
             false => {
                 order.indices(arms.count()).find(|&index| !arms.is_off(index) && arms.arm(index).start())
@@ -394,7 +397,7 @@ impl Driver {
         cx: &mut Context<'_>,
     ) -> Looked {
         let order = glance.map_or_else(|| Order::new(biased, arms.count()), |glance| glance.order);
-        if let Some(winner) = self.start(arms, order) {
+        if let Some(winner) = self.start(arms, order, glance.is_some()) {
             return Looked::Won(winner);
         }
         let looked = match glance.map(|glance| glance.end) {

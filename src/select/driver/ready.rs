@@ -81,7 +81,7 @@ impl Driver {
     fn watch(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Option<usize> {
         let order = Order::new(biased, arms.count());
         if self.anchor.is_none() {
-            if let Some(over) = self.start(arms, order) {
+            if let Some(over) = self.start(arms, order, false) {
                 return Some(over);
             }
             self.branches.make_room(arms.count());
