@@ -72,8 +72,6 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crossbeam_utils::CachePadded;
-
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
 use super::boundary::Visit;
 use super::many::push;
@@ -89,13 +87,16 @@ pub(super) const ONE: u64 = 1 << (REST_SHIFT + 1);
 /// How far ahead a receiver notes what is ready.
 const SPAN: u64 = 1024 * ONE;
 
+/// It lies behind the word of its channel: what senders change is in the line of that, and what receivers change in the next one.
+#[repr(C)]
 pub(super) struct Blocks<T> {
-    pub(super) front: CachePadded<Front<T>>,
-    pub(super) back: CachePadded<Back<T>>,
+    pub(super) back: Back<T>,
     pub(super) first: AtomicPtr<Block<T>>,
     pub(super) retired: AtomicPtr<Block<T>>,
     pub(super) cache: AtomicPtr<Block<T>>,
+    pub(super) front: Front<T>,
     pub(super) visitors: AtomicUsize,
+    _rest_of_line: [usize; 4],
 }
 
 /// What receivers change.
@@ -136,16 +137,13 @@ impl<T> Blocks<T> {
         // The block before the first has the number -1.
         let none = || AtomicPtr::new(with_parity(ptr::null_mut(), 1));
         Blocks {
-            front: CachePadded::new(Front {
-                head: AtomicU64::new(0),
-                block: none(),
-                seen_ready: AtomicU64::new(0),
-            }),
-            back: CachePadded::new(Back { block: none(), ready: AtomicU64::new(0) }),
+            back: Back { block: none(), ready: AtomicU64::new(0) },
             first: AtomicPtr::new(ptr::null_mut()),
             retired: AtomicPtr::new(ptr::null_mut()),
             cache: AtomicPtr::new(ptr::null_mut()),
+            front: Front { head: AtomicU64::new(0), block: none(), seen_ready: AtomicU64::new(0) },
             visitors: AtomicUsize::new(0),
+            _rest_of_line: [0; 4],
         }
     }
 

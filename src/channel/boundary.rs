@@ -223,7 +223,7 @@ impl<'a, T> Visit<'a, T> {
 
     /// Goes on to the block of `head`, or takes `ready` on. False: the first value is not published.
     pub(super) fn bring_value(&mut self, head: u64) -> bool {
-        let Front { head: word, block, .. } = &*self.store.front;
+        let Front { head: word, block, .. } = &self.store.front;
         let front = block.load(Ordering::Acquire);
         if distance(head, word.load(Ordering::Acquire)) != 0 {
             return true;

@@ -327,7 +327,7 @@ impl<T> Shared<T> {
         match (self.turns(), self.linked()) {
             (None, _) => 0,
             (Some(turns), Some(_)) => turns.permits() as usize,
-            (Some(_), None) => (self.bound.capacity - self.limit()) as usize,
+            (Some(_), None) => (u32::from(self.bound.capacity) - self.limit()) as usize,
         }
     }
 

@@ -71,6 +71,7 @@ use crate::prim::{AtomicU64, Ordering, fence};
 use crate::task::thread;
 use crate::wait::{By, Primitive, REST_BITS, Tray, Word};
 
+#[repr(C)]
 pub(super) struct Linked<T> {
     blocks: Blocks<T>,
     pub(super) room: Option<Room>,

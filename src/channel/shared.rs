@@ -1,16 +1,19 @@
 //! What the handles of a channel share.
 //!
 //! ```text
-//!   handles │ word, line │ hint │ watchers │ limit, weak │ turns? ║ bound │ extras? │ behind │ slot slot …, or blocks and room
+//!   handles │ watchers │ limit, weak │ turns? │ bound │ extras? │ behind ║ word, line │ hint │ slot slot …, or blocks and room
 //! ```
 //!
-//! One allocation, of natural alignment: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told there, and
-//! for those that are too large for a ring in [`linked`](super::linked). Here: how it is made and freed, what a receive does that is
-//! dropped; and which of the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
+//! One allocation: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told there, and for those that are too
+//! large for a ring in [`linked`](super::linked). Here: how it is made and freed, what a receive does that is dropped; and which of
+//! the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
 //!
-//! From ║ on nothing changes but at the end. It is 64 bytes behind the beginning, and the allocation of a channel with blocks
-//! begins with a cache line: so what a quick receive from blocks reads is not in the line to which each send writes.
+//! What is before ║ hardly ever changes, and what is behind it changes with each value. There are 64 bytes before it, and but for a
+//! rendezvous a channel begins with a cache line. So the word of a ring and its first slots share a line: of one for a single value
+//! all that goes from core to core. And of blocks what senders change is in that line, and what receivers change in the next one,
+//! beside which these read the one before. (The allocation is larger by what may be before all this: one that is aligned takes
+//! longer to be had, and to be freed.)
 //!
 //! # Lifetime
 //!
@@ -19,9 +22,10 @@
 //! weak handles these free it, or the last handle does: see [`weak`](super::weak).
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
+use super::blocks::Blocks;
 use super::close::Watchers;
 use super::limit::Turns;
 use super::linked::Linked;
@@ -47,10 +51,6 @@ pub(super) const RETURNED: u64 = OWN[1];
 #[repr(C)]
 pub(super) struct Shared<T> {
     pub(super) handles: AtomicU64,
-    pub(super) line: Line,
-    /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
-    /// that was just exchanged is slow.
-    pub(super) hint: AtomicU64,
     /// Those who wait for the channel to close.
     pub(super) watchers: Watchers,
     /// Of a ring: the capacity, less the permits that are out.
@@ -64,21 +64,33 @@ pub(super) struct Shared<T> {
     pub(super) extras: Option<NonNull<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
     behind: NonNull<Slot<T>>,
+    pub(super) line: Line,
+    /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
+    /// that was just exchanged is slow.
+    pub(super) hint: AtomicU64,
     /// Only subscribers of `tracing` look at it.
     sign: Sign,
     pub(super) life: Life,
 }
 
-/// A receive from blocks touches nothing of the word's cache line.
+/// A cache line; and what allocations are aligned to in any case.
+const CACHE_LINE: usize = 64;
+const ALIGNED: usize = 2 * size_of::<usize>();
+
 const _: () = assert!(
-    prim::MODEL || cfg!(not(target_pointer_width = "64")) || std::mem::offset_of!(Shared<u64>, bound) == 64
+    prim::MODEL
+        || cfg!(any(not(target_pointer_width = "64"), feature = "tracing"))
+        || offset_of!(Shared<u64>, line) == CACHE_LINE
+            && size_of::<Shared<u64>>() + offset_of!(Blocks<u64>, front) == 2 * CACHE_LINE
 );
 
 /// The size of a ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound {
     /// The capacity; 0 if it is no ring.
-    pub(super) capacity: u32,
+    pub(super) capacity: u16,
+    /// The bytes of the allocation that are before it.
+    lead: u16,
     /// The slots, less one, and perhaps [`OVERFLOWS`]; or [`UNBOUNDED`], or [`LINKED`].
     pub(super) mask: u32,
 }
@@ -278,35 +290,45 @@ impl<T> Shared<T> {
         Thing { name, ..Thing::signed("channel", self, &self.sign) }
     }
 
-    /// With so many slots behind it, or the linked part; and where that lies.
-    fn layout(slots: Option<usize>) -> (Layout, usize) {
-        let layout = Layout::new::<Self>();
-        let Some(slots) = slots else {
-            return layout.extend(Layout::new::<Linked<T>>()).expect("both are small");
+    /// With so many slots behind it, or the linked part; where that lies, and how many bytes there may be before all of it.
+    fn layout(slots: Option<usize>) -> (Layout, usize, usize) {
+        let behind = match slots {
+            Some(slots) => Layout::array::<Slot<T>>(slots).expect("a ring is small"),
+            None => Layout::new::<Linked<T>>(),
         };
-        layout.extend(Layout::array::<Slot<T>>(slots).expect("a ring is small")).expect("both are small")
+        let (layout, at) = Layout::new::<Self>().extend(behind).expect("both are small");
+        let (align, mut size, mut lead) = (layout.align().max(ALIGNED), layout.size(), 0);
+        if slots != Some(0) {
+            lead = CACHE_LINE.saturating_sub(align);
+            size = size.next_multiple_of(CACHE_LINE) + lead;
+        }
+        (Layout::from_size_align(size, align).expect("all of it is small"), at, lead)
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
     #[cfg_attr(feature = "tracing", track_caller)]
     pub(super) fn new(capacity: Option<usize>, extras: Option<Box<Extras<T>>>) -> SharedRef<T> {
         let slots = capacity.and_then(Slot::<T>::ring);
-        let bound = match (capacity, slots) {
+        let (places, mask) = match (capacity, slots) {
             (Some(capacity), Some(slots)) => {
                 let overflows =
                     if extras.as_ref().is_some_and(|extras| extras.overflows()) { OVERFLOWS } else { 0 };
-                Bound { capacity: capacity as u32, mask: (slots as u32).saturating_sub(1) | overflows }
+                (capacity as u16, (slots as u32).saturating_sub(1) | overflows)
             }
-            (None, _) => Bound { capacity: 0, mask: UNBOUNDED },
-            _ => Bound { capacity: 0, mask: LINKED },
+            (None, _) => (0, UNBOUNDED),
+            _ => (0, LINKED),
         };
-        let (layout, at) = Self::layout(slots);
+        let (layout, at, lead) = Self::layout(slots);
         // SAFETY: the layout has a size.
-        let Some(shared) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else {
+        let allocation = unsafe { alloc(layout) };
+        if allocation.is_null() {
             handle_alloc_error(layout)
-        };
-        // SAFETY: freshly allocated, and large enough for what is behind.
+        }
+        // (Of the bits of what is missing to the line those that alignment leaves.)
+        let lead = allocation.addr().wrapping_neg() & lead;
+        // SAFETY: freshly allocated, and large enough for what is before and behind.
         unsafe {
+            let shared = NonNull::new_unchecked(allocation.add(lead)).cast::<Self>();
             let behind = shared.byte_add(at).cast::<Slot<T>>();
             if slots.is_none() {
                 behind.cast::<Linked<T>>().write(Linked::new(capacity));
@@ -316,8 +338,8 @@ impl<T> Shared<T> {
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
-                bound,
-                limit: AtomicU32::new(bound.capacity),
+                bound: Bound { capacity: places, lead: lead as u16, mask },
+                limit: AtomicU32::new(places.into()),
                 weak: AtomicU32::new(1),
                 turns: AtomicPtr::new(ptr::null_mut()),
                 extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
@@ -326,8 +348,8 @@ impl<T> Shared<T> {
                 life: Life::new(),
             });
             Slot::create(behind, slots.unwrap_or(0));
+            shared
         }
-        shared
     }
 
     pub(super) fn watchers(&self) -> &Watchers {
@@ -402,7 +424,7 @@ impl<T> Shared<T> {
         unsafe {
             let this = shared.as_ref();
             this.life.end();
-            let extras = this.extras;
+            let (extras, lead) = (this.extras, this.bound.lead);
             let slots = match this.bound.capacity {
                 _ if this.is_linked() => {
                     this.behind.cast::<Linked<T>>().drop_in_place();
@@ -416,7 +438,7 @@ impl<T> Shared<T> {
             }
             Turns::free(&this.turns);
             ptr::drop_in_place(shared.as_ptr());
-            dealloc(shared.as_ptr().cast(), Self::layout(slots).0);
+            dealloc(shared.as_ptr().cast::<u8>().sub(lead.into()), Self::layout(slots).0);
             if let Some(extras) = extras {
                 // A hook is foreign code, and so is its drop.
                 drop(Box::from_raw(extras.as_ptr()));
