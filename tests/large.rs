@@ -427,25 +427,31 @@ fn restricted_kinds() {
     }
 }
 
-/// One place for a value that a ring just has room for, or just has not.
+/// Values so large that a ring just has room for them, or just has not: one by one, and several at once.
 #[test]
 fn about_as_large_as_a_ring_takes() {
-    fn pass<const SIZE: usize>() {
-        let (mut tx, mut rx) = spsc::bounded(1);
-        for number in 0..4 {
-            assert!(tx.try_send([number; SIZE]).is_ok(), "there is room");
+    fn pass<const SIZE: usize>(capacity: usize) {
+        let (mut tx, mut rx) = spsc::bounded(capacity);
+        for round in 0..3 {
+            let numbers = (0..capacity).map(|number| (round * capacity + number) as u8);
+            for number in numbers.clone() {
+                assert!(tx.try_send([number; SIZE]).is_ok(), "there is room");
+            }
             assert!(tx.try_send([9; SIZE]).is_err(), "there is none");
+            let mut received = vec![rx.try_recv().expect("there is one")];
+            while rx.try_recv_many(&mut received, capacity).is_ok() {}
             assert!(
-                rx.try_recv().is_ok_and(|value| value == [number; SIZE]),
-                "{number} comes, of {SIZE} bytes"
+                received.iter().copied().eq(numbers.map(|number| [number; SIZE])),
+                "{capacity} come, of {SIZE} bytes"
             );
             assert!(rx.try_recv().is_err(), "it is empty");
         }
     }
-    small(pass::<131_068>);
-    small(pass::<131_069>);
-    small(pass::<131_072>);
-    small(pass::<131_073>);
+    small(|| [pass::<131_068>, pass::<131_069>, pass::<131_072>, pass::<131_073>].map(|pass| pass(1)));
+    small(|| [pass::<65_532>, pass::<65_533>, pass::<65_536>].map(|pass| pass(3)));
+    for capacity in [32, 63, 64] {
+        small(|| [pass::<4>, pass::<4092>, pass::<4093>, pass::<4096>].map(|pass| pass(capacity)));
+    }
 }
 
 /// Values of some hundred bytes, of which a linked channel's blocks have a few: each block that comes and goes is in somebody's
@@ -499,7 +505,7 @@ fn blocks_of_few_slots() {
 /// An empty channel of one sender and one receiver that goes needs no room for a value, where it is one of its own kind.
 #[test]
 fn an_empty_one_goes_on_a_small_stack() {
-    for capacity in [Some(64), Some(1000), None] {
+    for capacity in [Some(3), Some(1000), None] {
         small(|| {
             let channel = Box::new(capacity.map_or_else(spsc::unbounded::<Large>, spsc::bounded));
             thread::scope(|scope| {

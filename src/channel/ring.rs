@@ -131,9 +131,6 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Whether a channel with one place is a ring.
-    pub(super) const HAS_RINGS: bool = ring_slots(1, size_of::<Self>()).is_some();
-
     /// How many slots a ring of this capacity has. `None`: a ring is not right for it.
     pub(super) fn ring(capacity: usize) -> Option<usize> {
         if capacity == 0 { Some(0) } else { ring_slots(capacity, size_of::<Self>()) }

@@ -9,7 +9,6 @@ use std::ptr::NonNull;
 use super::super::branch::{branch, common, receives, sends, watches};
 use super::super::close::Watchers;
 use super::super::many::{Gives, Takes};
-use super::super::ring::Slot;
 use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
 use super::end::SharedRef as OwnRef;
@@ -140,9 +139,8 @@ impl<'a, T> Which<'a, T> {
     #[inline(always)]
     fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         match self {
-            // (Known as it is compiled. Of values too large for a ring the core is linked.)
-            Which::Met(shared) if Slot::<T>::HAS_RINGS => shared.quick_put_into_ring(value),
-            Which::Met(shared) => shared.quick_send(value),
+            // (It is no linked one.)
+            Which::Met(shared) => shared.quick_put_into_ring(value),
             Which::Own(shared) => shared.quick_send(value),
         }
     }
@@ -150,8 +148,7 @@ impl<'a, T> Which<'a, T> {
     #[inline(always)]
     fn quick_recv(&self, tray: &mut Tray<T>) -> bool {
         match self {
-            Which::Met(shared) if Slot::<T>::HAS_RINGS => shared.quick_take_from_ring(tray),
-            Which::Met(shared) => shared.quick_recv(tray),
+            Which::Met(shared) => shared.quick_take_from_ring(tray),
             Which::Own(shared) => shared.quick_recv(tray),
         }
     }

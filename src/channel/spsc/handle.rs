@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::super::handle::{asks, sends_blocking, shareable};
 use super::super::receiver::receiver;
+use super::super::ring::Slot;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::{SharedRef, Which};
@@ -46,7 +47,10 @@ const LEAST: usize = match prim::MODEL {
 #[cfg_attr(feature = "tracing", track_caller)]
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     let shared = match capacity {
-        Some(capacity) if capacity < LEAST => SharedRef::met(Core::new(Some(capacity), None)),
+        // (The core as a ring, or a rendezvous, only.)
+        Some(capacity) if capacity < LEAST && Slot::<T>::ring(capacity).is_some() => {
+            SharedRef::met(Core::new(Some(capacity), None))
+        }
         _ => SharedRef::own(Shared::new(capacity)),
     };
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
