@@ -94,10 +94,14 @@ pub(super) struct Blocks<T> {
     pub(super) first: AtomicPtr<Block<T>>,
     pub(super) retired: AtomicPtr<Block<T>>,
     pub(super) cache: AtomicPtr<Block<T>>,
+    _up_to_the_line: [u8; UP_TO_THE_LINE],
     pub(super) front: Front<T>,
     pub(super) visitors: AtomicUsize,
-    _rest_of_line: [usize; 4],
+    _rest_of_the_line: [u8; REST_OF_THE_LINE],
 }
+
+const UP_TO_THE_LINE: usize = 24 - 3 * size_of::<usize>();
+const REST_OF_THE_LINE: usize = 40 - size_of::<usize>();
 
 /// What receivers change.
 pub(super) struct Front<T> {
@@ -143,7 +147,8 @@ impl<T> Blocks<T> {
             cache: AtomicPtr::new(ptr::null_mut()),
             front: Front { head: AtomicU64::new(0), block: none(), seen_ready: AtomicU64::new(0) },
             visitors: AtomicUsize::new(0),
-            _rest_of_line: [0; 4],
+            _up_to_the_line: [0; UP_TO_THE_LINE],
+            _rest_of_the_line: [0; REST_OF_THE_LINE],
         }
     }
 

@@ -9,11 +9,11 @@
 //! the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
 //!
-//! What is before ║ hardly ever changes, and what is behind it changes with each value. There are 64 bytes before it, and but for a
-//! rendezvous a channel begins with a cache line. So the word of a ring and its first slots share a line: of one for a single value
-//! all that goes from core to core. And of blocks what senders change is in that line, and what receivers change in the next one,
-//! beside which these read the one before. (The allocation is larger by what may be before all this: one that is aligned takes
-//! longer to be had, and to be freed.)
+//! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value. There
+//! are 64 bytes before it, and but for a rendezvous a channel begins with a cache line, if that has 64 bytes. So the word of a ring
+//! and its first slots share a line: of one for a single value of up to 16 bytes that is all that goes from core to core. And of
+//! blocks what senders change is in that line, and what receivers change, but where they leave a block, is in the next one. (The
+//! allocation is larger by what may be before all this, 48 bytes: one that is aligned takes longer to be had, and to be freed.)
 //!
 //! # Lifetime
 //!
@@ -64,6 +64,8 @@ pub(super) struct Shared<T> {
     pub(super) extras: Option<NonNull<Extras<T>>>,
     /// What is behind it, in the same allocation: the first slot, or a `Linked<T>` if `bound` says so.
     behind: NonNull<Slot<T>>,
+    /// Where pointers are short.
+    _up_to_the_line: [u8; UP_TO_THE_LINE],
     pub(super) line: Line,
     /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
     /// that was just exchanged is slow.
@@ -73,15 +75,22 @@ pub(super) struct Shared<T> {
     pub(super) life: Life,
 }
 
-/// A cache line; and what allocations are aligned to in any case.
+/// A cache line; and what allocators align to in any case.
 const CACHE_LINE: usize = 64;
 const ALIGNED: usize = 2 * size_of::<usize>();
 
+const UP_TO_THE_LINE: usize = {
+    let counts = size_of::<AtomicU64>() + 2 * size_of::<AtomicU32>();
+    let before = counts + size_of::<Watchers>() + size_of::<Bound>() + 3 * size_of::<usize>();
+    CACHE_LINE.saturating_sub(before)
+};
+
+/// (With `tracing` the sign is in between.)
 const _: () = assert!(
     prim::MODEL
-        || cfg!(any(not(target_pointer_width = "64"), feature = "tracing"))
         || offset_of!(Shared<u64>, line) == CACHE_LINE
-            && size_of::<Shared<u64>>() + offset_of!(Blocks<u64>, front) == 2 * CACHE_LINE
+            && (cfg!(feature = "tracing")
+                || size_of::<Shared<u64>>() + offset_of!(Blocks<u64>, front) == 2 * CACHE_LINE)
 );
 
 /// The size of a ring.
@@ -344,6 +353,7 @@ impl<T> Shared<T> {
                 turns: AtomicPtr::new(ptr::null_mut()),
                 extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 behind,
+                _up_to_the_line: [0; UP_TO_THE_LINE],
                 sign: Sign::new(),
                 life: Life::new(),
             });

@@ -26,7 +26,7 @@
 //! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next
 //! operation removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be
 //! received. That next operation does not wait behind it. With a capacity below 64 it keeps its place in line, as in the
-//! general kind, even when later operations have come.
+//! general kind, even when later operations have come (in builds with debug assertions, below 2).
 //!
 //! # What is missing
 //!
