@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_core::FusedFuture;
-use leno::channel::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
+use leno::channel::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError, spsc};
 use leno::select::Select;
 use leno::sync::{RwLock, RwLockUpgradableReadGuard, Semaphore};
 use leno::{Receiver, Sender, select_blocking};
@@ -773,5 +773,67 @@ struct Over<'a>(&'a AtomicBool);
 impl Drop for Over<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// C1, C2, C9: one sender and one receiver, with everything in one word and with two: each value comes once, in order, whatever is
+/// given up.
+#[test]
+fn single_sides() {
+    let values = 20_000 * scale();
+    for capacity in [Some(0), Some(1), Some(2), Some(63), Some(64), Some(300), None] {
+        within("single sides", move || {
+            let (mut tx, mut rx) = capacity.map_or_else(spsc::unbounded, spsc::bounded);
+            let sender = thread::spawn(move || {
+                let mut rng = StdRng::seed_from_u64(1);
+                for number in 0..values {
+                    let mut next = Some(Box::new(number));
+                    while let Some(value) = next.take() {
+                        next = match rng.random_range(0..4) {
+                            0 => tx.try_send(value).err().map(TrySendError::into_inner),
+                            1 => match tx.send_timeout(value, Duration::from_micros(5)) {
+                                Err(SendTimeoutError::Timeout(back)) => Some(back),
+                                sent => sent.map(|()| None).expect("the receiver is there"),
+                            },
+                            2 => {
+                                let mut sending = tx.send(value);
+                                let _ = sending.poll_once(&CountingWaker::new());
+                                sending.into_inner()
+                            }
+                            _ => tx.send_blocking(value).map(|()| None).expect("the receiver is there"),
+                        };
+                    }
+                }
+            });
+            let mut rng = StdRng::seed_from_u64(2);
+            let mut received = Vec::new();
+            for number in 0.. {
+                while received.is_empty() {
+                    let value = match rng.random_range(0..5) {
+                        0 => rx.try_recv().ok(),
+                        1 => rx.recv_timeout(Duration::from_micros(5)).ok(),
+                        2 => match rx.recv().poll_once(&CountingWaker::new()) {
+                            Poll::Ready(received) => received.ok(),
+                            Poll::Pending => None,
+                        },
+                        3 => {
+                            let _ = rx.try_recv_many(&mut received, 8);
+                            None
+                        }
+                        _ if number == values => break,
+                        _ => Some(rx.recv_blocking().expect("there is one to come")),
+                    };
+                    received.extend(value);
+                }
+                if received.is_empty() {
+                    assert_eq!(number, values, "C1: {capacity:?}");
+                    break;
+                }
+                assert_eq!(*received.remove(0), number, "C2: {capacity:?}");
+            }
+            sender.join().unwrap();
+            rx.assert_valid();
+            assert!(rx.try_recv().is_err());
+        });
     }
 }
