@@ -9,7 +9,7 @@ use leno::channel::{RecvError, TryRecvError};
 use leno::{Receiver, Sender, bounded, unbounded};
 
 use super::harness::thread;
-use super::support::{Value, Values, Woken, poll, poll_with, settle};
+use super::support::{Value, Values, Woken, full, poll, poll_with, settle};
 
 fn values(values: &Values, numbers: std::ops::Range<usize>) -> VecDeque<Value> {
     numbers.map(|number| values.make(number)).collect()
@@ -123,17 +123,10 @@ pub(crate) fn receive_against_discard_on_a_ring() {
     receive_against_discard(bounded(2));
 }
 
-/// A full channel of two values, 1 and 2.
-fn full(all: &Values) -> (Sender<Value>, Receiver<Value>) {
-    let (tx, rx) = bounded(2);
-    assert_eq!(tx.try_send_many(&mut values(all, 1..3)), Ok(2));
-    (tx, rx)
-}
-
 /// A sender begins to wait while a batch makes room: it is let in.
 pub(crate) fn receive_against_register() {
     let all = Values::default();
-    let (tx, rx) = full(&all);
+    let (tx, rx) = full(&all, 2);
     let batch = [3, 4].map(|number| all.make(number));
     let sender = thread::spawn(move || {
         batch.into_iter().for_each(|value| tx.send_blocking(value).unwrap());
@@ -149,7 +142,7 @@ pub(crate) fn receive_against_register() {
 /// A forced send takes the first value while a batch receives.
 pub(crate) fn receive_against_force() {
     let all = Values::default();
-    let (tx, rx) = full(&all);
+    let (tx, rx) = full(&all, 2);
     let value = all.make(3);
     let sender = thread::spawn(move || tx.force_send(value).unwrap().map(|value| value.number));
     let mut out = Vec::new();

@@ -12,7 +12,7 @@ use leno::{Receiver, Sender, bounded, rendezvous};
 
 use super::harness::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::harness::{Arc, Mutex, thread};
-use super::support::{Values, poll, settle};
+use super::support::{Values, full, poll, settle};
 
 /// Sends or receives, whichever happens: 0 if it has sent.
 fn exchange(tx: &Sender<usize>, value: usize, rx: &Receiver<usize>, sends_first: bool) -> usize {
@@ -419,8 +419,7 @@ pub(crate) fn looks_against_room() {
 /// A select comes to wait to send while a receive makes room, and another sender wants that, too.
 pub(crate) fn looks_against_a_sender_and_a_receive() {
     let values = Values::default();
-    let (tx, rx) = bounded(1);
-    tx.try_send(values.make(1)).unwrap();
+    let (tx, rx) = full(&values, 1);
     let (value, other) = (values.make(2), tx.clone());
     let selecting = thread::spawn(move || {
         let (_b, b) = bounded::<usize>(1);
@@ -443,8 +442,7 @@ pub(crate) fn looks_against_a_sender_and_a_receive() {
 /// A select comes to wait to send while a receive makes room, and is dropped: it is let in before, or not at all.
 pub(crate) fn cancelled_against_room() {
     let values = Values::default();
-    let (tx, rx) = bounded(1);
-    tx.try_send(values.make(1)).unwrap();
+    let (tx, rx) = full(&values, 1);
     let value = values.make(2);
     let selecting = thread::spawn(move || {
         let (_b, b) = bounded::<usize>(1);
@@ -463,8 +461,7 @@ pub(crate) fn cancelled_against_room() {
 /// A select that waits to send, beside a sender, is polled again or dropped as room is made: whoever waits is let in.
 pub(crate) fn cancelled_beside_a_sender() {
     let values = Values::default();
-    let (tx, rx) = bounded(1);
-    tx.try_send(values.make(1)).unwrap();
+    let (tx, rx) = full(&values, 1);
     let (value, other) = (values.make(2), tx.clone());
     let selecting = thread::spawn(move || {
         let (_b, b) = bounded::<usize>(1);

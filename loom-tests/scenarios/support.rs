@@ -9,6 +9,8 @@ use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use leno::{Receiver, Sender, bounded};
+
 use super::harness::thread;
 
 /// A number that knows how many of its kind are alive. (std's counts: they add no switch points.)
@@ -34,6 +36,14 @@ impl Values {
     pub(crate) fn alive(&self) -> usize {
         self.alive.load(Ordering::Relaxed)
     }
+}
+
+/// A full channel of so many values, from 1 on.
+pub(crate) fn full(values: &Values, capacity: usize) -> (Sender<Value>, Receiver<Value>) {
+    let (tx, rx) = bounded(capacity);
+    let mut batch = (1..=capacity).map(|number| values.make(number)).collect();
+    assert_eq!(tx.try_send_many(&mut batch), Ok(capacity));
+    (tx, rx)
 }
 
 impl Drop for Value {
