@@ -211,9 +211,11 @@ pub trait Tuple {
     /// How many.
     const COUNT: usize;
 
-    /// Glances at each in this order, up to one that is through, or of which a longer look has to decide. `None`: not all of them
-    /// are operations with which nothing was begun.
-    fn glance(&mut self, off: u32, order: Order) -> Option<Glanced>;
+    /// Whether all that take part are operations with which nothing was begun.
+    fn are_fresh(&mut self, off: u32) -> bool;
+
+    /// Glances at each of such in this order, up to one that is through, or of which a longer look has to decide.
+    fn glance(&mut self, off: u32, order: Order) -> Glanced;
 
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
@@ -536,23 +538,25 @@ macro_rules! tuples {
             const COUNT: usize = [$($index),+].len();
 
             #[inline]
-            fn glance(&mut self, off: u32, order: Order) -> Option<Glanced> {
+            fn are_fresh(&mut self, off: u32) -> bool {
+                $((!<$T as Take>::FOREIGN && (off & (1 << $index) != 0 || self.$index.is_fresh())))&&+
+            }
+
+            #[inline]
+            fn glance(&mut self, off: u32, order: Order) -> Glanced {
                 let is_on = |index: usize| off & (1 << index) == 0;
-                if $((<$T as Take>::FOREIGN || is_on($index) && !self.$index.is_fresh()))||+ {
-                    return None;
-                }
                 for index in order.indices(Self::COUNT) {
                     let glance = match index {
                         $($index if is_on($index) => self.$index.glance(),)+
                         _ => Attempt::Wait,
                     };
                     match glance {
-                        Attempt::Ready(()) => return Some(Glanced::Through(index)),
+                        Attempt::Ready(()) => return Glanced::Through(index),
                         Attempt::Wait => {}
-                        Attempt::Again => return Some(Glanced::Before(index)),
+                        Attempt::Again => return Glanced::Before(index),
                     }
                 }
-                Some(Glanced::Before(NO_ARM))
+                Glanced::Before(NO_ARM)
             }
 
             #[inline]
@@ -570,8 +574,12 @@ each_tuple!(tuples);
 impl Tuple for () {
     const COUNT: usize = 0;
 
-    fn glance(&mut self, _off: u32, _order: Order) -> Option<Glanced> {
-        Some(Glanced::Before(NO_ARM))
+    fn are_fresh(&mut self, _off: u32) -> bool {
+        true
+    }
+
+    fn glance(&mut self, _off: u32, _order: Order) -> Glanced {
+        Glanced::Before(NO_ARM)
     }
 
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {

@@ -249,11 +249,12 @@ impl Driver {
             if !self.may_go_on(cx) {
                 return Poll::Pending;
             }
-            let order = Order::new(biased, T::COUNT);
-            match arms.glance(off, order) {
-                Some(Glanced::Through(winner)) => return Poll::Ready(winner),
-                Some(Glanced::Before(end)) => glance = Some(Glance { order, end }),
-                None => {}
+            if arms.are_fresh(off) {
+                let order = Order::new(biased, T::COUNT);
+                match arms.glance(off, order) {
+                    Glanced::Through(winner) => return Poll::Ready(winner),
+                    Glanced::Before(end) => glance = Some(Glance { order, end }),
+                }
             }
         }
         arms.open(off, |arms| self.poll_open(arms, biased, glance, cx))
