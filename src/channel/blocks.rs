@@ -100,6 +100,7 @@ pub(super) struct Blocks<T> {
     _rest_of_the_line: [u8; REST_OF_THE_LINE],
 }
 
+/// Where pointers are short; and behind what receivers change. (`shared` asserts that this comes out right.)
 const UP_TO_THE_LINE: usize = 24 - 3 * size_of::<usize>();
 const REST_OF_THE_LINE: usize = 40 - size_of::<usize>();
 

@@ -15,7 +15,7 @@
 //! | [ring](super::ring) | len + k; head + k and len − k, as far as flags say that the slots are empty, or full | k slots, one after the other |
 //! | [blocks](super::linked) | tail + k; head + k, within a block | k values, one publication |
 //! | large and bounded | as above, up to the limit, or k counted places before; as above | those who wait for a place get theirs one at a time |
-//! | [spsc](super::spsc) | tail + k; head + k, within a block | – (k values before) |
+//! | [spsc](super::spsc) by two words | tail + k; head + k, within a block | – (k values before) |
 //!
 //! # Where values are
 //!

@@ -11,7 +11,7 @@
 //!
 //! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value. There
 //! are 64 bytes before it, and but for a rendezvous a channel begins with a cache line, if that has 64 bytes. So the word of a ring
-//! and its first slots share a line: of one for a single value of up to 16 bytes that is all that goes from core to core. And of
+//! and its first slots share a line: of one for a single value of a word that is all that goes from core to core. And of
 //! blocks what senders change is in that line, and what receivers change, but where they leave a block, is in the next one. (The
 //! allocation is larger by what may be before all this, 48 bytes: one that is aligned takes longer to be had, and to be freed.)
 //!
