@@ -159,7 +159,8 @@ impl<T> Block<T> {
     /// for the last touch does not look for another one that comes too late.)
     pub(super) fn is_read(&self) -> bool {
         // ORDERING: Acquire pairs with `mark_read`: each claimant is through with the block.
-        self.read[..Self::SLOTS].iter().all(|read| read.load(Ordering::Acquire))
+        // (Nearly always all are, so none is a reason to stop.)
+        self.read[..Self::SLOTS].iter().fold(true, |all, read| all & read.load(Ordering::Acquire))
     }
 
     /// Whether the slot is marked as full, as far as is known.

@@ -170,10 +170,10 @@ impl<T> Blocks<T> {
     /// The block of the slot at `head`, if its value has been published.
     #[inline]
     pub(super) fn value(&self, head: u64) -> Option<*mut Block<T>> {
-        if self.is_ready(head, Self::is_last(head)) { self.front_at(head) } else { None }
+        if self.is_ready(head & !FLAGS, Self::is_last(head)) { self.front_at(head) } else { None }
     }
 
-    /// The same for the quick ways, as [`room_inside`](Self::room_inside).
+    /// The same for the quick ways, as [`room_inside`](Self::room_inside), and without flags.
     #[inline(always)]
     pub(super) fn value_inside(&self, head: u64) -> Option<*mut Block<T>> {
         let is_ready = Self::HAS_INSIDE && self.is_ready(head, false);
@@ -188,15 +188,15 @@ impl<T> Blocks<T> {
     /// Whether there are slots that are not the last one of their block.
     const HAS_INSIDE: bool = Block::<T>::SLOTS > 1;
 
-    /// Whether the value at `head` has been published. `noted`: what is ready is noted in any case.
+    /// Whether the value at this position, the head's, has been published. `noted`: what is ready is noted in any case.
     #[inline(always)]
-    fn is_ready(&self, head: u64, noted: bool) -> bool {
+    fn is_ready(&self, position: u64, noted: bool) -> bool {
+        debug_assert_eq!(position & FLAGS, 0);
         let seen_ready = &self.front.seen_ready;
-        let position = head & !FLAGS;
         // ORDERING: Acquire, here and below, pairs with whoever has moved `ready` on: the values are there.
         let seen = seen_ready.load(Ordering::Acquire);
         if seen.wrapping_sub(position.wrapping_add(ONE)) >= SPAN {
-            let ahead = distance(position, self.back.ready.load(Ordering::Acquire));
+            let ahead = self.back.ready.load(Ordering::Acquire).wrapping_sub(position) as i64;
             if ahead <= 0 {
                 return false;
             }

@@ -108,6 +108,12 @@ impl<T> Linked<T> {
         self.room.as_ref().expect("only sends of bounded channels wait")
     }
 
+    /// How many places there are from the tail on, which is that of this word, for who moves it.
+    #[inline(always)]
+    fn open_at(&self, word: Word) -> u64 {
+        self.room.as_ref().map_or(u64::MAX, |room| room.open_at(word))
+    }
+
     /// The position of the first value, as a number.
     pub(super) fn head(&self) -> u64 {
         self.load_head() / ONE
@@ -271,23 +277,17 @@ impl<T> Shared<T> {
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        if !word.is_free() || word.has(CLOSED | HELD) {
+        // (A position, and nothing else. Only rings have halves.)
+        if word.has(FLAGS) || linked.open_at(word) == 0 {
             return false;
         }
         let Some(block) = linked.blocks.room_inside(word.0) else { return false };
-        // (Only rings have halves.)
-        if self.open_at(linked, word) == 0 || !self.cas_within(word, plus(word, 1)) {
+        if !self.cas_within(word, plus(word, 1)) {
             return false;
         }
         // SAFETY: claimed, and not the last one; the caller gives the value up.
         unsafe { linked.blocks.put_inside(word.0, block, value) };
         true
-    }
-
-    /// How many places are there from the tail on, which is that of this word, for who moves it.
-    #[inline(always)]
-    fn open_at(&self, linked: &Linked<T>, word: Word) -> u64 {
-        if self.is_unbounded() { u64::MAX } else { linked.room().open_at(word) }
     }
 
     /// The position behind the last value.
@@ -310,7 +310,7 @@ impl<T> Shared<T> {
     pub(super) fn quick_take(&self, tray: &mut Tray<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let head = linked.load_head();
-        if head & (GIVEN | WANTED) != 0 {
+        if head & FLAGS != 0 {
             return false;
         }
         let Some(block) = linked.blocks.value_inside(head) else { return false };
@@ -327,7 +327,7 @@ impl<T> Shared<T> {
         let before = values.len();
         while !values.is_empty() {
             let word = self.line.load();
-            let most = usize::try_from(self.open_at(linked, word)).unwrap_or(usize::MAX);
+            let most = usize::try_from(linked.open_at(word)).unwrap_or(usize::MAX);
             if word.has(HELD) || self.put_into_block(linked, word, values, most) == 0 {
                 break;
             }

@@ -428,10 +428,10 @@ fn is_calm(word: Word) -> bool {
     word.is_free() && !word.has(BUSY)
 }
 
-/// Whether the word says up to which position places are open.
+/// Whether the word says up to which position places are open: it is that position, and nothing else.
 #[inline(always)]
 fn is_open(word: Word) -> bool {
-    is_uncounted(word) && !word.has(CLOSED)
+    !word.has(FLAGS)
 }
 
 /// The same, or it did when the channel closed.

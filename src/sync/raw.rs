@@ -414,12 +414,21 @@ impl Acquire {
         }
     }
 
-    #[inline]
+    /// (Without a store for one that has come just now: an unlock would have to wait for that.)
+    #[inline(always)]
     fn locked(&mut self) -> Locked {
-        self.starve_no_more();
-        // A select may go on with it.
-        self.past = 0;
+        if self.past != 0 {
+            self.settle();
+        }
         Locked(self.raw)
+    }
+
+    /// What is past is over. (A select may go on with it.)
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self) {
+        self.starve_no_more();
+        self.past = 0;
     }
 }
 
