@@ -173,7 +173,7 @@ impl<T> Blocks<T> {
         if self.is_ready(head & !FLAGS, Self::is_last(head)) { self.front_at(head) } else { None }
     }
 
-    /// The same for the quick ways, as [`room_inside`](Self::room_inside), and without flags.
+    /// The same for the quick ways, as [`room_inside`](Self::room_inside), of a head without flags.
     #[inline(always)]
     pub(super) fn value_inside(&self, head: u64) -> Option<*mut Block<T>> {
         let is_ready = Self::HAS_INSIDE && self.is_ready(head, false);

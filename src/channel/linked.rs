@@ -277,12 +277,12 @@ impl<T> Shared<T> {
     pub(super) fn quick_put(&self, value: &MaybeUninit<T>) -> bool {
         let Some(linked) = self.linked() else { return false };
         let word = self.guess();
-        // (A position, and nothing else. Only rings have halves.)
-        if word.has(FLAGS) || linked.open_at(word) == 0 {
+        if !word.is_free() || word.has(CLOSED | HELD) {
             return false;
         }
         let Some(block) = linked.blocks.room_inside(word.0) else { return false };
-        if !self.cas_within(word, plus(word, 1)) {
+        // (Only rings have halves.)
+        if linked.open_at(word) == 0 || !self.cas_within(word, plus(word, 1)) {
             return false;
         }
         // SAFETY: claimed, and not the last one; the caller gives the value up.

@@ -155,6 +155,7 @@ mod handle;
 mod iter;
 mod kind;
 mod limit;
+mod lines;
 mod linked;
 mod many;
 pub mod moving;

@@ -397,7 +397,8 @@ impl<T> Shared<T> {
     pub(super) fn take_from_ring(&self, out: &mut Vec<T>, max: usize) -> usize {
         let word = self.line.load();
         let len = self.ring_len(word);
-        if !word.is_free() || word.has(RETURNED | HELD) || len == 0 {
+        let is_free = word.is_free() || bug!("batch_makes_room_unseen");
+        if !is_free || word.has(RETURNED | HELD) || len == 0 {
             return 0;
         }
         let slot = self.slots_from(self.head(word));

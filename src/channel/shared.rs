@@ -10,10 +10,9 @@
 //! [`undelivered`](super::undelivered).
 //!
 //! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value. There
-//! are 64 bytes before it, and but for a rendezvous a channel begins with a cache line, if that has 64 bytes. So the word of a ring
-//! and its first slots share a line: of one for a single value of a word that is all that goes from core to core. And of
-//! blocks what senders change is in that line, and what receivers change, but where they leave a block, is in the next one. (The
-//! allocation is larger by what may be before all this, 48 bytes: one that is aligned takes longer to be had, and to be freed.)
+//! are 64 bytes before it, and but for a rendezvous a channel begins with a [cache line](super::lines), if that has 64 bytes. So the
+//! word of a ring and its first slots share a line: of one for a single value of a word that is all that goes from core to core. And
+//! of blocks what senders change is in that line, and what receivers change, but where they leave a block, is in the next one.
 //!
 //! # Lifetime
 //!
@@ -21,13 +20,14 @@
 //! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count. Where there are
 //! weak handles these free it, or the last handle does: see [`weak`](super::weak).
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::Layout;
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
 use super::blocks::Blocks;
 use super::close::Watchers;
 use super::limit::Turns;
+use super::lines::{self, CACHE_LINE};
 use super::linked::Linked;
 use super::queue::SEND;
 use super::ring::{HELD, Ring, Slot};
@@ -74,10 +74,6 @@ pub(super) struct Shared<T> {
     sign: Sign,
     pub(super) life: Life,
 }
-
-/// A cache line; and what allocators align to in any case.
-const CACHE_LINE: usize = 64;
-const ALIGNED: usize = 2 * size_of::<usize>();
 
 const UP_TO_THE_LINE: usize = {
     let counts = size_of::<AtomicU64>() + 2 * size_of::<AtomicU32>();
@@ -299,19 +295,14 @@ impl<T> Shared<T> {
         Thing { name, ..Thing::signed("channel", self, &self.sign) }
     }
 
-    /// With so many slots behind it, or the linked part; where that lies, and how many bytes there may be before all of it.
-    fn layout(slots: Option<usize>) -> (Layout, usize, usize) {
+    /// With so many slots behind it, or the linked part; where that lies, and whether it begins with a line.
+    fn layout(slots: Option<usize>) -> (Layout, usize, bool) {
         let behind = match slots {
             Some(slots) => Layout::array::<Slot<T>>(slots).expect("a ring is small"),
             None => Layout::new::<Linked<T>>(),
         };
         let (layout, at) = Layout::new::<Self>().extend(behind).expect("both are small");
-        let (align, mut size, mut lead) = (layout.align().max(ALIGNED), layout.size(), 0);
-        if slots != Some(0) {
-            lead = CACHE_LINE.saturating_sub(align);
-            size = size.next_multiple_of(CACHE_LINE) + lead;
-        }
-        (Layout::from_size_align(size, align).expect("all of it is small"), at, lead)
+        (layout, at, slots != Some(0))
     }
 
     /// A new channel with one handle on each side. `None`: no bound.
@@ -327,17 +318,11 @@ impl<T> Shared<T> {
             (None, _) => (0, UNBOUNDED),
             _ => (0, LINKED),
         };
-        let (layout, at, lead) = Self::layout(slots);
-        // SAFETY: the layout has a size.
-        let allocation = unsafe { alloc(layout) };
-        if allocation.is_null() {
-            handle_alloc_error(layout)
-        }
-        // (Of the bits of what is missing to the line those that alignment leaves.)
-        let lead = allocation.addr().wrapping_neg() & lead;
-        // SAFETY: freshly allocated, and large enough for what is before and behind.
+        let (layout, at, lined) = Self::layout(slots);
+        let (allocation, lead) = lines::allocate(layout, lined);
+        let shared = allocation.cast::<Self>();
+        // SAFETY: freshly allocated, and large enough for what is behind.
         unsafe {
-            let shared = NonNull::new_unchecked(allocation.add(lead)).cast::<Self>();
             let behind = shared.byte_add(at).cast::<Slot<T>>();
             if slots.is_none() {
                 behind.cast::<Linked<T>>().write(Linked::new(capacity));
@@ -347,7 +332,7 @@ impl<T> Shared<T> {
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
                 watchers: Watchers::new(),
-                bound: Bound { capacity: places, lead: lead as u16, mask },
+                bound: Bound { capacity: places, lead, mask },
                 limit: AtomicU32::new(places.into()),
                 weak: AtomicU32::new(1),
                 turns: AtomicPtr::new(ptr::null_mut()),
@@ -448,7 +433,8 @@ impl<T> Shared<T> {
             }
             Turns::free(&this.turns);
             ptr::drop_in_place(shared.as_ptr());
-            dealloc(shared.as_ptr().cast::<u8>().sub(lead.into()), Self::layout(slots).0);
+            let (layout, _, lined) = Self::layout(slots);
+            lines::free(shared.cast(), layout, lined, lead);
             if let Some(extras) = extras {
                 // A hook is foreign code, and so is its drop.
                 drop(Box::from_raw(extras.as_ptr()));

@@ -61,21 +61,34 @@ fn zero_sized(kind: Kind) {
     }
 }
 
-/// C15: a T with a large alignment arrives aligned.
+/// C15: a T with a large alignment arrives aligned: as large as a cache line, less, and more.
 fn over_aligned(kind: Kind) {
-    #[repr(align(256))]
-    struct Aligned(u8);
-    pass_every_way(kind, Aligned, |i, v| {
-        assert_eq!(v.0, i);
-        assert_eq!(std::ptr::from_ref(v).addr() % 256, 0, "C15: aligned where the receiver holds it");
+    macro_rules! each {
+        ($($align:literal)+) => {$({
+            #[repr(align($align))]
+            struct Aligned(u8);
+            aligned(kind, Aligned, |value| value.0);
+        })+};
+    }
+    each!(32 64 128 256);
+}
+
+fn aligned<T: Send + 'static>(kind: Kind, make: fn(u8) -> T, number: fn(&T) -> u8) {
+    pass_every_way(kind, make, |i, v| {
+        assert_eq!(number(v), i);
+        assert_eq!(
+            std::ptr::from_ref(v).addr() % align_of::<T>(),
+            0,
+            "C15: aligned where the receiver holds it"
+        );
     });
     // Boxed futures, so that the value inside lies at odd places.
     let (tx, rx) = kind.open();
-    let mut waiting = (0..20).map(|i| Box::new((i, tx.send(Aligned(i))))).collect::<Vec<_>>();
+    let mut waiting = (0..20).map(|i| Box::new((i, tx.send(make(i))))).collect::<Vec<_>>();
     let ready =
         waiting.iter_mut().filter_map(|w| w.1.poll_with(std::task::Waker::noop()).is_ready().then_some(()));
     assert_eq!(ready.count(), kind.room(20));
-    assert_eq!(rx.try_iter().map(|v| v.0).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    assert_eq!(rx.try_iter().map(|v| number(&v)).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
 }
 
 /// C15: a T that is not Unpin; the futures are.

@@ -440,21 +440,27 @@ fn a_waker_that_re_enters() {
 /// C15: values of all shapes.
 #[test]
 fn values_of_all_shapes() {
-    #[repr(align(256))]
-    #[derive(Debug, PartialEq, Clone, Copy)]
-    struct Aligned(u8);
+    macro_rules! aligned {
+        ($capacity:ident: $($align:literal)+) => {$({
+            #[repr(align($align))]
+            #[derive(Debug, PartialEq, Clone, Copy)]
+            struct Aligned(u8);
+            let (mut tx, mut rx) = open($capacity);
+            let count = fill(&mut tx, |number| Aligned(number as u8));
+            let mut seen = 0;
+            rx.try_iter().for_each(|value| {
+                assert_eq!(value, Aligned(seen as u8));
+                assert_eq!((&raw const value).addr() % $align, 0);
+                seen += 1;
+            });
+            assert_eq!(seen, count);
+        })+};
+    }
     each(|capacity| {
         let (mut tx, mut rx) = open(capacity);
         let count = fill(&mut tx, |_| ());
         assert_eq!(rx.try_iter().count(), count);
-        let (mut tx, mut rx) = open(capacity);
-        let count = fill(&mut tx, |number| Aligned(number as u8));
-        let mut seen = 0;
-        rx.try_iter().for_each(|value| {
-            assert_eq!(value, Aligned(seen as u8));
-            seen += 1;
-        });
-        assert_eq!(seen, count);
+        aligned!(capacity: 32 64 128 256);
         let (mut tx, mut rx) = open(capacity.map(|capacity| capacity.min(3)));
         let count = (0..3).take_while(|number| tx.try_send([*number as u8; 20_000]).is_ok()).count();
         for number in 0..count {

@@ -1,10 +1,10 @@
 //! How an spsc channel is made, closed and freed.
 
-use std::ptr::NonNull;
-
-use crossbeam_utils::CachePadded;
+use std::alloc::Layout;
+use std::ptr::{self, NonNull};
 
 use super::super::close::{Told, Watchers, is_done, shut};
+use super::super::lines::{self, Lined};
 use super::super::shared::End;
 use super::shared::Shared;
 use super::store::{Slot, Store};
@@ -21,17 +21,22 @@ impl<T> Shared<T> {
     pub(super) fn new(capacity: Option<usize>) -> SharedRef<T> {
         debug_assert!(capacity != Some(0), "a rendezvous has both sides in one word");
         let (store, begin) = Store::new(capacity);
-        let shared = Box::new(Shared {
-            handles: AtomicU32::new(2),
-            capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST)),
-            bound: capacity,
+        let (allocation, lead) = lines::allocate(Layout::new::<Self>(), true);
+        let shared = allocation.cast::<Self>();
+        let new = Shared {
+            front: Lined(Side::new(begin)),
             store,
-            stray: AtomicPtr::new(std::ptr::null_mut()),
+            capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST)),
+            stray: AtomicPtr::new(ptr::null_mut()),
+            bound: capacity,
             watchers: Watchers::new(),
-            front: CachePadded::new(Side::new(begin)),
-            back: CachePadded::new(Side::new(begin)),
-        });
-        NonNull::from(Box::leak(shared))
+            handles: AtomicU32::new(2),
+            lead,
+            back: Lined(Side::new(begin)),
+        };
+        // SAFETY: freshly allocated.
+        unsafe { shared.write(new) };
+        shared
     }
 
     /// # Safety
@@ -43,8 +48,11 @@ impl<T> Shared<T> {
             // SAFETY: the count keeps it alive; then nobody has it any more, and the receiver has dropped what was in it.
             unsafe {
                 if shared.as_ref().handles.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    let this = Box::from_raw(shared.as_ptr());
+                    let this = shared.as_ref();
                     this.store.free(&this.front);
+                    let lead = this.lead;
+                    ptr::drop_in_place(shared.as_ptr());
+                    lines::free(shared.cast(), Layout::new::<Self>(), true, lead);
                 }
             }
         });

@@ -37,7 +37,7 @@
 //! # Cost
 //!
 //! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation
-//! is one locked instruction, which fails only if the other side has begun to wait. An empty channel takes 384 bytes plus
+//! is one locked instruction, which fails only if the other side has begun to wait. An empty channel takes 304 bytes plus
 //! its slots then. Smaller capacities work as in the general kind: there each side soon needs the other one, and one
 //! cache line with everything is faster.
 

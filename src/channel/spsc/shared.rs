@@ -108,32 +108,35 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crossbeam_utils::CachePadded;
-
 use super::super::close::Watchers;
+use super::super::lines::Lined;
 use super::super::shared::{End, Step, attempts};
 use super::store::Store;
 use super::words::{CLOSED, Side, TAKEN, distance, further};
-use crate::prim::{AtomicPtr, AtomicU32, Ordering};
+use crate::prim::{self, AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread::{self, Prospects};
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Tray, Waiter, Word};
 
+/// What hardly changes is between the two ends: lines that come in pairs do not couple them.
+#[repr(C)]
 pub(in super::super) struct Shared<T> {
-    pub(super) handles: AtomicU32,
-    pub(super) capacity: u64,
-    /// As it was asked for; `None`: no bound.
-    pub(super) bound: Option<usize>,
+    pub(super) front: Lined<Side<T>>,
     pub(super) store: Store<T>,
+    pub(super) capacity: u64,
     /// A node that a receive has left in the sender's hands, or with a value that came back: the first to be received.
     pub(super) stray: AtomicPtr<()>,
+    /// As it was asked for; `None`: no bound.
+    pub(super) bound: Option<usize>,
     pub(super) watchers: Watchers,
-    pub(super) front: CachePadded<Side<T>>,
-    pub(super) back: CachePadded<Side<T>>,
+    pub(super) handles: AtomicU32,
+    /// The bytes of the allocation that are before it.
+    pub(super) lead: u16,
+    pub(super) back: Lined<Side<T>>,
 }
 
-const _: () = assert!(crate::prim::MODEL || size_of::<Shared<u64>>() <= 384);
+const _: () = assert!(prim::MODEL || size_of::<Shared<u64>>() <= 256);
 
 // SAFETY: values go through it by value, each to one side; what a side keeps for itself is touched by the one operation of
 // that side, or by whoever has claimed it.

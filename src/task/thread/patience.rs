@@ -36,10 +36,12 @@ const YIELDS: u32 = 256;
 /// Bursts of pauses, each twice as long, and yields, before a wait begins.
 const BURSTS: u32 = 6;
 const GLANCES: u32 = 4;
-/// Where much comes: with which burst it begins, and so many more of so many pauses there are while it grows.
+/// Where much comes: with which burst it begins, and while the supply grows, how many pauses there are between two looks at it, and
+/// altogether at most.
 const LONG: u32 = 4;
-const TURNS: u32 = 32;
 const TURN: u32 = 8;
+const LONG_TURN: u32 = 64;
+const GROWTH: u32 = 256;
 /// Pauses before the first look of who lingers.
 const A_WHILE: u32 = 8;
 /// With so many to be had at once each costs little of what the first one costs.
@@ -108,7 +110,7 @@ pub(crate) struct Prospects {
     pub(crate) most: usize,
     /// How many of these there are.
     pub(crate) supply: usize,
-    /// With so many a thread had better begin: see [`glance`].
+    /// With so many a thread had better begin: see [`glance`]. Less than `most` where each side has a word of its own.
     pub(crate) enough: usize,
     /// Grows with what has happened there, and wraps: for a thread that compares two looks.
     pub(crate) progress: u32,
@@ -204,16 +206,19 @@ fn is_close(deadline: Option<Instant>, now: Instant) -> bool {
     deadline.is_some_and(|at| now + MARGIN > at)
 }
 
-/// Pauses while there is ever more of it, and not enough yet.
+/// Pauses while there is ever more of it, and not enough yet. Each look takes the peer's cache line; so where that is better left
+/// alone, as each side has a word of its own, the next one comes after as many pauses as there were so far, within bounds.
 fn let_grow(awaited: &impl Awaited) {
-    let mut before = 0;
-    for _ in 0..TURNS {
-        let Prospects { supply: now, enough, .. } = awaited.prospects();
+    let (mut before, mut spent) = (0, 0);
+    while spent < GROWTH {
+        let Prospects { supply: now, enough, most, .. } = awaited.prospects();
         if now <= before || now >= enough {
             return;
         }
+        let turn = if enough < most { spent.clamp(TURN, LONG_TURN) } else { TURN };
         before = now;
-        pauses(TURN);
+        pauses(turn);
+        spent += turn;
     }
 }
 
