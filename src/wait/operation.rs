@@ -774,16 +774,26 @@ impl<B: Branch> Operation<B> {
 
     /// Leaves. With a tray for what has happened, a peer that is in the middle of its work is waited for: a few instructions,
     /// unless its thread was preempted; `Cancelled::Taken` is not returned then.
+    #[inline(always)]
     pub(crate) fn cancel(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
-        if !self.waits() {
-            return Cancelled::Undone;
-        }
+        if !self.waits() || self.leaves() { Cancelled::Undone } else { self.cancel_taken(tray) }
+    }
+
+    /// Leaves its line, in which it waits. False: a peer has it.
+    #[inline(always)]
+    fn leaves(&mut self) -> bool {
         let (node, redirected) = self.node();
-        if !redirected && self.branch.leave(&node) {
+        let leaves = !redirected && self.branch.leave(&node);
+        if leaves {
             self.take_back(node);
-            return Cancelled::Undone;
         }
-        // A peer has it.
+        leaves
+    }
+
+    /// As [`cancel`](Self::cancel), of one that a peer has.
+    #[cold]
+    #[inline(never)]
+    fn cancel_taken(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
         let mut pauses = 0;
         loop {
             let (node, _) = self.node();
