@@ -779,7 +779,7 @@ impl<B: Branch> Operation<B> {
         if !self.waits() || self.leaves() { Cancelled::Undone } else { self.cancel_taken(tray) }
     }
 
-    /// Leaves its line, in which it waits. False: a peer has it.
+    /// Leaves its line, if it stands in one. True: nothing has happened, and it is fresh again. False: a peer has it, or it was redirected.
     #[inline(always)]
     fn leaves(&mut self) -> bool {
         let (node, redirected) = self.node();
@@ -790,7 +790,7 @@ impl<B: Branch> Operation<B> {
         leaves
     }
 
-    /// As [`cancel`](Self::cancel), of one that a peer has.
+    /// As [`cancel`](Self::cancel), of one that could not leave.
     #[cold]
     #[inline(never)]
     fn cancel_taken(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
