@@ -1,6 +1,6 @@
 //! Memory that begins with a cache line, taken to have 64 bytes, though it is an ordinary allocation: one that asks for more
-//! alignment than allocators give in any case takes 20 to 45 ns longer to be had and freed. So it has *spare* bytes, and what is in it
-//! begins behind some of them, the *lead*.
+//! alignment than allocators give in any case takes 20 to 45 ns longer to be had and freed. So it has *spare* bytes, and what is
+//! in it begins behind some of them, the *lead*.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::Deref;
@@ -23,8 +23,8 @@ impl<T> Deref for Lined<T> {
     }
 }
 
-/// The allocation for what has this layout, and its spare bytes. `lined`: what is in it is to begin with a line, and has whole ones.
-/// (What is aligned to more has that in any case.)
+/// The allocation for what has this layout, and its spare bytes. `lined`: what is in it is to begin with a line, and has whole
+/// ones. (What is aligned to more has that in any case.)
 fn spared(layout: Layout, lined: bool) -> (Layout, usize) {
     if !lined || layout.align() > CACHE_LINE {
         return (layout, 0);

@@ -9,10 +9,11 @@
 //! the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
 //! [`undelivered`](super::undelivered).
 //!
-//! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value. There
-//! are 64 bytes before it, and but for a rendezvous a channel begins with a [cache line](super::lines), if that has 64 bytes. So the
-//! word of a ring and its first slots share a line: of one for a single value of a word that is all that goes from core to core. And
-//! of blocks what senders change is in that line, and what receivers change, but where they leave a block, is in the next one.
+//! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value.
+//! There are 64 bytes before it, and but for a rendezvous a channel begins with a [cache line](super::lines), if that has 64
+//! bytes. So the word of a ring and its first slots share a line: of one for a single value of a word that is all that goes from
+//! core to core. And of blocks what senders change is in that line, and what receivers change, but where they leave a block, is
+//! in the next one.
 //!
 //! # Lifetime
 //!

@@ -779,7 +779,8 @@ impl<B: Branch> Operation<B> {
         if !self.waits() || self.leaves() { Cancelled::Undone } else { self.cancel_taken(tray) }
     }
 
-    /// Leaves its line, if it stands in one. True: nothing has happened, and it is fresh again. False: a peer has it, or it was redirected.
+    /// Leaves its line, if it stands in one. True: nothing has happened, and it is fresh again. False: a peer has it, or it was
+    /// redirected.
     #[inline(always)]
     fn leaves(&mut self) -> bool {
         let (node, redirected) = self.node();
