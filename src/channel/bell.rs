@@ -67,7 +67,7 @@ impl Bell {
         let Some(word) = self.line_up_unless(node, 0, |_| is_ready()) else { return false };
         // Who has joined looks once more, and leaves, unless a ring has it, which tells it.
         let waits = word.is_free() || bug!("bell_joins_unasked") || !is_ready();
-        waits || !self.leave(node, 0)
+        waits || !self.leave(node)
     }
 
     /// Tells all who wait to look; they are to be woken by `by`.

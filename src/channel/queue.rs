@@ -48,7 +48,7 @@ impl Queue {
 
     /// Takes one out who has entered it. False: a peer has it.
     pub(super) fn leave(&self, node: &Waiter, rest: &dyn Fn() -> u64) -> bool {
-        Primitive::leave(&Asking(self, rest), node, SENDERS)
+        Primitive::leave(&Asking(self, rest), node)
     }
 
     /// Takes the first one out, and changes the rest; `rest` as above. `None`: look again.

@@ -786,7 +786,7 @@ impl<T> Shared<T> {
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
         match end {
             End::Sender if self.is_linked() || self.has_turn(node) => self.leave_queue(node),
-            _ => Primitive::leave(self, node, end.side()),
+            _ => Primitive::leave(self, node),
         }
     }
 

@@ -584,7 +584,7 @@ impl<S: Source> Branch for Taking<S> {
     }
 
     fn leave(&self, node: &Waiter) -> bool {
-        let left = self.source.permits().leave(node, 0);
+        let left = self.source.permits().leave(node);
         if left && self.permits > 1 && !bug!("large_leaves_silently") {
             self.source.look_into_pot(0);
         }

@@ -408,7 +408,7 @@ impl Branch for Hearing {
         let Some(word) = self.signal.line_up_unless(node, self.round, is_told) else { return false };
         // It may have come behind one of the next round: see invariant 2.
         let waits = word.is_free() || bug!("joins_late") || !self.is_over_by_now();
-        waits || !self.signal.leave(node, 0)
+        waits || !self.signal.leave(node)
     }
 
     stands!(self => &*self.signal);

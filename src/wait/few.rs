@@ -3,36 +3,54 @@
 //! A cell holds who waits there, on which side, in which stay, and a stamp: the version that the word had when it came.
 //!
 //! ```text
-//!   63     36 35         23  22  21      0
-//!   [ stamp  ][generation ][side][ number ]        0: free
+//!   63     36    35     34    33        22 21      0
+//!   [ stamp  ][STANDS][side][ generation ][ number ]        0: free
 //! ```
 //!
-//! Cells are taken, and freed, by a compare-exchange each, in any order; the oldest is the one whose stamp is before all others.
-//! Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may be farther than
-//! that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list, as if there
-//! were no cell. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none:
-//! whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still
-//! what it was before ([`line`](super::line)).
+//! Cells are taken by a compare-exchange, in any order; the oldest is the one whose stamp is before all others. Versions wrap: two
+//! stamps are compared with each other, and not with the version of now, from which they may be farther than that. So who comes
+//! takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list, as if there were no cell. A scan
+//! looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none: whoever confirms, leaves
+//! or is brought into the word changes the word, and a scan counts only if the word is still what it was before
+//! ([`line`](super::line)).
 //!
-//! *No entry outlasts its stay*: the cell is freed before a stay is settled, and by the owner before it is through with
-//! leaving. So the bits of a generation that fit have to tell apart only what a thread sees in the middle of a look that
-//! counts; who frees somebody else's cell has found it while the stay lasted, and compares the stamp, too. (Whoever ends a stay
-//! could free its cell afterwards, alone, and so by a store. But suspended before that it would leave an entry behind, and one
-//! of the node's later stays, in whichever line, would soon have the same bits.)
+//! | cell | by | then |
+//! |---|---|---|
+//! | its entry | the owner who joins, of a free one | it stands in the line, and may have been brought into the word |
+//! | *settled*: without STANDS | who is about to pop it, from the word | it leaves through the word only, by a pop |
+//! | free | the owner who leaves, unless it is settled | it has left; who finds it in the word goes past it |
+//! | free | who has popped it, by a store: the cell is nobody else's | it may be taken |
+//!
+//! The stamp of one that is settled is the version of then: its place in the order of hand-overs. Who has popped it says so in the
+//! node's [place](super::place), and so does an owner that gives the node back before that.
+//!
+//! *No entry outlasts its stay*: the owner frees the cell as the first step of leaving, and whoever has popped the node before the
+//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line, and a scan need not ask
+//! its node; and the bits of a generation that fit have to tell apart only what a thread sees in the middle of a look that counts:
+//! who settles somebody else's entry has found it while the stay lasted, and compares the stamp, too.
 //!
 //! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one
 //! worker of tokio, a value takes 0.90 to 0.96 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
-use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK, is_before};
+use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
 use crate::prim::{AtomicU64, FEW_CELLS, Ordering};
 
 const STAMP_SHIFT: u32 = 64 - STAMP_BITS;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
 /// Stamps that are no farther from each other tell who came first.
 pub(super) const FAR: u32 = 1 << (STAMP_BITS - 2);
-/// Everything but the stamp.
-const WHO: u64 = (1 << STAMP_SHIFT) - 1;
+/// It stands in the line. Without: it leaves through the word only.
+const STANDS: u64 = 1 << (STAMP_SHIFT - 1);
+/// It sends.
+const SENDS: u64 = STANDS >> 1;
+/// A cell that is nobody's.
+const FREE: u64 = 0;
+/// The rest: who it is.
+const WHO: u64 = SENDS - 1;
+/// Bits of its generation.
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+pub(super) const GENERATIONS: u32 = WHO.count_ones() - NUMBER_BITS;
 
 #[derive(Debug)]
 #[repr(align(64))]
@@ -40,25 +58,15 @@ pub(super) struct Few {
     cells: [AtomicU64; FEW_CELLS],
 }
 
-/// Who stands in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry(u64);
+/// The entry of a stay, whichever side it is on.
+fn who(number: usize, stay: Stay) -> u64 {
+    (number as u64 | stay.generation() << NUMBER_BITS) & WHO
+}
 
-impl Entry {
-    pub(super) fn new(number: usize, stay: Stay, side: u64) -> Entry {
-        let side = u64::from(side == SENDERS) << NUMBER_BITS;
-        Entry((number as u64 | side | stay.generation() << (NUMBER_BITS + 1)) & WHO)
-    }
-
-    pub(super) fn number(self) -> usize {
-        (self.0 & NUMBER) as usize
-    }
-
-    /// Whether it stands for this stay on this side, and that is still in the line.
-    pub(super) fn is(self, stay: Stay, side: u64) -> bool {
-        let side_fits = Entry::new(self.number(), stay, side) == self || bug!("any_side_comes_up");
-        stay.at() == At::Few && side_fits
-    }
+/// The flags of an entry on this side that stands in the line.
+#[inline(always)]
+fn stands(side: u64) -> u64 {
+    if side == SENDERS { STANDS | SENDS } else { STANDS }
 }
 
 /// A cell, and what was found there.
@@ -69,11 +77,49 @@ pub(crate) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Frees it, if it is what it was.
+    /// Whether it was settled when it was found.
+    #[inline]
+    pub(super) fn is_settled(self) -> bool {
+        self.full & STANDS == 0
+    }
+
+    /// Whether nothing has happened to the entry.
+    pub(super) fn stands(self) -> bool {
+        // ORDERING: Acquire: see `settle`.
+        self.cell.load(Ordering::Acquire) == self.full
+    }
+
+    /// Keeps its owner from leaving through the line, and has it say this version from now on; for who is about to pop it, as
+    /// others may be. `None`: look again.
+    #[inline]
+    pub(super) fn settle(self, version: u32) -> Option<Self> {
+        if self.is_settled() || bug!("few_is_not_settled") {
+            return Some(self);
+        }
+        let settled = self.full & (WHO | SENDS) | u64::from(version) << STAMP_SHIFT;
+        // ORDERING: Release: who sees a later word sees this.
+        let is_settled =
+            self.cell.compare_exchange(self.full, settled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        is_settled.then_some(Cell { full: settled, ..self })
+    }
+
+    /// What the place of that stay is to say once it is popped.
+    #[inline]
+    pub(super) fn popped(self, stay: Stay) -> Stay {
+        stay.stamped(At::Word, stamp_of(self.full))
+    }
+
+    /// Frees it for its owner, who leaves. False: it was settled.
+    #[inline]
+    pub(super) fn leave(self) -> bool {
+        self.cell.compare_exchange(self.full, FREE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Frees it for who has popped its entry.
     #[inline]
     pub(super) fn free(self) {
-        // Fails if somebody else has freed it.
-        let _ = self.cell.compare_exchange(self.full, 0, Ordering::AcqRel, Ordering::Relaxed);
+        // ORDERING: Release: who comes next comes after the stay.
+        self.cell.store(FREE, Ordering::Release);
     }
 }
 
@@ -84,54 +130,67 @@ fn stamp_of(cell: u64) -> u32 {
 
 impl Few {
     pub(super) fn new() -> Few {
-        Few { cells: std::array::from_fn(|_| AtomicU64::new(0)) }
+        Few { cells: std::array::from_fn(|_| AtomicU64::new(FREE)) }
     }
 
-    /// Takes a cell; `version`: that of the word. False: there is none, or an entry that is too old.
-    pub(super) fn push(&self, entry: Entry, version: impl Fn() -> u32) -> bool {
+    /// Takes a cell for a stay on this side; `version`: that of the word. `None`: there is none, or an entry that is too old.
+    pub(super) fn push(
+        &self,
+        number: usize,
+        stay: Stay,
+        side: u64,
+        version: impl FnOnce() -> u32,
+    ) -> Option<Cell<'_>> {
         // ORDERING: Acquire: the version is no older than those that are seen here.
         let seen = self.cells.each_ref().map(|cell| cell.load(Ordering::Acquire));
         let stamp = version();
         let is_far = |cell: u64| stamp.wrapping_sub(stamp_of(cell)) & STAMP_MASK >= FAR;
-        if seen.into_iter().any(|cell| cell != 0 && is_far(cell)) {
-            return false;
+        if seen.into_iter().any(|cell| cell != FREE && is_far(cell)) {
+            return None;
         }
-        let full = entry.0 | u64::from(stamp) << STAMP_SHIFT;
-        self.cells.iter().any(|cell| {
-            cell.load(Ordering::Relaxed) == 0
+        let full = who(number, stay) | stands(side) | u64::from(stamp) << STAMP_SHIFT;
+        let cell = self.cells.iter().find(|cell| {
+            cell.load(Ordering::Relaxed) == FREE
                 // ORDERING: Release publishes the node's place; a scan acquires it.
-                && cell.compare_exchange(0, full, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        })
+                && cell.compare_exchange(FREE, full, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        })?;
+        Some(Cell { cell, full })
     }
 
-    /// The cell of an entry, if it has one.
+    /// The cell of a stay, if it has one.
     #[inline]
-    pub(super) fn find(&self, entry: Entry) -> Option<Cell<'_>> {
+    pub(super) fn find(&self, number: usize, stay: Stay) -> Option<Cell<'_>> {
+        let who = who(number, stay);
         self.cells.iter().find_map(|cell| {
+            // ORDERING: Acquire: see `settle`.
             let full = cell.load(Ordering::Acquire);
-            (full & WHO == entry.0).then_some(Cell { cell, full })
+            (full & WHO == who).then_some(Cell { cell, full })
         })
     }
 
-    /// The oldest entry that is `eligible`.
+    /// The number of the oldest one of this side that stands in the line.
     #[inline]
-    pub(super) fn oldest(&self, eligible: impl Fn(Entry) -> bool) -> Option<Entry> {
-        let mut oldest: Option<u64> = None;
-        for cell in &self.cells {
-            // ORDERING: Acquire pairs with `push`.
-            let found = cell.load(Ordering::Acquire);
-            if found != 0
-                && oldest.is_none_or(|oldest| is_before(stamp_of(found), stamp_of(oldest)))
-                && eligible(Entry(found & WHO))
-            {
-                oldest = Some(found);
-            }
-        }
-        oldest.map(|cell| Entry(cell & WHO))
+    pub(super) fn oldest(&self, side: u64) -> Option<usize> {
+        let stands = |found: &u64| match found & (STANDS | SENDS) {
+            flags if bug!("any_side_comes_up") => flags & STANDS != 0,
+            flags => flags == stands(side),
+        };
+        // ORDERING: Acquire pairs with `push`.
+        let mut standing = self.cells.iter().map(|cell| cell.load(Ordering::Acquire)).filter(stands);
+        let first = standing.next()?;
+        // (The stamp is above all that is not the same in both: so the difference says which one is before.)
+        let oldest =
+            standing.fold(
+                first,
+                |oldest, found| {
+                    if (found.wrapping_sub(oldest) as i64) < 0 { found } else { oldest }
+                },
+            );
+        Some((oldest & NUMBER) as usize)
     }
 
     /// How many cells are taken.
     pub(super) fn len(&self) -> usize {
-        self.cells.iter().filter(|cell| cell.load(Ordering::Relaxed) != 0).count()
+        self.cells.iter().filter(|cell| cell.load(Ordering::Relaxed) != FREE).count()
     }
 }

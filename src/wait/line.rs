@@ -16,14 +16,15 @@
 //!
 //! * **enter**: nobody waits, the word says that one has to: one compare-exchange, `A := me`.
 //! * **pop**: one compare-exchange, `A := next` or nobody. Without `MORE` nothing else is looked at. With it:
-//!   load the word *w*; read A's [place](super::place); load the word again, it must still be *w*; if A came up from the
-//!   line, *settle* it: from now on it cannot leave through the line. If it has left already, go past it. Scan for the oldest
-//!   of the word's side. Then the exchange; if it fails, look again: nothing is in anybody's hands.
+//!   load the word *w*; read A's [place](super::place), and its cell; load the word again, it must still be *w*; if A came up from
+//!   the line, *settle* it: from now on it cannot leave through the line. If it has left already, go past it. Scan for the oldest
+//!   of the word's side. Then the exchange; if it fails, look again: nothing is in anybody's hands. If it succeeds, A's cell is
+//!   freed, before anything else happens to A.
 //! * **join**: place := a new stay, in the line; push; then, as long as one has to wait still, *confirm*: raise `MORE` by an
 //!   exchange that changes the version. Brought into the word meanwhile: it waits. The reason is gone: leave, start again.
-//! * **leave**: if it stands in the word and not in the line, a pop of itself. From the line: place → LEFT, out of the
-//!   line, and one exchange of the word, which changes the version: only then is the node free. If it is in neither, a
-//!   peer has it.
+//! * **leave**: if it stands in the word, a pop of itself. From few: free the cell, unless it is settled; from the list: place →
+//!   LEFT, out of the list; then one exchange of the word, which changes the version: only then is the node free. If it is in
+//!   neither, a peer has it.
 //! * **park** another waker: put it beside, then change the version while the node still waits. Whoever pops later sees it.
 //!
 //! *The version* is part of the primitive's rest, and [`Primitive::bump`] changes it and nothing else.
@@ -48,7 +49,7 @@
 //!
 //! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is under
 //! way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and leave 1 each in
-//! *one*; join 2 and pop 3 in *few*, 2 and 4 in *many* (where they look at nodes of other chunks a pin each, see
+//! *one*; 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a pin each, see
 //! [`Look`]).
 //!
 //! # Orderings
@@ -65,7 +66,7 @@ use std::ptr;
 
 use super::anchor::By;
 use super::cache::{self, Look};
-use super::few::{Cell, Entry, Few};
+use super::few::{Cell, Few};
 use super::list::List;
 use super::node::{Claim, NodeRef, Popped, Waiter};
 use super::place::{At, Stay};
@@ -375,11 +376,11 @@ pub(crate) trait Primitive {
         let behind = self.line().behind();
         let (number, place) = (node.number(), node.as_ref().place());
         let mut stay = place.begin(At::Few, said);
-        let in_few = self.has_few()
-            && (!word.has(MANY) || bug!("few_beside_many"))
-            && behind.few.push(Entry::new(number, stay, side), || self.stamp(self.line().load()));
+        let in_few = self.has_few() && (!word.has(MANY) || bug!("few_beside_many"));
+        let version = || self.stamp(self.line().load());
+        let cell = in_few.then(|| behind.few.push(number, stay, side, version)).flatten();
         let mut flags = MORE;
-        if !in_few {
+        if cell.is_none() {
             stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
             behind.many.push(number, &Look::by(node));
             flags |= MANY;
@@ -390,7 +391,8 @@ pub(crate) trait Primitive {
         }
         loop {
             let word = self.line().load();
-            if place.stay() != stay || word.first() == number {
+            let stands = cell.map_or_else(|| place.stay() == stay, Cell::stands);
+            if !stands || word.first() == number {
                 // A peer has brought it up.
                 return true;
             }
@@ -401,7 +403,7 @@ pub(crate) trait Primitive {
                     return true;
                 }
             } else {
-                return !self.leave(node, side);
+                return !self.leave(node);
             }
         }
     }
@@ -447,28 +449,43 @@ pub(crate) trait Primitive {
     #[inline(never)]
     fn pop_more(&self, word: Word, change: impl FnOnce(Word) -> Word) -> Option<Popped> {
         let _scan = self.scan(word);
-        let stay = cache::place(word.first()).stay();
-        let cell = match stay.at() {
-            At::Few => self.line().behind().few.find(Entry::new(word.first(), stay, word.side())),
-            _ => None,
-        };
+        let place = cache::place(word.first());
+        let stay = place.stay();
+        let found = self.cell(word.first(), stay);
         // The place has to be that of the stay that the word speaks of, and the cell its cell.
         if self.line().load() != word && !bug!("settle_unchecked") {
             return None;
         }
         let look = Look::at(word.first());
-        let stay = self.settle(word, stay, cell, &look)?;
+        let cell = match found {
+            Some(cell) => Some(cell.settle(self.stamp(word))?),
+            None => None,
+        };
+        let stay = if cell.is_some() { stay } else { self.settle(word, stay, &look)? };
         let to = self.without_first(word, &look)?;
         interrupt();
         if self.cas(word, change(to)) {
+            if let Some(cell) = cell {
+                if !Self::SAYS {
+                    place.set(cell.popped(stay));
+                }
+                interrupt();
+                cell.free();
+            }
             // SAFETY: taken out by this very exchange.
             return Some(unsafe { Popped::new(word) });
         }
         if stay.at() == At::Settling {
             // Whoever looks again need not ask the list. Fails if somebody else was quicker.
-            cache::place(word.first()).change(stay, stay.moved(At::Word));
+            place.change(stay, stay.moved(At::Word));
         }
         None
+    }
+
+    /// The cell of a stay in few, if it has one still.
+    #[inline(always)]
+    fn cell(&self, number: usize, stay: Stay) -> Option<Cell<'_>> {
+        if stay.at() == At::Few { self.line().behind().few.find(number, stay) } else { None }
     }
 
     /// The word with the next one of the line in it. `None`: look again.
@@ -489,9 +506,8 @@ pub(crate) trait Primitive {
         }
         let behind = self.line().behind();
         if self.has_few() {
-            let eligible = |entry: Entry| entry.is(cache::place(entry.number()).stay(), word.side());
-            if let Some(entry) = behind.few.oldest(eligible) {
-                return Some(entry.number());
+            if let Some(number) = behind.few.oldest(word.side()) {
+                return Some(number);
             }
         }
         if !word.has(MANY) {
@@ -504,34 +520,25 @@ pub(crate) trait Primitive {
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
 
-    /// Sees to it that the first waiter cannot leave through the line any more, and stands in it no more; `stay` is what its
-    /// place said while the word was `word`, and `cell` what it had of few then. Gives what the place says now; `None`:
-    /// look again.
+    /// Sees to it that the first waiter, if it has no cell, cannot leave through the line any more, and stands in no list; `stay` is
+    /// what its place said while the word was `word`. Gives what the place says now; `None`: look again.
     #[inline(always)]
-    fn settle(&self, word: Word, stay: Stay, cell: Option<Cell<'_>>, look: &Look<'_>) -> Option<Stay> {
+    fn settle(&self, word: Word, stay: Stay, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
-        let settled = |at| stay.stamped(at, if Self::SAYS { stay.stamp() } else { self.stamp(word) });
         let now = match stay.at() {
             At::Word => return Some(stay),
-            At::Left if bug!("ghosts_are_served") => return Some(stay),
-            At::Left => {
+            At::Few | At::Left => {
+                if bug!("ghosts_are_served") {
+                    return Some(stay);
+                }
                 if let Some(to) = self.without_first(word, look) {
                     self.cas(word, self.bump(to));
                 }
                 return None;
             }
-            At::Few => {
-                // Before it is settled: who comes later has nothing to free. If it leaves instead, it needs no cell either.
-                if let Some(cell) = cell {
-                    interrupt();
-                    cell.free();
-                }
-                interrupt();
-                let now = settled(At::Word);
-                return place.change(stay, now).then_some(now);
-            }
             At::Many => {
-                let now = settled(At::Settling);
+                let stamp = if Self::SAYS { stay.stamp() } else { self.stamp(word) };
+                let now = stay.stamped(At::Settling, stamp);
                 if !place.change(stay, now) {
                     return None;
                 }
@@ -546,7 +553,7 @@ pub(crate) trait Primitive {
 
     /// Takes a node of its owner out. False: a peer has it.
     #[inline(always)]
-    fn leave(&self, node: &Waiter, side: u64) -> bool {
+    fn leave(&self, node: &Waiter) -> bool {
         if !prim::MODEL {
             // As the slow way does first.
             let word = self.line().load();
@@ -555,41 +562,40 @@ pub(crate) trait Primitive {
                 return true;
             }
         }
-        self.leave_slowly(node, side)
+        self.leave_slowly(node)
     }
 
     #[cold]
     #[inline(never)]
-    fn leave_slowly(&self, node: &Waiter, side: u64) -> bool {
+    fn leave_slowly(&self, node: &Waiter) -> bool {
         let (number, place) = (node.number(), node.as_ref().place());
         loop {
-            // The place first: once it says that the word decides, that stays so.
-            let (stay, word) = (place.stay(), self.line().load());
+            // The place and the cell first: once they say that the word decides, that stays so.
+            let stay = place.stay();
+            let cell = self.cell(number, stay);
+            let word = self.line().load();
             if word.first() == number {
                 if let Some(_popped) = self.pop(word, |word| self.bump(word)) {
                     return true;
                 }
                 continue;
             }
-            match stay.at() {
-                // What is settled leaves the word only by a pop, and that only after it has left the list.
-                At::Word | At::Settling => return false,
-                At::Few | At::Many | At::Left => {}
-            }
-            let left = stay.moved(At::Left);
-            if !place.change(stay, left) {
-                continue;
-            }
-            interrupt();
-            if stay.at() == At::Few {
-                // It may have been freed: see `settle`.
-                let cell = self.line().behind().few.find(Entry::new(number, stay, side));
-                if let Some(cell) = cell {
-                    interrupt();
-                    cell.free();
+            match (stay.at(), cell) {
+                (At::Few, Some(cell)) if !cell.is_settled() => {
+                    if !cell.leave() {
+                        continue;
+                    }
                 }
-            } else {
-                self.line().behind().many.take_out(number, &Look::by(node), || place.stay() == left);
+                (At::Many, _) => {
+                    let left = stay.moved(At::Left);
+                    if !place.change(stay, left) {
+                        continue;
+                    }
+                    interrupt();
+                    self.line().behind().many.take_out(number, &Look::by(node), || place.stay() == left);
+                }
+                // What is settled leaves the word only by a pop, and that only after it has left the list.
+                _ => return false,
             }
             if bug!("leaves_without_a_step") {
                 return true;
@@ -623,8 +629,11 @@ pub(crate) trait Primitive {
             // The word first: if it is still this one in the end, nobody was brought up since.
             let word = self.line().load();
             let stay = place.stay();
-            let waits = word.first() == number || matches!(stay.at(), At::Few | At::Many);
-            if !waits {
+            let stands = match stay.at() {
+                At::Few => self.cell(number, stay).is_some_and(|cell| !cell.is_settled()),
+                at => at == At::Many,
+            };
+            if !stands && word.first() != number {
                 if self.line().load() == word {
                     return false;
                 }
@@ -641,6 +650,13 @@ pub(crate) trait Primitive {
     /// `flag` says in the word that something was given back; `first`: before all others.
     #[cold]
     fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
+        // Its peer may have popped it, and not have said yet in which place of the order: what it is about to say is said here.
+        let stay = node.place().stay();
+        if let Some(cell) = self.cell(node.number(), stay) {
+            if !bug!("given_back_unstamped") {
+                node.place().set(cell.popped(stay));
+            }
+        }
         let mut by = By::plain();
         loop {
             let word = self.line().load();

@@ -224,7 +224,7 @@ pub(crate) use outcome;
 macro_rules! stands {
     ($this:ident => $primitive:expr) => {
         fn leave(&$this, node: &$crate::wait::Waiter) -> bool {
-            $crate::wait::Primitive::leave($primitive, node, 0)
+            $crate::wait::Primitive::leave($primitive, node)
         }
 
         fn touch(&$this, node: &$crate::wait::Waiter) -> bool {

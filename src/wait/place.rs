@@ -7,13 +7,14 @@
 //!
 //! | state | set by | means |
 //! |---|---|---|
-//! | `IN_WORD` | the owner who enters the word; who settles it there | the word alone says whether it still waits |
-//! | `IN_FEW`, `IN_MANY` | the owner who joins | it stands in the line, and may have been brought into the word |
+//! | `IN_WORD` | the owner who enters the word; who pops, or settles, one from the line | the word alone says whether it still waits |
+//! | `IN_FEW` | the owner who joins | its cell, and the word, say whether it does |
+//! | `IN_MANY` | the owner who joins | it stands in the list, and may have been brought into the word |
 //! | `SETTLING` | who settles one from the list | the same; who pops it sees first that it is linked no more |
-//! | `LEFT` | the owner who leaves | who finds it in the word goes past it |
+//! | `LEFT` | the owner who leaves the list | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay; it has 29 bits, so that a look of a peer would have to last for exactly 2^29 stays of one
-//! node to take a later one for it. The stamp is the version at which the node entered the word or was settled there:
+//! node to take a later one for it. The stamp is the version at which the node entered the word, or was popped or settled there:
 //! the order of hand-overs, by which what is given back is kept in order. (In the list it says the side until then.) Of a primitive
 //! that asks for it the stamp says how much the waiter wants instead, from the beginning of the stay to its end.
 //!
@@ -105,6 +106,12 @@ impl Place {
     #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
     pub(super) fn set_generation(&self, generation: u64) {
         self.0.store(generation << STATE_BITS, Ordering::Relaxed);
+    }
+
+    /// Says so of a stay that has ended. For who has popped its node.
+    #[inline]
+    pub(super) fn set(&self, stay: Stay) {
+        self.0.store(stay.0, Ordering::Release);
     }
 
     #[inline]

@@ -463,7 +463,7 @@ impl<T> Shared<T> {
     }
 
     pub(super) fn leave(&self, end: End, node: &Waiter) -> bool {
-        self.ends(end).1.leave(node, end.side())
+        self.ends(end).1.leave(node)
     }
 
     pub(super) fn touch(&self, end: End, node: &Waiter) -> bool {

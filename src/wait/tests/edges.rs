@@ -1,6 +1,6 @@
 //! At the edges: what wraps, those who come too late, and what is full.
 
-use super::super::few::{Entry, FAR, Few};
+use super::super::few::{FAR, Few, GENERATIONS};
 use super::super::place::At;
 use super::super::word::{MANY, MORE, REST_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
 use super::differential::grows_and_shrinks;
@@ -41,25 +41,27 @@ fn the_oldest_around_the_wrap() {
     let end = 1 << STAMP_BITS;
     let few = Few::new();
     let nodes = [1, 2, 3, 4].map(|number| Waiting::new(0, number));
-    let entries = nodes.each_ref().map(|waiting| {
-        let stay = waiting.node.as_ref().place().begin(At::Few, 0);
-        Entry::new(waiting.node.number(), stay, 0)
-    });
-    let push = |entry: usize, stamp: u32| few.push(entries[entry], || stamp & STAMP_MASK);
+    let numbers = nodes.each_ref().map(|waiting| waiting.node.number());
+    let stays = nodes.each_ref().map(|waiting| waiting.node.as_ref().place().begin(At::Few, 0));
+    let push =
+        |one: usize, stamp: u32| few.push(numbers[one], stays[one], 0, || stamp & STAMP_MASK).is_some();
+    let find = |one: usize| few.find(numbers[one], stays[one]).expect("it is there");
     assert!(push(0, end - 1) && push(1, 0) && push(2, 1));
-    few.find(entries[0]).expect("it is there").free();
+    assert!(find(0).leave());
     assert!(push(0, 2));
-    assert_eq!(few.oldest(|_| true), Some(entries[1]));
-    assert_eq!(few.oldest(|entry| entry != entries[1]), Some(entries[2]));
-    assert_eq!(few.oldest(|entry| entry == entries[0]), Some(entries[0]));
+    assert_eq!(few.oldest(0), Some(numbers[1]));
+    assert_eq!(few.oldest(SENDERS), None);
     for stamp in [FAR, end / 2, end - FAR, end - 1] {
         assert!(!push(3, stamp), "{stamp}");
     }
     assert!(push(3, FAR - 1));
-    assert_eq!(few.oldest(|_| true), Some(entries[1]));
-    few.find(entries[1]).expect("it is there").free();
+    assert_eq!(few.oldest(0), Some(numbers[1]));
+    assert!(find(1).settle(0).is_some());
+    assert_eq!(few.oldest(0), Some(numbers[2]), "what is settled does not stand in the line");
+    assert!(!push(1, FAR), "its cell is not free");
+    find(1).free();
     assert!(!push(1, FAR + 1) && push(1, FAR));
-    assert_eq!(few.oldest(|_| true), Some(entries[2]));
+    assert_eq!(few.oldest(0), Some(numbers[2]));
     nodes.into_iter().for_each(Waiting::free);
 }
 
@@ -75,7 +77,7 @@ fn generations_wrap() {
             assert!(line.wait(&second) && line.park(&second) && line.leave(&second));
         }
         // All the generations that a cell can tell apart, twice.
-        for _ in 0..2 << 13 {
+        for _ in 0..2 << GENERATIONS {
             assert!(line.wait(&second));
             assert_eq!(line.assert_valid(), 2);
             assert!(line.leave(&second));
@@ -85,19 +87,25 @@ fn generations_wrap() {
     }
 }
 
-/// An entry is one stay's, on one side.
+/// An entry is one stay's; it leaves once, through the line or through the word.
 #[test]
-fn an_entry_says_who() {
+fn an_entry_is_of_one_stay() {
+    let few = Few::new();
     let waiting = Waiting::new(0, 1);
-    let place = waiting.node.as_ref().place();
+    let (number, place) = (waiting.node.number(), waiting.node.as_ref().place());
     let stay = place.begin(At::Few, 0);
-    let entry = Entry::new(waiting.node.number(), stay, 0);
-    assert_eq!(entry.number(), waiting.node.number());
-    assert!(entry.is(stay, 0) && !entry.is(stay, SENDERS));
-    assert!(!entry.is(stay.moved(At::Left), 0) && !entry.is(stay.moved(At::Word), 0));
-    for _ in 1..1 << 13 {
-        assert!(!entry.is(place.begin(At::Few, 0), 0), "another stay");
+    let cell = few.push(number, stay, 0, || 0).expect("all are free");
+    assert!(cell.stands() && few.find(number ^ 2, stay).is_none());
+    for _ in 1..1 << GENERATIONS {
+        assert!(few.find(number, place.begin(At::Few, 0)).is_none(), "another stay");
     }
+    let settled = cell.settle(7).expect("nothing has happened");
+    assert!(cell.settle(8).is_none() && !cell.leave() && !cell.stands(), "settled once");
+    let found = few.find(number, stay).expect("it is in the word");
+    assert!(found.is_settled() && found.settle(9).is_some(), "and stays so");
+    assert_eq!((found.popped(stay).stamp(), settled.popped(stay).stamp()), (7, 7), "with its stamp");
+    found.free();
+    assert!(few.find(number, stay).is_none() && cell.settle(10).is_none());
     waiting.free();
 }
 

@@ -72,7 +72,7 @@ impl Bare {
 
     /// The one that waits leaves. False: it is served.
     fn leave(&self, waiting: &Waiting) -> bool {
-        Primitive::leave(self, &waiting.node, waiting.side)
+        Primitive::leave(self, &waiting.node)
     }
 
     /// The one that waits parks another waker. False: it is served.
