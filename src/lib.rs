@@ -106,7 +106,13 @@ pub mod model {
     /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked.
     pub fn end_nodes() {
         crate::prim::set_reuse(false);
+        crate::prim::set_few_cells(1);
         crate::wait::clear();
+    }
+
+    /// How many wait in the small array in this scenario from now on, before others wait in the list.
+    pub fn cells(cells: usize) {
+        crate::prim::set_few_cells(cells);
     }
 
     /// Whether the words of rings come again after two steps in this scenario from now on.

@@ -62,6 +62,8 @@ pub(crate) enum Do {
     CloseNow,
     /// From now on nodes are recycled.
     Recycle,
+    /// From now on so many may wait in the small array.
+    Cells(usize),
 }
 
 /// What values are sent as.
@@ -335,6 +337,7 @@ impl<T: Item> World<T> {
                 assert_eq!(self.tx.len(), 0, "left behind when the last receiver went");
             }
             Do::Recycle => leno::model::recycle_nodes(true),
+            Do::Cells(cells) => leno::model::cells(cells),
         }
         true
     }

@@ -26,7 +26,7 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free. Locked instructions: to ring where nobody waits 1; 2 for the first one who waits, 4 for each who stands in the small
+//! Lock-free. Locked instructions: to ring where nobody waits 1; 2 for the first one who waits, 3 for each who stands in the small
 //! array behind it, 5 for each in the list; and their wakers.
 //!
 //! A thread that is suspended between its look and its exchange, for exactly 2^36 rings, waits for the next one.

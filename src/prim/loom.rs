@@ -35,7 +35,8 @@ pub(crate) use std::sync::OnceLock;
 pub(crate) use thread::yield_now as spin_loop;
 
 pub(crate) use quarantine::{
-    Rank, has_narrow_rings, name, named, reuse, reverse_ranks, set_narrow_rings, set_reuse,
+    Rank, few_cells, has_narrow_rings, name, named, reuse, reverse_ranks, set_few_cells, set_narrow_rings,
+    set_reuse,
 };
 
 #[cfg(leno_epoch)]

@@ -14,7 +14,7 @@ pub(crate) fn null_table<T, const LEN: usize>() -> [AtomicPtr<T>; LEN] {
 pub(crate) const BLOCK_SLOTS: usize = 2;
 pub(crate) const RING_SLOTS: usize = 3;
 pub(crate) const RING_BYTES: usize = 1024;
-pub(crate) const FEW_CELLS: usize = 1;
+pub(crate) const FEW_CELLS: usize = 3;
 pub(crate) const RUN_SLOTS: usize = 4;
 pub(crate) const SEARCH_PAUSES: u32 = 1;
 

@@ -117,6 +117,20 @@ pub(crate) fn set_narrow_rings(narrow: bool) {
     NARROW.set(narrow);
 }
 
+std::thread_local! {
+    static CELLS: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
+}
+
+/// How many cells of the small array are in use.
+pub(crate) fn few_cells() -> usize {
+    CELLS.get()
+}
+
+/// Has so many be in use in this scenario.
+pub(crate) fn set_few_cells(cells: usize) {
+    CELLS.set(cells);
+}
+
 static RANKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
 
 std::thread_local! {

@@ -38,6 +38,11 @@ pub(crate) const fn has_narrow_rings() -> bool {
     false
 }
 
+#[inline(always)]
+pub(crate) const fn few_cells() -> usize {
+    FEW_CELLS
+}
+
 /// Who is before whom: by address.
 #[derive(Debug)]
 pub(crate) struct Rank;

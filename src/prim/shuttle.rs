@@ -36,7 +36,8 @@ use shuttle::rand::Rng as _;
 pub(crate) use std::sync::OnceLock;
 
 pub(crate) use quarantine::{
-    Rank, has_narrow_rings, name, named, reuse, reverse_ranks, set_narrow_rings, set_reuse,
+    Rank, few_cells, has_narrow_rings, name, named, reuse, reverse_ranks, set_few_cells, set_narrow_rings,
+    set_reuse,
 };
 pub(crate) use stub::{Guard, pin, retire};
 

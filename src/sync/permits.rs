@@ -60,7 +60,7 @@
 //! # Progress, cost
 //!
 //! Lock-free. Locked instructions, counted: take 1 and give back 1, uncontended (52 instructions for the future, 27 for `try_`);
-//! wait 2 (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), or 4 to 5 to one that stood behind
+//! wait 2 (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), or 3 to 5 to one that stood behind
 //! somebody, and the waking. Wishes for more than one: 1 more for the pot. Nothing recurs: one loop serves all who can be.
 //!
 //! # Orderings

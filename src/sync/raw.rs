@@ -86,7 +86,7 @@
 //! # Progress, cost
 //!
 //! The steps are lock-free. Locked instructions: lock 1 and unlock 1, uncontended; wait 1, and the cloned waker; tell 2,
-//! hand over 2, or 4 to 5 to one that stood behind somebody, and the waking.
+//! hand over 2, or 3 to 5 to one that stood behind somebody, and the waking.
 //!
 //! # Orderings
 //!

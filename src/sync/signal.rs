@@ -53,7 +53,7 @@
 //! # Progress, cost
 //!
 //! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, behind somebody 3, and the cloned waker;
-//! each told 2, or 4 to 5 where it stood behind somebody, and the waking. Nothing recurs.
+//! each told 2, or 3 to 5 where it stood behind somebody, and the waking. Nothing recurs.
 //!
 //! # Orderings
 //!

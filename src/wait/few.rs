@@ -7,12 +7,12 @@
 //!   [ stamp  ][STANDS][side][ generation ][ number ]        0: free
 //! ```
 //!
-//! Cells are taken by a compare-exchange, in any order; the oldest is the one whose stamp is before all others. Versions wrap: two
-//! stamps are compared with each other, and not with the version of now, from which they may be farther than that. So who comes
-//! takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list, as if there were no cell. A scan
-//! looks at one cell after the other. It is no picture of all of them at one moment, and needs to be none: whoever confirms, leaves
-//! or is brought into the word changes the word, and a scan counts only if the word is still what it was before
-//! ([`line`](super::line)).
+//! Cells are taken by a compare-exchange, in any order; the oldest is the one, of those that are not settled, whose stamp is before
+//! all others. Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may be
+//! farther than that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list,
+//! as if there were no cell. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to
+//! be none: whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still what
+//! it was before ([`line`](super::line)).
 //!
 //! | cell | by | then |
 //! |---|---|---|
@@ -25,16 +25,17 @@
 //! node's [place](super::place), and so does an owner that gives the node back before that.
 //!
 //! *No entry outlasts its stay*: the owner frees the cell as the first step of leaving, and whoever has popped the node before the
-//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line, and a scan need not ask
-//! its node; and the bits of a generation that fit have to tell apart only what a thread sees in the middle of a look that counts:
-//! who settles somebody else's entry has found it while the stay lasted, and compares the stamp, too.
+//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line (and may be in the word
+//! as well), and a scan need not ask its node; and the bits of a generation that fit have to tell apart only what a thread sees in
+//! the middle of a look that counts: who settles somebody else's entry has found it while the stay lasted, and compares the stamp,
+//! too.
 //!
-//! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one
-//! worker of tokio, a value takes 0.90 to 0.96 of the time at capacities 0 and 1.
+//! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one worker of
+//! tokio, a value takes 0.90 to 0.96 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
 use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
-use crate::prim::{AtomicU64, FEW_CELLS, Ordering};
+use crate::prim::{AtomicU64, FEW_CELLS, Ordering, few_cells};
 
 const STAMP_SHIFT: u32 = 64 - STAMP_BITS;
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
@@ -85,7 +86,7 @@ impl Cell<'_> {
 
     /// Whether nothing has happened to the entry.
     pub(super) fn stands(self) -> bool {
-        // ORDERING: Acquire: see `settle`.
+        // ORDERING: Acquire, though the word decides: who finds it settled has seen it in the word.
         self.cell.load(Ordering::Acquire) == self.full
     }
 
@@ -97,7 +98,8 @@ impl Cell<'_> {
             return Some(self);
         }
         let settled = self.full & (WHO | SENDS) | u64::from(version) << STAMP_SHIFT;
-        // ORDERING: Release: who sees a later word sees this.
+        // ORDERING: Release: who finds it settled, and loads the word after that, finds none from before it came up: so if it does not
+        // stand there it was popped. (That who finds a later word finds it settled is the word's own release.)
         let is_settled =
             self.cell.compare_exchange(self.full, settled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         is_settled.then_some(Cell { full: settled, ..self })
@@ -112,13 +114,15 @@ impl Cell<'_> {
     /// Frees it for its owner, who leaves. False: it was settled.
     #[inline]
     pub(super) fn leave(self) -> bool {
+        // ORDERING: AcqRel, though the exchange of the word that comes next is what others see.
         self.cell.compare_exchange(self.full, FREE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Frees it for who has popped its entry.
     #[inline]
     pub(super) fn free(self) {
-        // ORDERING: Release: who comes next comes after the stay.
+        debug_assert_eq!(self.cell.load(Ordering::Relaxed), self.full, "nobody else changes it");
+        // ORDERING: Release: who finds it gone finds what the place says now.
         self.cell.store(FREE, Ordering::Release);
     }
 }
@@ -133,6 +137,10 @@ impl Few {
         Few { cells: std::array::from_fn(|_| AtomicU64::new(FREE)) }
     }
 
+    fn in_use(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.cells[..few_cells()].iter()
+    }
+
     /// Takes a cell for a stay on this side; `version`: that of the word. `None`: there is none, or an entry that is too old.
     pub(super) fn push(
         &self,
@@ -145,11 +153,11 @@ impl Few {
         let seen = self.cells.each_ref().map(|cell| cell.load(Ordering::Acquire));
         let stamp = version();
         let is_far = |cell: u64| stamp.wrapping_sub(stamp_of(cell)) & STAMP_MASK >= FAR;
-        if seen.into_iter().any(|cell| cell != FREE && is_far(cell)) {
+        if seen.into_iter().any(|cell| cell & STANDS != 0 && is_far(cell)) {
             return None;
         }
         let full = who(number, stay) | stands(side) | u64::from(stamp) << STAMP_SHIFT;
-        let cell = self.cells.iter().find(|cell| {
+        let cell = self.in_use().find(|cell| {
             cell.load(Ordering::Relaxed) == FREE
                 // ORDERING: Release publishes the node's place; a scan acquires it.
                 && cell.compare_exchange(FREE, full, Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -161,8 +169,8 @@ impl Few {
     #[inline]
     pub(super) fn find(&self, number: usize, stay: Stay) -> Option<Cell<'_>> {
         let who = who(number, stay);
-        self.cells.iter().find_map(|cell| {
-            // ORDERING: Acquire: see `settle`.
+        self.in_use().find_map(|cell| {
+            // ORDERING: Acquire pairs with `settle`, and with `free`: the place says what it is to say then.
             let full = cell.load(Ordering::Acquire);
             (full & WHO == who).then_some(Cell { cell, full })
         })
@@ -172,21 +180,16 @@ impl Few {
     #[inline]
     pub(super) fn oldest(&self, side: u64) -> Option<usize> {
         let stands = |found: &u64| match found & (STANDS | SENDS) {
+            flags if bug!("settled_comes_up") && *found != FREE => flags | STANDS == stands(side),
             flags if bug!("any_side_comes_up") => flags & STANDS != 0,
             flags => flags == stands(side),
         };
         // ORDERING: Acquire pairs with `push`.
-        let mut standing = self.cells.iter().map(|cell| cell.load(Ordering::Acquire)).filter(stands);
+        let mut standing = self.in_use().map(|cell| cell.load(Ordering::Acquire)).filter(stands);
         let first = standing.next()?;
-        // (The stamp is above all that is not the same in both: so the difference says which one is before.)
-        let oldest =
-            standing.fold(
-                first,
-                |oldest, found| {
-                    if (found.wrapping_sub(oldest) as i64) < 0 { found } else { oldest }
-                },
-            );
-        Some((oldest & NUMBER) as usize)
+        // The stamp is above all that is not the same in both: so the difference says which one is before.
+        let older = |one: u64, other: u64| if (other.wrapping_sub(one) as i64) < 0 { other } else { one };
+        Some((standing.fold(first, older) & NUMBER) as usize)
     }
 
     /// How many cells are taken.

@@ -23,8 +23,8 @@
 //! * **join**: place := a new stay, in the line; push; then, as long as one has to wait still, *confirm*: raise `MORE` by an
 //!   exchange that changes the version. Brought into the word meanwhile: it waits. The reason is gone: leave, start again.
 //! * **leave**: if it stands in the word, a pop of itself. From few: free the cell, unless it is settled; from the list: place →
-//!   LEFT, out of the list; then one exchange of the word, which changes the version: only then is the node free. If it is in
-//!   neither, a peer has it.
+//!   LEFT, out of the list; then one exchange of the word, which changes the version: only then is the node free. If it is settled,
+//!   and does not stand in the word, a peer has it.
 //! * **park** another waker: put it beside, then change the version while the node still waits. Whoever pops later sees it.
 //!
 //! *The version* is part of the primitive's rest, and [`Primitive::bump`] changes it and nothing else.
@@ -49,7 +49,7 @@
 //!
 //! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is under
 //! way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and leave 1 each in
-//! *one*; 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a pin each, see
+//! *one*; join, pop and leave 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a pin each, see
 //! [`Look`]).
 //!
 //! # Orderings
@@ -464,6 +464,9 @@ pub(crate) trait Primitive {
         let stay = if cell.is_some() { stay } else { self.settle(word, stay, &look)? };
         let to = self.without_first(word, &look)?;
         interrupt();
+        if bug!("freed_before_it_is_popped") {
+            cell.into_iter().for_each(Cell::free);
+        }
         if self.cas(word, change(to)) {
             if let Some(cell) = cell {
                 if !Self::SAYS {
@@ -527,6 +530,7 @@ pub(crate) trait Primitive {
         let (number, place) = (word.first(), cache::place(word.first()));
         let now = match stay.at() {
             At::Word => return Some(stay),
+            // (In few, and without a cell.)
             At::Few | At::Left => {
                 if bug!("ghosts_are_served") {
                     return Some(stay);
@@ -652,7 +656,8 @@ pub(crate) trait Primitive {
     fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
         // Its peer may have popped it, and not have said yet in which place of the order: what it is about to say is said here.
         let stay = node.place().stay();
-        if let Some(cell) = self.cell(node.number(), stay) {
+        if let Some(cell) = self.cell(node.number(), stay).filter(|_| !first) {
+            debug_assert!(cell.is_settled(), "who waits still leaves, and gives nothing back");
             if !bug!("given_back_unstamped") {
                 node.place().set(cell.popped(stay));
             }
@@ -718,7 +723,7 @@ pub(crate) trait Primitive {
         }
         // SAFETY: it is freed with the line.
         let behind = unsafe { &*behind };
-        // Who was brought up, and not settled yet, stands in both.
+        // Who was brought up stands in both: from few until it is popped, from the list until it is settled.
         let mut len = behind.few.len() + behind.many.assert_valid();
         if !word.is_free() && matches!(cache::place(word.first()).stay().at(), At::Word | At::Settling) {
             len += 1;

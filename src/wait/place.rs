@@ -7,14 +7,14 @@
 //!
 //! | state | set by | means |
 //! |---|---|---|
-//! | `IN_WORD` | the owner who enters the word; who pops, or settles, one from the line | the word alone says whether it still waits |
-//! | `IN_FEW` | the owner who joins | its cell, and the word, say whether it does |
+//! | `IN_WORD` | the owner who enters the word; who settles one from the list; who has popped one from few, or gives that back | the word alone says whether it waits |
+//! | `IN_FEW` | the owner who joins | its [cell](super::few), and the word, say whether it waits, or has left |
 //! | `IN_MANY` | the owner who joins | it stands in the list, and may have been brought into the word |
 //! | `SETTLING` | who settles one from the list | the same; who pops it sees first that it is linked no more |
 //! | `LEFT` | the owner who leaves the list | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay; it has 29 bits, so that a look of a peer would have to last for exactly 2^29 stays of one
-//! node to take a later one for it. The stamp is the version at which the node entered the word, or was popped or settled there:
+//! node to take a later one for it. The stamp is the version at which the node entered the word, or was settled there:
 //! the order of hand-overs, by which what is given back is kept in order. (In the list it says the side until then.) Of a primitive
 //! that asks for it the stamp says how much the waiter wants instead, from the beginning of the stay to its end.
 //!
@@ -108,9 +108,10 @@ impl Place {
         self.0.store(generation << STATE_BITS, Ordering::Relaxed);
     }
 
-    /// Says so of a stay that has ended. For who has popped its node.
+    /// Says this of a stay that has ended. For who has popped its node, or gives it back.
     #[inline]
     pub(super) fn set(&self, stay: Stay) {
+        // ORDERING: Release, as for `begin`.
         self.0.store(stay.0, Ordering::Release);
     }
 

@@ -48,6 +48,20 @@ table! {
     recycled_in_many: Ring(0), [Recycle, R(1), R(2), R(3), R(4)], [[D(3), R(3)], [TS(1), TS(2), TS(3)]], any;
 }
 
+// Several in the small array.
+table! {
+    join_few_against_a_pop: Ring(0), [Cells(2), R(1), R(2)], [[TS(1), TS(2)], [R(3)]], first_before_second;
+    join_few_against_two_pops: Ring(0), [Cells(3), S(1, 1), S(2, 2), S(3, 3)], [[TR], [TR], [S(4, 4)]], any;
+    two_join_few_against_a_pop: Ring(0), [Cells(3), R(1), R(2)], [[TS(1)], [R(3)], [R(4)]], any;
+    leave_one_of_few: Ring(0), [Cells(3), R(1), R(2), R(3), R(4)], [[TS(1), TS(2)], [D(3)]], first_before_second;
+    leave_two_of_few: Ring(0), [Cells(2), S(1, 1), S(2, 2), S(3, 3)], [[TR], [D(2)], [D(3)]], any;
+    leave_few_and_come_again_beside_others: Ring(0), [Recycle, Cells(2), S(1, 1), S(2, 2), S(3, 3)], [[D(2), S(2, 4)], [TR, TR]], any;
+    few_again_after_a_pop - 1: Ring(0), [Recycle, Cells(2), R(1), R(2), R(3)], [[TS(1), TS(2)], [TS(3)], [D(1), R(1)]], any;
+    refills_of_few: Ring(1), [Cells(2), S(1, 1), S(2, 2), S(3, 3), S(4, 4)], [[TR], [TR], [D(3)]], any;
+    sides_change_beside_few - 1: Ring(0), [Cells(2), R(1), R(2)], [[R(3)], [TS(1), TS(2), S(4, 3), S(5, 4), TR]], any;
+    few_then_many: Ring(0), [Cells(2), R(1), R(2), R(3), R(4)], [[TS(1), TS(2)], [D(4)], [D(2)]], any;
+}
+
 // The same where nobody waits in the small array.
 table! {
     unbounded_meet: Unbounded, [], [[R(1)], [TS(1)], [R(2)]], any;

@@ -14,6 +14,7 @@ table! {
     given_back_against_close: Ring(0), [R(1)], [[D(1)], [S(2, 1)], [Close, TR]], any;
     given_back_in_order: Ring(0), [R(1), R(2), S(3, 1), S(4, 2)], [[D(1)], [D(2)]], in_order;
     given_back_in_order_of_sends - 1: Ring(0), [R(1), R(2)], [[TS(1), TS(2)], [D(2)], [D(1)]], in_order;
+    given_back_in_order_from_few: Ring(0), [Cells(2), R(1), R(2), R(3)], [[TS(1), TS(2), TS(3)], [D(3), D(2)]], in_order;
     given_back_and_taken: Ring(0), [R(1), R(2), S(3, 1), S(4, 2)], [[D(1)], [D(2)], [R(5)]], any;
     given_back_where_it_empties: Ring(1), [R(1), S(3, 1), R(6), S(7, 2)], [[D(1), TR], [TR], [D(6)]], any;
     given_back_against_arriving: Ring(0), [R(1), S(2, 1)], [[D(1)], [R(3)], [R(4)]], any;
