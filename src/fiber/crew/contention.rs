@@ -1,12 +1,13 @@
 //! Workers whose fibers are in each other's way, and who of them steps aside.
 //!
 //! Two cores that change the same words get less done than one of them alone, by up to five times if they are far apart. Fibers
-//! that share a channel get there once some of them were stolen, and would stay: both workers always find some that are ready.
+//! that share a channel, or a mutex, get there once some of them were stolen, and would stay: both workers always find some that are
+//! ready.
 //!
-//! So a worker whose fibers lose many exchanges to other cores *steps aside*: it sleeps for a while, and leaves what is in its
-//! ring to the others, who take it as soon as they run out of their own. Fibers that share find each other on one worker
-//! that way. If the others have enough to do without them, it soon goes on; and each time that this doesn't help it sleeps
-//! for twice as long, up to [`ASIDE`]'s end.
+//! So a worker whose fibers lose many exchanges to other cores, or find a mutex in other hands, *steps aside*: it sleeps for a
+//! while, and leaves what is in its ring to the others, who take it as soon as they run out of their own. Fibers that share find
+//! each other on one worker that way. If the others have enough to do without them, it soon goes on; and each time that this
+//! doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.
 //!
 //! Nothing relies on it: it is a matter of time only. In models no exchange is counted as lost. One worker at least goes on, as
 //! well as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the

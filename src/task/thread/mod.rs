@@ -22,7 +22,7 @@ use crate::task::context;
 use crate::task::error::Elapsed;
 
 pub(crate) use gate::{Gate, Keeper};
-pub(crate) use patience::{Awaited, Prospects, glance, linger, rest};
+pub(crate) use patience::{Awaited, Prospects, glance, rest};
 
 use parker::{Parker, is_late};
 
@@ -226,8 +226,12 @@ pub(crate) fn pauses(times: u32) {
 }
 
 prim::thread_local! {
-    /// How long this thread has paused after lost exchanges, in the shortest of these pauses, modulo 2³².
+    /// How long this thread has paused because another core was quicker, in the shortest of these pauses, modulo 2³².
     static LOST: Cell<u32> = Cell::new(0);
+}
+
+fn lose(pauses: u32) {
+    let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(pauses)));
 }
 
 /// A pause after one more exchange, of `lost` in a row, that somebody else was quicker with: that one works on another core.
@@ -236,9 +240,20 @@ pub(crate) fn back_off(lost: &mut u32) {
     if !prim::MODEL {
         let times = 1 << (*lost).min(3);
         pauses(32 * times);
-        let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(times)));
+        lose(times);
     }
     *lost += 1;
+}
+
+/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. It has lost
+/// this to that one, as it would an exchange.
+#[cold]
+pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
+    if prim::MODEL {
+        return None;
+    }
+    lose(1);
+    patience::linger(look)
 }
 
 /// How long this thread has paused for that, in pauses of about 1 µs or less, modulo 2³².

@@ -149,12 +149,9 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
         .flatten()
 }
 
-/// Looks around for a moment, for what a peer on another core is about to be through with, if that has paid lately. Not at once,
-/// and ever more rarely: each look takes the cache line from the peer, who may do much with it meanwhile.
-pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
-    if prim::MODEL {
-        return None;
-    }
+/// A spin that does not look at once, and ever more rarely: each look takes the cache line from the peer, who may do much with it
+/// meanwhile.
+pub(super) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     PATIENCE.try_with(|patience| patience.spin(A_WHILE, 2, look)).ok().flatten()
 }
 
