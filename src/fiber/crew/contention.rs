@@ -4,7 +4,7 @@
 //! that share a channel, or a mutex, get there once some of them were stolen, and would stay: both workers always find some that are
 //! ready.
 //!
-//! So a worker whose fibers lose many exchanges to other cores, or find a mutex in other hands, *steps aside*: it sleeps for a
+//! So a worker whose fibers lose many exchanges to other cores, or have to linger for a mutex, *steps aside*: it sleeps for a
 //! while, and leaves what is in its ring to the others, who take it as soon as they run out of their own. Fibers that share find
 //! each other on one worker that way. If the others have enough to do without them, it soon goes on; and each time that this
 //! doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.

@@ -245,15 +245,18 @@ pub(crate) fn back_off(lost: &mut u32) {
     *lost += 1;
 }
 
-/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. It has lost
-/// this to that one, as it would an exchange.
+/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. If it is, that
+/// one was quicker with this, as it would have been with an exchange. (Otherwise nobody is at work there, perhaps.)
 #[cold]
 pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     if prim::MODEL {
         return None;
     }
-    lose(1);
-    patience::linger(look)
+    let found = patience::linger(look);
+    if found.is_some() {
+        lose(1);
+    }
+    found
 }
 
 /// How long this thread has paused for that, in pauses of about 1 µs or less, modulo 2³².
