@@ -103,14 +103,15 @@ pub mod model {
         crate::prim::set_reuse(recycle);
     }
 
-    /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked.
+    /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked. From now on
+    /// nothing is recycled, and one cell is in use.
     pub fn end_nodes() {
         crate::prim::set_reuse(false);
         crate::prim::set_few_cells(1);
         crate::wait::clear();
     }
 
-    /// How many wait in the small array in this scenario from now on, before others wait in the list.
+    /// How many cells of the small array are in use in this scenario from now on: three at most.
     pub fn cells(cells: usize) {
         crate::prim::set_few_cells(cells);
     }

@@ -32,7 +32,7 @@
 //! | `has_narrow_rings` | whether the words of rings come again after two steps; only in models, where a scenario asks for it |
 //! | `BLOCK_SLOTS`, `RING_SLOTS` | slots of a block, and of a ring at most; few in models, whose values are few |
 //! | `RING_BYTES` | the most memory that a ring takes; little in models, so that a channel of one large value is no ring |
-//! | `FEW_CELLS`, `few_cells` | cells of the small array behind the first waiter; one in models, so that the third waits in the list, or as many as a scenario asks for |
+//! | `FEW_CELLS`, `few_cells` | cells of the small array behind the first waiter, and how many of them are in use: all; in models one, so that the third waits in the list, or up to all where a scenario asks for it |
 //! | `RUN_SLOTS`, `SEARCH_PAUSES` | places in a worker's ring; pauses between two looks of a searching worker; few in models |
 
 #[macro_use]

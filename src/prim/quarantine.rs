@@ -128,6 +128,7 @@ pub(crate) fn few_cells() -> usize {
 
 /// Has so many be in use in this scenario.
 pub(crate) fn set_few_cells(cells: usize) {
+    assert!((1..=super::FEW_CELLS).contains(&cells), "there are no {cells} cells");
     CELLS.set(cells);
 }
 

@@ -16,7 +16,7 @@
 //!
 //! | cell | by | then |
 //! |---|---|---|
-//! | its entry | the owner who joins, of a free one | it stands in the line, and may have been brought into the word |
+//! | its entry | the owner who joins, in a free cell | it stands in the line, and may have been brought into the word |
 //! | *settled*: without STANDS | who is about to pop it, from the word | it leaves through the word only, by a pop |
 //! | free | the owner who leaves, unless it is settled | it has left; who finds it in the word goes past it |
 //! | free | who has popped it, by a store: the cell is nobody else's | it may be taken |
@@ -47,9 +47,9 @@ const STANDS: u64 = 1 << (STAMP_SHIFT - 1);
 const SENDS: u64 = STANDS >> 1;
 /// A cell that is nobody's.
 const FREE: u64 = 0;
-/// The rest: who it is.
+/// Who it is: number and generation, below the flags.
 const WHO: u64 = SENDS - 1;
-/// Bits of its generation.
+/// Bits of the generation.
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 pub(super) const GENERATIONS: u32 = WHO.count_ones() - NUMBER_BITS;
 
@@ -66,7 +66,7 @@ fn who(number: usize, stay: Stay) -> u64 {
 
 /// The flags of an entry on this side that stands in the line.
 #[inline(always)]
-fn stands(side: u64) -> u64 {
+fn flags(side: u64) -> u64 {
     if side == SENDERS { STANDS | SENDS } else { STANDS }
 }
 
@@ -84,22 +84,22 @@ impl Cell<'_> {
         self.full & STANDS == 0
     }
 
-    /// Whether nothing has happened to the entry.
-    pub(super) fn stands(self) -> bool {
-        // ORDERING: Acquire, though the word decides: who finds it settled has seen it in the word.
+    /// Whether nothing has happened to the entry since it was found.
+    pub(super) fn is_unchanged(self) -> bool {
+        // ORDERING: Acquire pairs with `settle`: who finds it changed comes after the exchange that brought it into the word.
         self.cell.load(Ordering::Acquire) == self.full
     }
 
-    /// Keeps its owner from leaving through the line, and has it say this version from now on; for who is about to pop it, as
-    /// others may be. `None`: look again.
+    /// Keeps its owner from leaving through the line, and has it say this version from now on, unless somebody has done so before;
+    /// for who is about to pop it, as others may be. `None`: look again.
     #[inline]
     pub(super) fn settle(self, version: u32) -> Option<Self> {
         if self.is_settled() || bug!("few_is_not_settled") {
             return Some(self);
         }
         let settled = self.full & (WHO | SENDS) | u64::from(version) << STAMP_SHIFT;
-        // ORDERING: Release: who finds it settled, and loads the word after that, finds none from before it came up: so if it does not
-        // stand there it was popped. (That who finds a later word finds it settled is the word's own release.)
+        // ORDERING: Release: who finds it settled, and loads the word after that, finds none from before it came up: so if it does
+        // not stand there it was popped. (Who finds a later word finds it settled by the word's own release.)
         let is_settled =
             self.cell.compare_exchange(self.full, settled, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         is_settled.then_some(Cell { full: settled, ..self })
@@ -137,6 +137,7 @@ impl Few {
         Few { cells: std::array::from_fn(|_| AtomicU64::new(FREE)) }
     }
 
+    /// Those that may be taken; the others are always free.
     fn in_use(&self) -> impl Iterator<Item = &AtomicU64> {
         self.cells[..few_cells()].iter()
     }
@@ -156,7 +157,7 @@ impl Few {
         if seen.into_iter().any(|cell| cell & STANDS != 0 && is_far(cell)) {
             return None;
         }
-        let full = who(number, stay) | stands(side) | u64::from(stamp) << STAMP_SHIFT;
+        let full = who(number, stay) | flags(side) | u64::from(stamp) << STAMP_SHIFT;
         let cell = self.in_use().find(|cell| {
             cell.load(Ordering::Relaxed) == FREE
                 // ORDERING: Release publishes the node's place; a scan acquires it.
@@ -179,15 +180,15 @@ impl Few {
     /// The number of the oldest one of this side that stands in the line.
     #[inline]
     pub(super) fn oldest(&self, side: u64) -> Option<usize> {
-        let stands = |found: &u64| match found & (STANDS | SENDS) {
-            flags if bug!("settled_comes_up") && *found != FREE => flags | STANDS == stands(side),
-            flags if bug!("any_side_comes_up") => flags & STANDS != 0,
-            flags => flags == stands(side),
+        let fits = |found: &u64| match found & (STANDS | SENDS) {
+            has if bug!("settled_comes_up") && *found != FREE => has | STANDS == flags(side),
+            has if bug!("any_side_comes_up") => has & STANDS != 0,
+            has => has == flags(side),
         };
         // ORDERING: Acquire pairs with `push`.
-        let mut standing = self.in_use().map(|cell| cell.load(Ordering::Acquire)).filter(stands);
+        let mut standing = self.in_use().map(|cell| cell.load(Ordering::Acquire)).filter(fits);
         let first = standing.next()?;
-        // The stamp is above all that is not the same in both: so the difference says which one is before.
+        // Both have the same flags, and the stamp is above all else: so the sign of the difference says whose is before.
         let older = |one: u64, other: u64| if (other.wrapping_sub(one) as i64) < 0 { other } else { one };
         Some((standing.fold(first, older) & NUMBER) as usize)
     }

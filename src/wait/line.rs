@@ -47,10 +47,10 @@
 //!
 //! # Progress, cost
 //!
-//! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is under
-//! way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and leave 1 each in
-//! *one*; join, pop and leave 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a pin each, see
-//! [`Look`]).
+//! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is
+//! under way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and
+//! leave 1 each in *one*; join, pop and leave 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a
+//! pin each, see [`Look`]).
 //!
 //! # Orderings
 //!
@@ -391,8 +391,8 @@ pub(crate) trait Primitive {
         }
         loop {
             let word = self.line().load();
-            let stands = cell.map_or_else(|| place.stay() == stay, Cell::stands);
-            if !stands || word.first() == number {
+            let is_unchanged = cell.map_or_else(|| place.stay() == stay, Cell::is_unchanged);
+            if !is_unchanged || word.first() == number {
                 // A peer has brought it up.
                 return true;
             }
@@ -469,11 +469,14 @@ pub(crate) trait Primitive {
         }
         if self.cas(word, change(to)) {
             if let Some(cell) = cell {
+                // (Where the place says a wish it goes on doing so, in few: without a cell it waits no more.)
                 if !Self::SAYS {
                     place.set(cell.popped(stay));
                 }
                 interrupt();
-                cell.free();
+                if !bug!("freed_before_it_is_popped") {
+                    cell.free();
+                }
             }
             // SAFETY: taken out by this very exchange.
             return Some(unsafe { Popped::new(word) });
@@ -523,14 +526,14 @@ pub(crate) trait Primitive {
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
 
-    /// Sees to it that the first waiter, if it has no cell, cannot leave through the line any more, and stands in no list; `stay` is
-    /// what its place said while the word was `word`. Gives what the place says now; `None`: look again.
+    /// Of a first waiter that has no cell: sees to it that it cannot leave through the line any more, and stands in no list. `stay`
+    /// is what its place said while the word was `word`. Gives what the place says now; `None`: look again.
     #[inline(always)]
     fn settle(&self, word: Word, stay: Stay, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
         let now = match stay.at() {
             At::Word => return Some(stay),
-            // (In few, and without a cell.)
+            // (In few: its cell was gone while the word was this one. So it has left.)
             At::Few | At::Left => {
                 if bug!("ghosts_are_served") {
                     return Some(stay);
@@ -598,7 +601,8 @@ pub(crate) trait Primitive {
                     interrupt();
                     self.line().behind().many.take_out(number, &Look::by(node), || place.stay() == left);
                 }
-                // What is settled leaves the word only by a pop, and that only after it has left the list.
+                // What is settled, or has no cell any more, leaves the word only by a pop; what is from the list only after it has
+                // left that.
                 _ => return false,
             }
             if bug!("leaves_without_a_step") {
@@ -654,7 +658,7 @@ pub(crate) trait Primitive {
     /// `flag` says in the word that something was given back; `first`: before all others.
     #[cold]
     fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
-        // Its peer may have popped it, and not have said yet in which place of the order: what it is about to say is said here.
+        // Who has popped it may not have said its place in the order yet: so that is said here. (`first`: it is before all others.)
         let stay = node.place().stay();
         if let Some(cell) = self.cell(node.number(), stay).filter(|_| !first) {
             debug_assert!(cell.is_settled(), "who waits still leaves, and gives nothing back");

@@ -216,8 +216,8 @@ impl NodeRef {
         self.node().aside.with(|aside| unsafe { &*(*aside).place })
     }
 
-    /// The version at which it was handed over, more or less: see [`place`](super::place). For who has popped it, or of one that was
-    /// given back.
+    /// The version at which it was handed over, more or less: see [`place`](super::place). To be asked by who has popped it, or of
+    /// one that was given back.
     pub(crate) fn stamp(self) -> u32 {
         self.place().stay().stamp()
     }

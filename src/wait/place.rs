@@ -7,7 +7,7 @@
 //!
 //! | state | set by | means |
 //! |---|---|---|
-//! | `IN_WORD` | the owner who enters the word; who settles one from the list; who has popped one from few, or gives that back | the word alone says whether it waits |
+//! | `IN_WORD` | the owner who enters the word; who settles one from the list; who has popped one from few, unless the place says a wish, or gives that back | the word alone says whether it waits |
 //! | `IN_FEW` | the owner who joins | its [cell](super::few), and the word, say whether it waits, or has left |
 //! | `IN_MANY` | the owner who joins | it stands in the list, and may have been brought into the word |
 //! | `SETTLING` | who settles one from the list | the same; who pops it sees first that it is linked no more |
@@ -15,7 +15,7 @@
 //!
 //! The generation is new for each stay; it has 29 bits, so that a look of a peer would have to last for exactly 2^29 stays of one
 //! node to take a later one for it. The stamp is the version at which the node entered the word, or was settled there:
-//! the order of hand-overs, by which what is given back is kept in order. (In the list it says the side until then.) Of a primitive
+//! the order of hand-overs, by which what is given back is kept in order. (Until then it says the side in the list, and nothing in few.) Of a primitive
 //! that asks for it the stamp says how much the waiter wants instead, from the beginning of the stay to its end.
 //!
 //! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of

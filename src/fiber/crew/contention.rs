@@ -4,12 +4,12 @@
 //! that share a channel, or a mutex, get there once some of them were stolen, and would stay: both workers always find some that are
 //! ready.
 //!
-//! So a worker whose fibers lose many exchanges to other cores, or have to linger for a mutex, *steps aside*: it sleeps for a
-//! while, and leaves what is in its ring to the others, who take it as soon as they run out of their own. Fibers that share find
+//! So a worker whose fibers lose many exchanges to other cores, or get a mutex only by lingering for it, again and again,
+//! *steps aside*: it sleeps for a while, and leaves what is in its ring to the others, who take it as soon as they run out of their own. Fibers that share find
 //! each other on one worker that way. If the others have enough to do without them, it soon goes on; and each time that this
 //! doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.
 //!
-//! Nothing relies on it: it is a matter of time only. In models no exchange is counted as lost. One worker at least goes on, as
+//! Nothing relies on it: it is a matter of time only. In models nothing is counted as lost. One worker at least goes on, as
 //! well as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the
 //! watch.
 
@@ -20,7 +20,7 @@ use crate::fiber::ring::Entry;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 
-/// Less than one pause after a lost exchange in so long (about a twentieth of the time) is none of anybody's business.
+/// Less than one loss in so long is none of anybody's business. (With the pause after a lost exchange: about a twentieth of the time.)
 const RARE: Duration = Duration::from_micros(20);
 /// So long it sleeps at first, and at most: less than fibers wait behind a long poll until the watcher sees it.
 const ASIDE: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(1600)];

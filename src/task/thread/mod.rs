@@ -226,10 +226,11 @@ pub(crate) fn pauses(times: u32) {
 }
 
 prim::thread_local! {
-    /// How long this thread has paused because another core was quicker, in the shortest of these pauses, modulo 2³².
+    /// How much this thread has lost to other cores: its pauses after that, in the shortest of them, modulo 2³².
     static LOST: Cell<u32> = Cell::new(0);
 }
 
+/// Counts so many of these pauses.
 fn lose(pauses: u32) {
     let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(pauses)));
 }
@@ -245,8 +246,18 @@ pub(crate) fn back_off(lost: &mut u32) {
     *lost += 1;
 }
 
-/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. If it is, that
-/// one was quicker with this, as it would have been with an exchange. (Otherwise nobody is at work there, perhaps.)
+/// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
+/// `progress` grows with what happens there.
+#[cold]
+pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
+    back_off(lost);
+    if !prim::MODEL {
+        patience::give_way(progress);
+    }
+}
+
+/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. What is had this
+/// way counts as one lost exchange: another core had it before. (What is not had says nothing: its holder may be asleep.)
 #[cold]
 pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     if prim::MODEL {
@@ -259,19 +270,9 @@ pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     found
 }
 
-/// How long this thread has paused for that, in pauses of about 1 µs or less, modulo 2³².
+/// How much this thread has lost to other cores, in pauses of about 1 µs or less, modulo 2³².
 pub(crate) fn lost() -> u32 {
     LOST.try_with(Cell::get).unwrap_or(0)
-}
-
-/// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
-/// `progress` grows with what happens there.
-#[cold]
-pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
-    back_off(lost);
-    if !prim::MODEL {
-        patience::give_way(progress);
-    }
 }
 
 /// Lets others run, unless yields have been lost to third parties lately.

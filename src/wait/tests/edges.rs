@@ -94,12 +94,12 @@ fn an_entry_is_of_one_stay() {
     let (number, place) = (waiting.node.number(), waiting.node.as_ref().place());
     let stay = place.begin(At::Few, 0);
     let cell = few.push(number, stay, 0, || 0).expect("all are free");
-    assert!(cell.stands() && few.find(number ^ 2, stay).is_none());
+    assert!(cell.is_unchanged() && few.find(number ^ 2, stay).is_none());
     for _ in 1..1 << GENERATIONS {
         assert!(few.find(number, place.begin(At::Few, 0)).is_none(), "another stay");
     }
     let settled = cell.settle(7).expect("nothing has happened");
-    assert!(cell.settle(8).is_none() && !cell.leave() && !cell.stands(), "settled once");
+    assert!(cell.settle(8).is_none() && !cell.leave() && !cell.is_unchanged(), "settled once");
     let found = few.find(number, stay).expect("it is in the word");
     assert!(found.is_settled() && found.settle(9).is_some(), "and stays so");
     assert_eq!((found.popped(stay).stamp(), settled.popped(stay).stamp()), (7, 7), "with its stamp");
