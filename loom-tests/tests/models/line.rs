@@ -15,10 +15,10 @@ table! {
     join_where_sides_change_twice - 1: Ring(0), [R(1)], [[R(2)], [TS(1), S(3, 2), S(4, 3)], [TR, TR]], any;
     joining_in_order: Ring(0), [R(1), R(2)], [[TS(1), TS(2)], [R(3)]], first_before_second;
     joining_in_order_where_one_leaves: Ring(0), [R(5), R(1), R(2)], [[TS(1), TS(2)], [D(5)]], any;
-    confirm_where_more_is_said: Ring(0), [S(1, 1), S(2, 2), TR], [[TR], [S(3, 3)]], any;
+    confirm_where_more_is_said: Ring(0), [Cells(2), S(1, 1), S(2, 2), TR], [[TR], [S(3, 3)]], any;
     sides_change_while_one_joins: Ring(0), [R(1)], [[R(2)], [TS(1), S(3, 2), S(4, 3), TR, TR]], any;
-    two_confirm: Ring(0), [S(1, 1), S(2, 2), TR], [[TR], [S(3, 3)], [S(4, 4)]], any;
-    confirm_against_leaving - 1: Ring(0), [S(1, 1), S(2, 2), TR], [[TR], [S(3, 3), D(3)], [S(4, 4)]], any;
+    two_confirm: Ring(0), [Cells(3), S(1, 1), S(2, 2), TR], [[TR], [S(3, 3)], [S(4, 4)]], any;
+    confirm_against_leaving - 1: Ring(0), [Cells(3), S(1, 1), S(2, 2), TR], [[TR], [S(3, 3), D(3)], [S(4, 4)]], any;
     join_many_against_two: Ring(0), [R(1), R(2)], [[R(3)], [TS(1), TS(2)]], any;
     join_many_and_few: Ring(0), [R(5), R(1), R(2)], [[TS(7)], [R(3)], [R(4)]], any;
     many_before_few - 1: Ring(0), [R(5), R(6), R(7), R(1)], [[TS(7), TS(8), R(2), TS(9), TS(10), TS(11)], [R(3), D(3)]], first_before_second;
