@@ -660,7 +660,8 @@ pub(crate) trait Primitive {
     fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
         // Who has popped it may not have said its place in the order yet: so that is said here. (`first`: it is before all others.)
         let stay = node.place().stay();
-        if let Some(cell) = self.cell(node.number(), stay).filter(|_| !first) {
+        let cell = if first { None } else { self.cell(node.number(), stay) };
+        if let Some(cell) = cell {
             debug_assert!(cell.is_settled(), "who waits still leaves, and gives nothing back");
             if !bug!("given_back_unstamped") {
                 node.place().set(cell.popped(stay));

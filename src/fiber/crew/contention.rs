@@ -1,13 +1,13 @@
 //! Workers whose fibers are in each other's way, and who of them steps aside.
 //!
 //! Two cores that change the same words get less done than one of them alone, by up to five times if they are far apart. Fibers
-//! that share a channel, or a mutex, get there once some of them were stolen, and would stay: both workers always find some that are
-//! ready.
+//! that share a channel, or a mutex, get there once some of them were stolen, and would stay: both workers always find some that
+//! are ready.
 //!
 //! So a worker whose fibers lose many exchanges to other cores, or get a mutex only by lingering for it, again and again,
-//! *steps aside*: it sleeps for a while, and leaves what is in its ring to the others, who take it as soon as they run out of their own. Fibers that share find
-//! each other on one worker that way. If the others have enough to do without them, it soon goes on; and each time that this
-//! doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.
+//! *steps aside*: it sleeps for a while, and leaves what is in its ring to the others, who take it as soon as they run out of
+//! their own. Fibers that share find each other on one worker that way. If the others have enough to do without them, it soon
+//! goes on; and each time that this doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.
 //!
 //! Nothing relies on it: it is a matter of time only. In models nothing is counted as lost. One worker at least goes on, as
 //! well as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the
@@ -27,7 +27,7 @@ const ASIDE: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(
 
 /// What a worker remembers of it.
 pub(super) struct Contention {
-    /// The thread's pauses at the last look.
+    /// What the thread had lost at the last look, in pauses.
     pauses: u32,
     since: Option<Instant>,
     aside: Duration,
@@ -36,7 +36,7 @@ pub(super) struct Contention {
 impl Contention {
     pub(super) const NONE: Contention = Contention { pauses: 0, since: None, aside: Duration::ZERO };
 
-    /// How long to step aside, if at all, once the thread has paused so often. To be asked from time to time.
+    /// How long to step aside, if at all, once the thread has lost so many pauses. To be asked from time to time.
     fn look(&mut self, pauses: u32, now: impl FnOnce() -> Instant) -> Option<Duration> {
         let more = pauses.wrapping_sub(self.pauses);
         if more == 0 {
