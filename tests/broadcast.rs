@@ -419,6 +419,87 @@ fn foreign_code() {
     tx.assert_valid();
 }
 
+/// C13, C29: of several panics one goes on, and nothing is lost by them; the drop of the original does not cost its clone.
+#[test]
+fn drops_that_panic() {
+    struct Bomb {
+        is_original: bool,
+        /// Sees the value while it is being cloned.
+        other: Mutex<Option<Box<Receiver<Bomb>>>>,
+    }
+    impl Bomb {
+        fn new() -> Self {
+            Bomb { is_original: true, other: Mutex::new(None) }
+        }
+    }
+    impl Clone for Bomb {
+        fn clone(&self) -> Self {
+            let other = self.other.lock().unwrap().take();
+            if let Some(mut other) = other {
+                assert!(other.try_recv().is_ok());
+            }
+            Bomb { is_original: false, other: Mutex::new(None) }
+        }
+    }
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.is_original, "planted: a drop panics");
+        }
+    }
+    let panics_once =
+        |f: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(f)).expect_err("the panic goes through");
+    let (tx, rx) = channel(4);
+    (0..3).for_each(|_| assert!(tx.send(Bomb::new()).is_ok()));
+    let mut rx = Some(rx);
+    panics_once(&mut || drop(rx.take()));
+    assert!(tx.is_closed() && tx.is_empty());
+    // During a panic.
+    let mut rx = Some(tx.subscribe());
+    assert!(tx.send(Bomb::new()).is_ok());
+    panics_once(&mut || {
+        let _dropped = rx.take();
+        panic!("planted");
+    });
+    // What has to go, beside a waker that panics.
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let (tx, mut first) = channel(1);
+    let _slow = tx.subscribe();
+    assert!(tx.send(Bomb::new()).is_ok() && first.try_recv().is_ok());
+    let mut waiting = first.recv();
+    assert!(waiting.poll_with(&panics).is_pending());
+    let mut bomb = Some(Bomb::new());
+    panics_once(&mut || assert!(tx.send(bomb.take().unwrap()).is_ok()));
+    assert!(waiting.must_be_ready("sent").is_ok());
+    std::mem::forget((tx, _slow));
+    // The last one sees the value while this one clones it: so this one drops the original.
+    let (tx, mut rx) = channel(1);
+    let bomb = Bomb::new();
+    *bomb.other.lock().unwrap() = Some(Box::new(tx.subscribe()));
+    assert!(tx.send(bomb).is_ok());
+    panics_once(&mut || assert!(rx.try_recv().is_ok()));
+    assert!(rx.try_recv().is_ok_and(|bomb| !bomb.is_original), "C29");
+}
+
+/// C10, S13: a send that has found that nobody receives, in a select that is dropped unused, has its value still.
+#[test]
+fn a_send_that_finds_nobody_keeps_its_value() {
+    let (tx, rx) = channel(1);
+    drop(rx);
+    let mut sending = tx.send_async(String::from("warp"));
+    let mut set = leno::select::Select::new();
+    let token = set.add(&mut sending);
+    assert!(set.try_select().expect("nobody receives").is(token));
+    drop(set);
+    assert_eq!(sending.into_inner().as_deref(), Some("warp"));
+    let mut sending = tx.send_async(String::from("weft"));
+    let mut set = leno::select::Select::new();
+    set.add(&mut sending);
+    assert!(set.try_select().is_some());
+    drop(set);
+    let Err(SendError(value)) = sending.must_be_ready("nobody receives") else { panic!("nobody receives") };
+    assert_eq!(value, "weft");
+}
+
 #[test]
 fn misuse() {
     catch_unwind(|| channel::<u8>(0)).expect_err("it could keep nothing");

@@ -465,6 +465,37 @@ fn what_a_fiber_waits_for_is_shown() {
     assert_eq!(seen()[&channel].closed, 1);
 }
 
+/// A channel that comes to the address of one that is gone is another one.
+#[test]
+fn an_address_comes_again() {
+    record();
+    let (feed, fed) = rendezvous();
+    let fiber = spawn(async move {
+        for _ in 0..5 {
+            let (tx, rx) = bounded::<u32>(1);
+            feed.send(tx).await.unwrap();
+            rx.recv().await.unwrap();
+        }
+    });
+    let id = fiber.id();
+    let mut channels = Vec::new();
+    for nth in 0..5 {
+        let tx = fed.recv_blocking().unwrap();
+        let is_there = |operations: &[Seen]| {
+            operations.iter().filter(|one| one.fields["source"] == "recv").count() > nth
+        };
+        until(|| is_there(&operations(id)));
+        let last = operations(id).into_iter().rfind(|one| one.fields["source"] == "recv").unwrap();
+        channels.push(resource(&last).id);
+        tx.send_blocking(1).unwrap();
+    }
+    fiber.wait().unwrap();
+    assert_over(id);
+    assert!(channels.iter().all(|id| seen()[id].closed == 1));
+    channels.dedup();
+    assert_eq!(channels.len(), 5);
+}
+
 #[test]
 fn waits_come_and_go() {
     record();

@@ -565,6 +565,14 @@ fn values_may_panic() {
     let (tx, rx) = channel();
     assert!(tx.send(Panics(tracker.value())).is_ok());
     catch_unwind(AssertUnwindSafe(|| drop(rx))).expect_err("the panic goes through");
+    // During another panic.
+    let (tx, rx) = channel();
+    assert!(tx.send(Panics(tracker.value())).is_ok());
+    let both = move || {
+        let _rx = rx;
+        panic!("planted");
+    };
+    catch_unwind(AssertUnwindSafe(both)).expect_err("one goes through");
     tracker.assert_done();
 }
 

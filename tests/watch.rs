@@ -332,6 +332,14 @@ fn foreign_code_that_panics() {
     catch_unwind(AssertUnwindSafe(|| tx.send(Bomb(false)).is_ok())).expect_err("it goes through");
     assert!(woken.was_woken(), "C29: the new value is there");
     waiting.must_be_ready("sent").unwrap();
+    // Beside a waker that panics.
+    let (tx, mut rx) = channel(Bomb(true));
+    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let mut waiting = rx.changed();
+    assert!(waiting.poll_with(&panics).is_pending());
+    catch_unwind(AssertUnwindSafe(|| tx.send(Bomb(false)).is_ok())).expect_err("one goes through");
+    waiting.must_be_ready("sent").unwrap();
+    assert!(!tx.borrow().0);
 }
 
 /// Who looks keeps the value; who has looked may look again, also while somebody waits to send.

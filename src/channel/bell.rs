@@ -63,7 +63,7 @@ impl Bell {
     }
 
     /// Enters the line, unless it `is_ready`.
-    fn register(&self, node: &Waiter, is_ready: impl Fn() -> bool) -> bool {
+    pub(super) fn register(&self, node: &Waiter, is_ready: impl Fn() -> bool) -> bool {
         let Some(word) = self.line_up_unless(node, 0, |_| is_ready()) else { return false };
         // Who has joined looks once more, and leaves, unless a ring has it, which tells it.
         let waits = word.is_free() || bug!("bell_joins_unasked") || !is_ready();
@@ -106,9 +106,6 @@ impl Bell {
 pub(crate) trait Look {
     type Output;
 
-    /// Whether it has nothing left to do once it is over.
-    const ONCE: bool = false;
-
     fn wish(&self) -> (&'static str, Thing);
 
     fn bell(&self) -> &Bell;
@@ -129,8 +126,6 @@ pub struct Listen<L>(pub(super) L);
 
 impl<L: Look> Branch for Listen<L> {
     outcome!(L::Output);
-
-    const ONCE: bool = L::ONCE;
 
     fn wish(&self) -> (&'static str, Thing) {
         self.0.wish()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::task::error::errors;
+use crate::task::error::{asks, errors};
 
 /// The channel is closed; the value comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -211,20 +211,6 @@ impl<T> SendTimeoutError<T> {
     }
 }
 
-/// Which of an error's cases it is.
-macro_rules! asks {
-    ($($error:ident $(<$T:ident>)? { $(#[$doc:meta] $method:ident: $case:ident,)+ })+) => {$(
-        impl $(<$T>)? $error $(<$T>)? {
-            $(
-                #[$doc]
-                pub fn $method(&self) -> bool {
-                    matches!(self, $error::$case { .. })
-                }
-            )+
-        }
-    )+};
-}
-
 asks! {
     TrySendError<T> {
         /// Whether a later attempt may succeed.
@@ -265,6 +251,14 @@ asks! {
     ReserveTimeoutError {
         /// Whether the time was up.
         is_timeout: Timeout,
+        /// Whether the channel is closed.
+        is_closed: Closed,
+    }
+    ReserveError {
+        /// Whether the channel is closed.
+        is_closed: Closed,
+    }
+    ReserveManyError {
         /// Whether the channel is closed.
         is_closed: Closed,
     }

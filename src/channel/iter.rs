@@ -3,29 +3,34 @@
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
 use std::fmt;
+use std::iter::FusedIterator;
 
 use super::future::RecvFuture;
 use super::kind::{Kind, Many};
 
 /// An iterator whose steps block the thread; it ends when the channel is closed and empty. Made by
 /// [`Receiver::iter`](super::Receiver::iter).
+#[must_use = "iterators receive nothing unless iterated"]
 pub struct Iter<'a, T, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits; it ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
+#[must_use = "iterators receive nothing unless iterated"]
 pub struct TryIter<'a, T, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits and yields at most what the channel held when it was made. Made by
 /// [`Receiver::drain`](super::Receiver::drain).
+#[must_use = "iterators receive nothing unless iterated"]
 pub struct Drain<'a, T, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
     pub(super) left: usize,
 }
 
 /// As [`Iter`], but owning the receiver.
+#[must_use = "iterators receive nothing unless iterated"]
 pub struct IntoIter<T, K: Kind = Many> {
     pub(super) receiver: K::Receiver<T>,
 }
@@ -76,6 +81,10 @@ impl<T, K: Kind> Iterator for IntoIter<T, K> {
         next::<T, K>(&self.receiver).wait().ok()
     }
 }
+
+impl<T, K: Kind> FusedIterator for Iter<'_, T, K> {}
+impl<T, K: Kind> FusedIterator for Drain<'_, T, K> {}
+impl<T, K: Kind> FusedIterator for IntoIter<T, K> {}
 
 macro_rules! debug {
     ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(

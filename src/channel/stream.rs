@@ -103,6 +103,8 @@ macro_rules! stream {
         }
 
         impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
+        impl<T, K: Kind> std::panic::UnwindSafe for $name<$($lifetime,)? T, K> {}
+        impl<T, K: Kind> std::panic::RefUnwindSafe for $name<$($lifetime,)? T, K> {}
 
         impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

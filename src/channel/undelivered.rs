@@ -25,7 +25,7 @@
 
 use std::mem::needs_drop;
 use std::ptr::NonNull;
-use std::task::{RawWakerVTable, Waker};
+use std::sync::Arc;
 
 use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
@@ -101,7 +101,7 @@ impl<T> Shared<T> {
     #[cold]
     pub(super) fn dispose_later(&self, parcel: Parcel<T>, by: &mut By) {
         if self.hook().is_some() || needs_drop::<T>() {
-            by.wakes(Some(Later::waker(self, parcel)));
+            by.drops(Arc::new(Later { shared: NonNull::from(self), parcel: Some(parcel) }));
         }
     }
 }
@@ -144,23 +144,5 @@ impl<T> Drop for Later<T> {
             // SAFETY: see the type.
             unsafe { self.shared.as_ref() }.dispose_of(parcel);
         }
-    }
-}
-
-impl<T> Later<T> {
-    const VTABLE: RawWakerVTable =
-        RawWakerVTable::new(|_| unreachable!("it is called once"), Self::call, |_| {}, Self::call);
-
-    fn waker(shared: &Shared<T>, parcel: Parcel<T>) -> Waker {
-        let later = Box::new(Later { shared: NonNull::from(shared), parcel: Some(parcel) });
-        // SAFETY: the vtable is that of such a box, which `call` consumes. It stays on this thread, in a `By`.
-        unsafe { Waker::new(Box::into_raw(later).cast_const().cast(), &Self::VTABLE) }
-    }
-
-    /// # Safety
-    /// Consumes the waker.
-    unsafe fn call(later: *const ()) {
-        // SAFETY: the caller's promise; `waker` has made it.
-        drop(unsafe { Box::from_raw(later.cast_mut().cast::<Self>()) });
     }
 }

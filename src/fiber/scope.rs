@@ -59,7 +59,18 @@ impl Scope {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Builder::new().scope(self).spawn(future)
+        self.spawn_with(Builder::new(), future)
+    }
+
+    /// As [`spawn`](Self::spawn), with the settings of `builder`, such as a name; except that the fiber always belongs to this
+    /// scope. The same as [`Builder::scope`].
+    #[track_caller]
+    pub fn spawn_with<F>(&self, builder: Builder, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        builder.scope(self).spawn(future)
     }
 
     /// As [`spawn`](Self::spawn) on the cord that the caller runs on.

@@ -62,7 +62,7 @@
 //! |---|---|---|
 //! | `runtime.spawn`, target `leno::fiber` | a fiber, from its making to its end; entered while it is polled, and while its future is dropped | `task.id`, `task.name`, `kind` (`fiber`, `local`, `block_on`), `loc.file`, `loc.line`, `loc.col` |
 //! | event, target `runtime::waker` | what a waker of a fiber does | `op`, `task.id`: the id of the span |
-//! | `runtime.resource` | a channel or a lock, since the first wait at it; a timer, a fiber that is joined | `kind`, `concrete_type`, `loc.…` |
+//! | `runtime.resource` | a channel of the general kind or a mutex, since the first wait at it; of others, a timer, or a fiber that is joined, one for each wait | `kind`, `concrete_type`, `loc.…` |
 //! | `runtime.resource.async_op` | an operation that a fiber's last poll has left pending | `source`; events inside |
 //!
 //! tokio-console lists the fibers, how often and for how long they are polled, and what their wakers do; its list of resources
@@ -70,7 +70,7 @@
 //! page, nor who holds a lock, nor parents and children. At most 64 operations are shown per fiber.
 //!
 //! A fiber is shown if a subscriber is interested in it when it is created; then it is inspected as well. Without a subscriber
-//! the feature costs a check of the maximum level for each fiber, and three words for each channel and lock. The subscriber is
+//! the feature costs a check of the maximum level for each fiber, and three words for each such channel and mutex. The subscriber is
 //! called outside of all of leno's locks; its panics are swallowed, and what it does with fibers during a call is not reported
 //! to it.
 //!

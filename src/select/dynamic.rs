@@ -345,7 +345,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn remove<K: Token>(&mut self, token: K) -> K::Removed {
         let place = sealed::Sealed::place(token);
-        assert!(place.set == self.id, "the token is of another set");
+        assert!(place.set == self.id, "the token was made by another `Select`");
         self.stop();
         let at = self.branches.all.binary_search_by_key(&place.number, |branch| branch.number);
         let Ok(index) = at else {
@@ -514,7 +514,10 @@ impl<'a> Select<'a> {
         if !self.is_empty() {
             return Poll::Ready(());
         }
-        assert!(budget::may_be_endless(), "no operation is left in the set: it would wait forever");
+        assert!(
+            budget::may_be_endless(),
+            "no operation is left in the set: it would wait forever; add one, or wait with a limit"
+        );
         Poll::Pending
     }
 
@@ -773,7 +776,7 @@ impl Operation<'_, '_> {
 
     #[track_caller]
     fn check(&self, token: Place) {
-        assert!(token.set == self.set.id, "the token is of another set");
+        assert!(token.set == self.set.id, "the token was made by another `Select`");
         let is_there =
             |number| self.set.branches.all.binary_search_by_key(&number, |branch| branch.number).is_ok();
         assert!(

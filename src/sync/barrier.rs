@@ -44,7 +44,6 @@ use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future,
 /// Cancelling a wait takes its arrival back: the barrier waits for as many as before. As a branch of a `select!`, a wait counts
 /// while the select waits, and no longer once another branch has won. (If the last one arrives at the very moment when another
 /// branch wins, the barrier has opened, and this arrival has counted.)
-/// which another branch wins, the barrier has opened, and that one has counted.)
 ///
 /// ```
 /// use std::sync::Arc;

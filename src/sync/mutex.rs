@@ -113,6 +113,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Panics
     /// As [`lock_blocking`](Self::lock_blocking).
+    #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
     pub fn lock_timeout(&self, d: Duration) -> Option<MutexGuard<'_, T>> {
         self.lock().wait_timeout(d).ok()

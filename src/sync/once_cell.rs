@@ -29,6 +29,7 @@ use crate::wait::Operation;
 ///
 /// As with a [semaphore](super::Semaphore#a-hazard), a future that is making the value, or whose turn it is, and that is no
 /// longer polled holds up the others until it is dropped.
+///
 /// ```
 /// use leno::sync::OnceCell;
 ///
@@ -166,8 +167,8 @@ impl<T> OnceCell<T> {
 
     /// As [`get_or_init_blocking`](Self::get_or_init_blocking), with a function that may fail.
     ///
+    /// # Errors
     /// Those of `make`; the cell stays empty, and it is the next waiter's turn.
-    /// Those of `make`; the cell stays empty, and the next in line has its turn.
     ///
     /// # Panics
     /// As [`get_or_init_blocking`](Self::get_or_init_blocking).

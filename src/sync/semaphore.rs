@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::permits::{MOST, Permits, Shut, Source, Taken, Taking, Try, What};
 use crate::prim;
-use crate::task::error::errors;
+use crate::task::error::{asks, errors};
 use crate::task::place::Place;
 use crate::task::watch::Share;
 use crate::wait::{Operation, future};
@@ -80,6 +80,7 @@ impl Semaphore {
         ///
         /// # Panics
         /// If that is more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+        #[track_caller]
         pub fn new(permits: usize) -> Semaphore {
             assert!(permits <= Semaphore::MAX_PERMITS, "{}", TOO_MANY);
             Semaphore { permits: Permits::new(permits as u64) }
@@ -438,6 +439,19 @@ errors! {
     AcquireTimeoutError {
         AcquireTimeoutError::Timeout => "timed out before enough permits were free",
         AcquireTimeoutError::Closed => CLOSED,
+    }
+}
+
+asks! {
+    TryAcquireError {
+        /// Whether the semaphore is closed.
+        is_closed: Closed,
+    }
+    AcquireTimeoutError {
+        /// Whether the time was up.
+        is_timeout: Timeout,
+        /// Whether the semaphore is closed.
+        is_closed: Closed,
     }
 }
 

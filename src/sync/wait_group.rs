@@ -48,6 +48,7 @@ impl WaitGroup {
     ///
     /// # Panics
     /// If there are 2³² − 1 already.
+    #[must_use = "a worker that is dropped has finished"]
     #[track_caller]
     pub fn worker(&self) -> Worker {
         Worker::new(&self.signal)

@@ -24,6 +24,21 @@ macro_rules! errors {
 }
 pub(crate) use errors;
 
+/// Which of an error's cases it is.
+macro_rules! asks {
+    ($($error:ident $(<$T:ident>)? { $(#[$doc:meta] $method:ident: $case:ident,)+ })+) => {$(
+        impl $(<$T>)? $error $(<$T>)? {
+            $(
+                #[$doc]
+                pub fn $method(&self) -> bool {
+                    matches!(self, $error::$case { .. })
+                }
+            )+
+        }
+    )+};
+}
+pub(crate) use asks;
+
 /// What a fiber leaves behind.
 pub(crate) type Outcome<T> = Result<T, JoinError>;
 
@@ -114,6 +129,7 @@ impl JoinError {
     /// # Panics
     ///
     /// If the fiber did not panic; check [`is_panic`](Self::is_panic) first.
+    #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.try_into_panic() {
             Ok(payload) => payload,

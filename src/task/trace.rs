@@ -269,7 +269,7 @@ impl Trace {
             self.waker(Waking::Clone);
         }
         let mut before = mem::take(&mut self.fiber.lock().operations);
-        let still = |wait: Wait| match before.iter().position(|operation| operation.wait == wait) {
+        let still = |wait: Wait| match before.iter().position(|operation| operation.is(&wait)) {
             Some(at) => Some(before.swap_remove(at)),
             None => Operation::new(wait),
         };
@@ -386,6 +386,17 @@ impl Operation {
             });
         });
         Some(Operation { span: span?, resource, wait, is_new: true })
+    }
+
+    /// Whether this wait goes on with it. (Another thing may have come to the same address: its sign is another one then.)
+    fn is(&self, wait: &Wait) -> bool {
+        let is_here = match &wait.object {
+            Object::Thing(Thing { label: Some(label), .. }) => {
+                label.0.as_ptr() == Arc::as_ptr(&self.resource)
+            }
+            _ => true,
+        };
+        is_here && self.wait == *wait
     }
 
     /// After a poll of the fiber, within its span.

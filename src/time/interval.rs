@@ -124,6 +124,7 @@ impl Missed {
 }
 
 /// See [`interval`]. It is also a [`Stream`] of ticks, which does not end.
+#[must_use = "an interval does nothing unless its ticks are awaited"]
 #[derive(Debug)]
 pub struct Interval {
     /// Until the next tick.

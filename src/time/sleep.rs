@@ -212,6 +212,9 @@ impl Sleep {
     }
 }
 
+impl std::panic::UnwindSafe for Sleep {}
+impl std::panic::RefUnwindSafe for Sleep {}
+
 impl Future for Sleep {
     type Output = ();
 

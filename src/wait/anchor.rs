@@ -50,8 +50,10 @@
 //! in vain. A node that is given back is released by the exchange and acquired by the owner's swap.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::task::Waker;
+use std::sync::Arc;
+use std::task::{RawWakerVTable, Waker};
 
 use super::batch::wake_all;
 use super::node::{NodeRef, Waiter};
@@ -507,6 +509,11 @@ impl By {
         }
     }
 
+    /// Drops foreign data when those are woken.
+    pub(crate) fn drops<D>(&mut self, data: Arc<D>) {
+        self.wakes(Some(Later::waker(data)));
+    }
+
     /// Wakes, and pokes, whoever `other` was to.
     pub(crate) fn adopt(&mut self, other: &mut By) {
         self.kept.add(other.take_kept());
@@ -596,6 +603,27 @@ impl Drop for By {
         if self.wake.is_some() || self.own != 0 {
             self.end_late();
         }
+    }
+}
+
+/// Foreign data that goes along with the wakers of an operation, and is dropped where they are called.
+struct Later<D>(PhantomData<D>);
+
+impl<D> Later<D> {
+    const VTABLE: RawWakerVTable =
+        RawWakerVTable::new(|_| unreachable!("it is called once"), Self::call, |_| {}, Self::call);
+
+    /// A waker that stays on this thread, in a [`By`].
+    fn waker(data: Arc<D>) -> Waker {
+        // SAFETY: the vtable is that of such data, which `call` consumes.
+        unsafe { Waker::new(Arc::into_raw(data).cast(), &Self::VTABLE) }
+    }
+
+    /// # Safety
+    /// Consumes the waker.
+    unsafe fn call(data: *const ()) {
+        // SAFETY: the caller's promise; `waker` has made it.
+        drop(unsafe { Arc::from_raw(data.cast::<D>()) });
     }
 }
 

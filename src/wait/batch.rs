@@ -27,6 +27,15 @@ pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     }
 }
 
+/// Foreign data, which is dropped as [`for_all`] calls: each, whatever becomes of those before, and also during a panic.
+pub(crate) struct Foreign<I: IntoIterator + Default>(pub(crate) I);
+
+impl<I: IntoIterator + Default> Drop for Foreign<I> {
+    fn drop(&mut self) {
+        for_all(std::mem::take(&mut self.0).into_iter(), drop);
+    }
+}
+
 /// Wakes each in turn, as [`for_all`] does.
 pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
     for_all(wakers, Waker::wake);

@@ -44,7 +44,7 @@ use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::{Listen, sender};
 use super::error::same;
 use crate::prim::Arc;
-use crate::task::error::errors;
+use crate::task::error::{asks, errors};
 use crate::task::finally;
 use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
@@ -159,20 +159,45 @@ pub struct Lagged(pub u64);
 errors! {
     RecvError {
         RecvError::Closed => "the channel is closed, and all values were received",
-        RecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
+        RecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
     }
     TryRecvError {
         TryRecvError::Empty => "the channel has no new value",
         TryRecvError::Closed => "the channel is closed, and all values were received",
-        TryRecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
+        TryRecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
     }
     RecvTimeoutError {
         RecvTimeoutError::Timeout => "timed out before a value was received",
         RecvTimeoutError::Closed => "the channel is closed, and all values were received",
-        RecvTimeoutError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
+        RecvTimeoutError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
     }
     Lagged {
-        Lagged(missed) => format_args!("the receiver lagged and missed {missed} values"),
+        Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
+    }
+}
+
+asks! {
+    RecvError {
+        /// Whether all senders are gone, and all values received.
+        is_closed: Closed,
+        /// Whether values were missed.
+        is_lagged: Lagged,
+    }
+    TryRecvError {
+        /// Whether a later attempt may succeed.
+        is_empty: Empty,
+        /// Whether every later attempt will fail.
+        is_closed: Closed,
+        /// Whether values were missed.
+        is_lagged: Lagged,
+    }
+    RecvTimeoutError {
+        /// Whether the time was up.
+        is_timeout: Timeout,
+        /// Whether all senders are gone, and all values received.
+        is_closed: Closed,
+        /// Whether values were missed.
+        is_lagged: Lagged,
     }
 }
 
@@ -198,8 +223,7 @@ impl<T> Sender<T> {
     /// `Closed`: there is currently no receiver. `Full`: with [`Lag::Suspend`], there is currently no room. The value comes back.
     pub fn try_send(&self, value: T) -> Result<usize, TrySendError<T>> {
         let mut by = By::plain();
-        let (receivers, oldest) = self.shared.try_send(value, &mut by)?;
-        let _oldest = oldest;
+        let receivers = self.shared.try_send(value, &mut by)?;
         by.wake();
         Ok(receivers)
     }
@@ -215,8 +239,7 @@ impl<T> Sender<T> {
     /// There is no receiver (any more); the value comes back.
     #[track_caller]
     pub fn send_async(&self, value: T) -> SendAsync<'_, T> {
-        let branch = SendBranch { shared: &*self.shared, value: Some(value), oldest: None };
-        SendAsync { operation: Operation::new(Listen(branch)) }
+        SendAsync { operation: Operation::new(SendBranch { shared: &*self.shared, value: Some(value) }) }
     }
 
     /// Another receiver, of what is sent from now on.
@@ -402,12 +425,12 @@ future! {
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.
 #[must_use = "futures do nothing unless polled"]
 pub struct SendAsync<'a, T> {
-    operation: Operation<Listen<SendBranch<'a, T>>>,
+    operation: Operation<SendBranch<'a, T>>,
 }
 
 future! {
     ['a, T] SendAsync<'a, T>, "SendAsync", "send_async";
-    Listen<SendBranch<'a, T>> => Result<usize, SendError<T>>, |_, sent| sent; until Result<usize, SendTimeoutError<T>>
+    SendBranch<'a, T> => Result<usize, SendError<T>>, |_, sent| sent; until Result<usize, SendTimeoutError<T>>
 }
 
 impl<T> SendAsync<'_, T> {
@@ -415,7 +438,7 @@ impl<T> SendAsync<'_, T> {
     /// with.
     pub fn into_inner(mut self) -> Option<T> {
         match self.operation.cancel(Some(&mut Tray::new())) {
-            Cancelled::Undone => self.operation.branch_mut().0.value.take(),
+            Cancelled::Undone => self.operation.branch_mut().value.take(),
             Cancelled::Done | Cancelled::Taken => None,
         }
     }
@@ -424,7 +447,7 @@ impl<T> SendAsync<'_, T> {
         match self.operation.block_on(deadline) {
             Some(sent) => sent.map_err(SendTimeoutError::from),
             None => {
-                let value = self.operation.branch_mut().0.value.take();
+                let value = self.operation.branch_mut().value.take();
                 Err(SendTimeoutError::Timeout(value.expect("it was not sent")))
             }
         }
@@ -512,6 +535,8 @@ macro_rules! stream {
         }
 
         impl<T: Clone> Unpin for $name<$($lifetime,)? T> {}
+        impl<T: Clone> std::panic::UnwindSafe for $name<$($lifetime,)? T> {}
+        impl<T: Clone> std::panic::RefUnwindSafe for $name<$($lifetime,)? T> {}
 
         impl<T: Clone> fmt::Debug for $name<$($lifetime,)? T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

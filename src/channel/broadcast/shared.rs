@@ -51,7 +51,7 @@ use crate::channel::bell::{Bell, Look, gone};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::task::watch::Thing;
-use crate::wait::By;
+use crate::wait::{Attempt, Branch, By, Foreign, NodeRef, Tray, Waiter, stands};
 
 const CLOSED: u64 = 1;
 
@@ -81,9 +81,6 @@ struct Slot<T> {
 
 /// Values that nobody has yet to see, to be dropped where no lock is held.
 type Seen<T> = Vec<Arc<T>>;
-
-/// How many will see what was sent, and what had to go for it.
-type Sent<T> = (usize, Option<Arc<T>>);
 
 impl<T> Ring<T> {
     fn tail(&self) -> u64 {
@@ -139,8 +136,8 @@ impl<T> Shared<T> {
         self.end.load(Ordering::Acquire) == cursor << 1
     }
 
-    /// Sends; gives how many there are to see it, and what had to go for it, which is to be dropped when those are woken.
-    pub(super) fn try_send(&self, value: T, by: &mut By) -> Result<Sent<T>, TrySendError<T>> {
+    /// Sends; gives how many there are to see it. They are to be woken by `by`, which drops what had to go for it, too.
+    pub(super) fn try_send(&self, value: T, by: &mut By) -> Result<usize, TrySendError<T>> {
         let mut ring = self.ring.lock();
         let receivers = ring.receivers;
         if receivers == 0 {
@@ -155,7 +152,10 @@ impl<T> Shared<T> {
         self.publish(&ring);
         drop(ring);
         self.values.ring(by);
-        Ok((receivers, oldest))
+        if let Some(oldest) = oldest {
+            by.drops(oldest);
+        }
+        Ok(receivers)
     }
 
     /// What there is to see at the cursor. `None`: nothing yet.
@@ -223,7 +223,7 @@ impl<T> Shared<T> {
             self.gone.ring(&mut by);
         }
         // Dropped after this, also if a waker panics.
-        let _seen = seen;
+        let _seen = Foreign(seen);
         by.wake();
     }
 
@@ -309,7 +309,14 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Opti
     }
     let seen = receiver.shared.try_see(&mut receiver.cursor, by)?;
     // (Foreign code: no lock is held, and `by` wakes whom it has to also if that panics.)
-    Some(seen.map(Arc::unwrap_or_clone))
+    Some(seen.map(|seen| {
+        Arc::try_unwrap(seen).unwrap_or_else(|shared| {
+            // Should the drop of the original panic, its clone is the next one to be received.
+            receiver.back = Some(T::clone(&shared));
+            drop(shared);
+            receiver.back.take().expect("just put there")
+        })
+    }))
 }
 
 impl<T: Clone> Look for Receive<T> {
@@ -350,12 +357,11 @@ pub struct SendBranch<'a, T> {
     pub(super) shared: &'a Shared<T>,
     /// Until it is sent.
     pub(super) value: Option<T>,
-    /// What had to go for it.
-    pub(super) oldest: Option<Arc<T>>,
 }
 
-impl<T> Look for SendBranch<'_, T> {
+impl<T> Branch for SendBranch<'_, T> {
     type Output = Result<usize, SendError<T>>;
+    type Goods = usize;
 
     const ONCE: bool = true;
 
@@ -363,31 +369,32 @@ impl<T> Look for SendBranch<'_, T> {
         ("send", self.shared.thing())
     }
 
-    fn bell(&self) -> &Bell {
-        &self.shared.room
-    }
-
-    fn is_ready(&self) -> bool {
-        self.shared.has_room()
-    }
-
-    fn look(&mut self, by: &mut By) -> Option<Self::Output> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<usize>) -> Attempt<()> {
         let value = self.value.take().expect("it was not sent yet");
         match self.shared.try_send(value, by) {
-            Ok((receivers, oldest)) => {
-                self.oldest = oldest;
-                Some(Ok(receivers))
-            }
-            Err(TrySendError::Closed(value)) => Some(Err(SendError(value))),
+            Ok(receivers) => tray.put(receivers),
+            Err(TrySendError::Closed(value)) => self.value = Some(value),
             Err(TrySendError::Full(value)) => {
                 self.value = Some(value);
-                None
+                return Attempt::Wait;
             }
         }
+        Attempt::Ready(())
     }
 
-    /// What was sent stays sent.
-    fn restore(&mut self, _sent: Self::Output) {}
+    fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
+        self.shared.room.register(node, || self.shared.has_room())
+    }
+
+    stands!(self => &self.shared.room);
+
+    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<usize>) {
+        unreachable!("who waits for room is told to look");
+    }
+
+    fn output(&mut self, tray: &mut Tray<usize>) -> Self::Output {
+        tray.take().ok_or_else(|| SendError(self.value.take().expect("it was not sent")))
+    }
 }
 
 gone!();

@@ -122,6 +122,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// tx.try_send(1).unwrap();
 /// assert_eq!((rx.len(), rx.capacity()), (1, None));
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     handle::channel(None)
 }

@@ -94,6 +94,7 @@ pub use crate::time::Missed;
 /// }
 /// # drop(tx);
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn after(d: Duration) -> Receiver<Instant> {
     let alarm = Alarm::here();
     let due = alarm.now().checked_add(d);
@@ -110,6 +111,7 @@ pub fn after(d: Duration) -> Receiver<Instant> {
 /// assert_eq!(leno::channel::ticker::at(end).recv_blocking(), Ok(end));
 /// assert!(Instant::now() >= end);
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn at(t: Instant) -> Receiver<Instant> {
     start(Some(t), Alarm::here(), None)
 }
@@ -161,6 +163,7 @@ pub fn tick_with(d: Duration, missed: Missed) -> Receiver<Instant> {
 /// let limit = limit.map_or_else(never, after);
 /// assert!(limit.try_recv().is_err());
 /// ```
+#[cfg_attr(feature = "tracing", track_caller)]
 pub fn never() -> Receiver<Instant> {
     start(None, Alarm::none(), None)
 }

@@ -74,7 +74,7 @@ pub use super::{RecvError, SendError};
 use self::shared::{Change, Gone, Held, Shared, Wanted};
 use super::bell::{Listen, sender};
 use crate::prim::Arc;
-use crate::wait::{Operation, future};
+use crate::wait::{Foreign, Operation, future};
 
 /// A channel that holds `value`, which counts as seen.
 ///
@@ -161,9 +161,11 @@ impl<T> Sender<T> {
     }
 
     /// As [`send`](Self::send), whether or not there is a receiver; returns the previous value.
-    pub fn send_replace(&self, mut value: T) -> T {
-        self.send_modify(|current| std::mem::swap(current, &mut value));
-        value
+    pub fn send_replace(&self, value: T) -> T {
+        let mut value = Foreign(Some(value));
+        let there = "only a panic drops it";
+        self.send_modify(|current| std::mem::swap(current, value.0.as_mut().expect(there)));
+        value.0.take().expect(there)
     }
 
     /// Changes the value in place and notifies all receivers. `modify` has exclusive access: everyone who wants to read or change
