@@ -15,9 +15,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_core::Stream;
 use leno::channel::broadcast::Lag;
-use leno::channel::{Builder, Receiver, broadcast, spsc};
+use leno::channel::{Builder, Receiver, broadcast, oneshot, spsc};
 use leno::select::{Select, Selected2, foreign, select, select_biased};
-use leno::sync::Semaphore;
+use leno::sync::{self, Notify, RwLock, Semaphore, WaitGroup};
 use leno::{bounded, fiber, rendezvous, unbounded};
 use rand::RngExt as _;
 
@@ -682,4 +682,76 @@ fn a_select_on_both_sides_waits_for_a_place() {
         assert!(matches!(both.must_be_ready("there is a place"), Selected2::Second(Ok(()))));
         assert_eq!(rx.try_recv(), Ok(7));
     }
+}
+
+/// C13, C29, M1: what is dropped during a panic, and wakes somebody whose waker panics as well, does not end the process.
+#[test]
+fn a_waker_panics_during_a_panic() {
+    fn dropped_in_a_panic<D>(what: &str, dropped: D) {
+        let panic = catch_unwind(AssertUnwindSafe(move || {
+            let _dropped = dropped;
+            panic!("planted");
+        }));
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"planted"), "{what}");
+    }
+    let panics = &hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    macro_rules! waits {
+        ($operation:expr) => {{
+            let mut operation = $operation;
+            assert!(operation.poll_with(panics).is_pending());
+            operation
+        }};
+    }
+
+    let fair = sync::Mutex::fair(());
+    let guard = fair.try_lock().expect("free");
+    let mut next = waits!(fair.lock());
+    dropped_in_a_panic("a fair guard", guard);
+    drop(next.must_be_ready("granted"));
+
+    let semaphore = Semaphore::new(1);
+    let permit = semaphore.try_acquire().expect("free");
+    let mut next = waits!(semaphore.acquire());
+    dropped_in_a_panic("a permit of a semaphore", permit);
+    drop(next.must_be_ready("granted"));
+
+    let lock = RwLock::new(());
+    let guard = lock.try_write().expect("free");
+    let mut next = waits!(lock.read());
+    dropped_in_a_panic("a guard of a lock for reading and writing", guard);
+    drop(next.must_be_ready("granted"));
+
+    let group = WaitGroup::new();
+    let worker = group.worker();
+    let mut all = waits!(group.wait_all());
+    dropped_in_a_panic("a worker", worker);
+    all.must_be_ready("done");
+
+    let notify = Notify::new();
+    let mut notified = notify.notified();
+    notified.must_wait("nothing yet");
+    let mut next = waits!(notify.notified());
+    notify.notify_one();
+    dropped_in_a_panic("one that was notified", notified);
+    next.must_be_ready("passed on");
+
+    for capacity in [1, 1000] {
+        let (tx, rx) = bounded(capacity);
+        let permits = tx.try_reserve_many(capacity).expect("free");
+        let mut next = waits!(tx.send(1));
+        dropped_in_a_panic("permits of a channel", permits);
+        next.must_be_ready("there is room").expect("open");
+        rx.try_recv().expect("sent");
+        let mut receiving = rx.recv();
+        receiving.must_wait("it is empty");
+        let mut next = waits!(rx.recv());
+        tx.try_send(2).expect("handed over");
+        dropped_in_a_panic("a receive that was handed a value", receiving);
+        assert_eq!(next.must_be_ready("passed on"), Ok(2));
+    }
+
+    let (tx, mut rx) = oneshot::channel::<u8>();
+    assert!(rx.poll_with(panics).is_pending());
+    dropped_in_a_panic("the sender of a oneshot", tx);
+    rx.must_be_ready("closed").unwrap_err();
 }

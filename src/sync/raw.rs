@@ -277,9 +277,7 @@ impl RawMutex {
                 Err(left) => gone.add(left),
             }
         };
-        if let Some(waker) = granted {
-            waker.wake();
-        }
+        wake_all(granted.into_iter());
     }
 
     /// Goes on for somebody who was told that the lock is free, and does not look.

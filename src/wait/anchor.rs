@@ -55,7 +55,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{RawWakerVTable, Waker};
 
-use super::batch::wake_all;
+use super::batch::{wake_all, wake_one};
 use super::node::{NodeRef, Waiter};
 use crate::prim::{self, AtomicUsize, Life, Ordering, Rank, WakerSlot};
 use crate::task::error::shielded;
@@ -539,7 +539,7 @@ impl By {
     pub(crate) fn wake(&mut self) {
         if let Some(first) = self.wake.take() {
             if self.more.is_empty() {
-                first.wake();
+                wake_one(first);
             } else {
                 wake_all(std::iter::once(first).chain(std::mem::take(&mut self.more)));
             }

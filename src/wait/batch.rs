@@ -41,6 +41,12 @@ pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
     for_all(wakers, Waker::wake);
 }
 
+/// Wakes one, as [`for_all`] does.
+#[inline(always)]
+pub(crate) fn wake_one(waker: Waker) {
+    if thread::panicking() { shielded(|| waker.wake()) } else { waker.wake() }
+}
+
 /// What those have left whose owners are gone: their nodes, and the wakers that counted; there may be others in the nodes. All
 /// go when this is dropped: foreign code, the panics of which end here.
 #[derive(Debug, Default)]

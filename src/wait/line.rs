@@ -65,6 +65,7 @@
 use std::ptr;
 
 use super::anchor::By;
+use super::batch::wake_all;
 use super::cache::{self, Look};
 use super::few::{Cell, Few};
 use super::list::List;
@@ -679,10 +680,7 @@ pub(crate) trait Primitive {
                     if first {
                         claim.stamps(node);
                     }
-                    if let Some(waker) = Claim::redirect(claim, node) {
-                        waker.wake();
-                    }
-                    return;
+                    return wake_all(Claim::redirect(claim, node).into_iter());
                 }
                 continue;
             }

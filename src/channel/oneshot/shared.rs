@@ -99,7 +99,7 @@ use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
     Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, for_all,
-    outcome, stands,
+    outcome, stands, wake_one,
 };
 
 /// In terms of the rest.
@@ -234,7 +234,7 @@ impl Head {
             let done = self.set(word, bits);
             if done {
                 // SAFETY: none: that is the bug.
-                unsafe { self.seen(word).expect("it is parked").own() }.wake();
+                wake_one(unsafe { self.seen(word).expect("it is parked").own() });
             }
             return done;
         }
@@ -243,7 +243,7 @@ impl Head {
         let done = self.set(word, bits);
         if done {
             // SAFETY: invariant 5.
-            unsafe { seen.own() }.wake();
+            wake_one(unsafe { seen.own() });
         }
         done
     }
