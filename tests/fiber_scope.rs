@@ -637,3 +637,27 @@ fn who_learns_of_the_cancel_finds_a_closed_scope() {
         assert_eq!(ran.load(SeqCst), 0);
     });
 }
+
+/// A fiber that was prepared and never started is no member yet: its panic is told as that of one that nobody joins.
+#[test]
+fn a_fiber_that_was_never_started_fails_no_scope() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("planted: a drop panics");
+        }
+    }
+    in_time(|| {
+        let told = Arc::new(AtomicUsize::new(0));
+        let counter = told.clone();
+        let cord = Cord::builder().on_panic(move |_, _| _ = counter.fetch_add(1, SeqCst)).build();
+        let ended = cord.block_on(scope(async |s: &Scope| {
+            let bomb = Bomb;
+            drop(Builder::new().scope(s).prepare(async move { drop(bomb) }));
+            fiber::yield_now().await;
+            7
+        }));
+        assert_eq!(ended.expect("nothing of the scope's panics"), 7);
+        assert_eq!(told.load(SeqCst), 1);
+    });
+}

@@ -77,6 +77,7 @@ where
 /// Starts a fiber as [`spawn`] does, and polls it right here, up to its first suspension.
 ///
 /// Its first poll happens before this returns, inside the caller's own poll; if it panics, the panic stays in the new fiber.
+/// (Where the caller was cancelled, or its executor has ended, it is cancelled at once, and not polled.)
 ///
 /// ```
 /// let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

@@ -142,6 +142,7 @@ pub fn select<B: Branches>(branches: B) -> Selecting<B> {
 }
 
 /// As [`select`], checking the branches in the order in which they are written: if several are ready, the first one always wins.
+/// (But one that was passed by `&mut`, and had happened before, wins over all others.)
 ///
 /// # Panics
 /// As [`select`].

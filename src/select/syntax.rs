@@ -63,7 +63,7 @@ macro_rules! select {
 }
 
 /// As [`select!`](crate::select!), checking the branches in the order in which they are written: if several are ready, the first
-/// one always wins.
+/// one always wins. (But one that was passed by `&mut`, and had happened before, wins over all others.)
 #[macro_export]
 macro_rules! select_biased {
     ($($branches:tt)*) => {

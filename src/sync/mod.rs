@@ -29,7 +29,7 @@
 //! | | who is next | a future that was granted it and is no longer polled | a future that waits and is no longer polled |
 //! |---|---|---|---|
 //! | [`Mutex::new`] | whoever comes first; waiters are woken FIFO | holds nothing | blocks nobody |
-//! | [`Mutex::fair`], [`RwLock`], [`Semaphore`] | FIFO | holds it until it is dropped | blocks all behind it once it is first and granted |
+//! | [`Mutex::fair`], [`RwLock`], [`Semaphore`] | FIFO | holds it until it is dropped | blocks all behind it once it is first |
 //! | [`Notify`], [`Condvar`] | FIFO | keeps its notification until it is dropped | the same |
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
 //! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |

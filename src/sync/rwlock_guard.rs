@@ -233,7 +233,8 @@ impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
-    /// Upgrades to a write guard; waits for the present readers. Nobody else gets the lock before it, or while it waits.
+    /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before it, or
+    /// while it waits.
     ///
     /// Cancelling: a dropped future releases the lock; [`Upgrade::into_guard`] goes back to reading.
     #[track_caller]

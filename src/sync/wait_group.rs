@@ -78,8 +78,8 @@ impl WaitGroup {
         self.signal.count()
     }
 
-    /// Waits until all workers are done; ready at once if there are none when it is first polled. It suffices that the count was
-    /// zero at some moment after this call: workers added later are for later waits to wait for.
+    /// Waits until all workers are done; ready at once if there are none when it is first polled. It suffices that the count has
+    /// become zero since this call: workers added later are for later waits to wait for.
     ///
     /// Cancelling: dropping the future has no effect.
     #[track_caller]

@@ -93,7 +93,9 @@ impl Group {
     fn fail(&self, failure: Failure) {
         let late = {
             let mut inner = self.0.lock();
-            if inner.left || inner.failure.is_some() {
+            // (A fiber that was prepared and never started has not entered.)
+            let is_strange = failure.task.as_ref().is_some_and(|task| !inner.members.contains_key(&task.id));
+            if inner.left || inner.failure.is_some() || is_strange {
                 Some(failure)
             } else {
                 inner.failure = Some(failure);

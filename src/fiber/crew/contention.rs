@@ -7,7 +7,7 @@
 //! So a worker whose fibers lose many exchanges to other cores, or get a mutex only by lingering for it, again and again,
 //! *steps aside*: it sleeps for a while, and leaves what is in its ring to the others, who take it as soon as they run out of
 //! their own. Fibers that share find each other on one worker that way. If the others have enough to do without them, it soon
-//! goes on; and each time that this doesn't help it sleeps for twice as long, up to [`ASIDE`]'s end.
+//! goes on; and each time that it would step aside anew it is for twice as long, up to [`ASIDE`]'s end.
 //!
 //! Nothing relies on it: it is a matter of time only. In models nothing is counted as lost. One worker at least goes on, as
 //! well as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the
