@@ -2,12 +2,15 @@
 
 mod fiber_support;
 
-use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, until};
+use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until};
 use leno::fiber::{self, Builder, Cord, JoinHandle, Runtime, spawn_local, unblock};
-use std::future::pending;
+use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -172,6 +175,112 @@ fn what_is_dropped_with_a_runtime_may_wait_for_a_timer() {
         drop(runtime.spawn(async move { drop(waits) }));
         drop(runtime);
     });
+}
+
+/// A fiber that holds this until it is dropped. Its first poll is over when this returns.
+fn holding(runtime: &Runtime, held: impl Send + 'static) -> JoinHandle<()> {
+    let begun = Latch::default();
+    let begins = begun.clone();
+    let fiber = runtime.spawn(async move {
+        let _held = held;
+        begins.open();
+        pending::<()>().await;
+    });
+    begun.wait();
+    fiber
+}
+
+/// F7: of what is dropped with a runtime one may wait for the other, which is dropped before, after, or by somebody else.
+#[test]
+fn what_is_dropped_with_a_runtime_may_wait_for_the_rest() {
+    struct Joins(Option<JoinHandle<()>>);
+    impl Drop for Joins {
+        fn drop(&mut self) {
+            let fiber = self.0.take().unwrap();
+            fiber.cancel();
+            assert!(fiber.wait().unwrap_err().is_cancelled());
+        }
+    }
+    struct WhenWoken(Mutex<Option<Joins>>);
+    impl Wake for WhenWoken {
+        fn wake(self: Arc<Self>) {
+            let joins = self.0.lock().unwrap().take();
+            drop(joins);
+        }
+    }
+    /// Joins its child in its drop, which does so as well, and so on.
+    fn chain(
+        begun: Arc<AtomicUsize>,
+        drops: Drops,
+        depth: usize,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            let _probe = drops.probe();
+            let child = |depth| Joins(Some(leno::spawn(chain(begun.clone(), drops.clone(), depth))));
+            let _child = depth.checked_sub(1).map(child);
+            begun.fetch_add(1, SeqCst);
+            pending::<()>().await;
+        })
+    }
+    for workers in [1, 2, 3] {
+        in_time(move || {
+            // Parents that join their children.
+            let (begun, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            drop(runtime.spawn(chain(begun.clone(), drops.clone(), 3)));
+            until(|| begun.load(SeqCst) == 4);
+            drop(runtime);
+            assert_eq!(drops.count(), 4);
+            // The same with a runtime that is dropped by a fiber of its own.
+            let (begun, drops) = (Arc::new(AtomicUsize::new(0)), Drops::default());
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            drop(runtime.spawn(chain(begun.clone(), drops.clone(), 2)));
+            until(|| begun.load(SeqCst) == 3);
+            let handle = runtime.handle().clone();
+            let fiber = handle.spawn(async move { drop(runtime) });
+            let _cancelled = fiber.wait();
+            until(|| drops.count() == 3);
+            // One that was never polled joins an older one.
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let older = holding(&runtime, ());
+            let busy = Latch::default();
+            for _ in 0..workers {
+                let busy = busy.clone();
+                drop(runtime.spawn(async move { busy.wait() }));
+            }
+            let joins = Joins(Some(older));
+            drop(runtime.spawn(async move { drop(joins) }));
+            let opens = thread::spawn(move || busy.open());
+            drop(runtime);
+            opens.join().unwrap();
+            // One that waits for another twice, while that waits for this one to say so.
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let ((tx, rx), (back, answer)) = (leno::bounded(1), leno::bounded(1));
+            drop(holding(
+                &runtime,
+                Defer(move || {
+                    assert_eq!(rx.recv_blocking(), Ok(1));
+                    back.send_blocking(2).unwrap();
+                    assert_eq!(rx.recv_blocking(), Ok(3));
+                }),
+            ));
+            drop(holding(
+                &runtime,
+                Defer(move || {
+                    tx.send_blocking(1).unwrap();
+                    assert_eq!(answer.recv_blocking(), Ok(2));
+                    tx.send_blocking(3).unwrap();
+                }),
+            ));
+            drop(runtime);
+            // The waker of a timer waits.
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let waits = holding(&runtime, ());
+            let joins = Waker::from(Arc::new(WhenWoken(Mutex::new(Some(Joins(Some(waits)))))));
+            let _sleep = runtime.block_on(async { set_timer(Duration::from_secs(3600), &joins) });
+            drop(runtime);
+        });
+    }
 }
 
 #[test]

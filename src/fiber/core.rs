@@ -11,12 +11,13 @@ use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
 use crate::fiber::settings::{Hooks, Report, Settings};
+use crate::prim::thread;
 use crate::task::context::Post;
 use crate::task::error::message;
 use crate::task::header::Task;
 use crate::task::home::{Home, HomeRef};
 use crate::task::seam::{Bell, Seam, TimerKey, TimerState};
-use crate::task::{context, run, warn};
+use crate::task::{context, finally, run, warn};
 use crate::time::timers::Timers;
 
 impl Entry for Task {
@@ -141,23 +142,39 @@ impl Core {
     pub(crate) unsafe fn stop(home: &Home) {
         home.roster.close();
         let core = Core::of(home);
-        let left = core.crew.close();
+        core.crew.close();
         // Before anything is dropped, which may set a timer and wait for it: nobody fires those from here on.
         core.crew.timers.close();
-        for task in left {
-            // SAFETY: by contract.
-            unsafe { run::end_entry(task) };
-        }
+        // SAFETY: by contract.
+        unsafe { core.end_rest() };
         registry::remove(home);
     }
 
-    /// Ends what the workers of a stopped runtime keep waiting, which may be long in their polls. After `end_all`: from then on
-    /// nobody is idle, so that few entries are made (of newborns that were admitted before, of fibers that were polled just then).
-    /// Those their workers end as they leave, and what an `overflow` could not move as well.
-    pub(crate) fn end_waiting(home: &Home) {
-        while let Some(task) = Core::of(home).crew.steal_left() {
-            // SAFETY: not a cord, which is a crew of one and has nothing to steal.
+    /// Ends what was injected into a stopped executor.
+    ///
+    /// # Safety
+    ///
+    /// For a cord, this is its thread.
+    unsafe fn end_rest(&self) {
+        while let Some(task) = self.crew.take_rest() {
+            // SAFETY: by contract.
             unsafe { run::end_entry(task) };
+        }
+    }
+
+    /// Ends what there is of a stopped runtime, but for what its workers have to end. Also what they keep waiting, which may be
+    /// long in their polls: after all others, as from then on nobody is idle, so that few entries are made (of newborns that were
+    /// admitted before, of fibers that were polled just then). Those their workers end as they leave, and what an `overflow` could
+    /// not move as well.
+    pub(crate) fn end_left(home: &HomeRef) {
+        let core = Core::of(home);
+        // SAFETY: not a cord, which is a crew of one and has nothing to steal.
+        unsafe {
+            core.end_rest();
+            Core::end_all(home);
+            while let Some(task) = core.crew.steal_left() {
+                run::end_entry(task);
+            }
         }
     }
 
@@ -166,7 +183,38 @@ impl Core {
         let crew = &Core::of(home).crew;
         if crew.is_alone() {
             // SAFETY: in its place.
-            crew.in_its_place(|| unsafe { Core::end_worker(home, 0) });
+            crew.in_its_place(|| context::ending(home, || unsafe { Core::end_worker(home, 0) }));
+        }
+    }
+
+    /// The same for its own thread, or that of another worker, unless somebody has come in its place.
+    ///
+    /// # Safety
+    ///
+    /// As for `drive`.
+    pub(crate) unsafe fn end_own(home: &HomeRef, index: usize) {
+        if !Core::of(home).crew.is_replaced() {
+            // SAFETY: by contract; nobody acts in its place.
+            unsafe { Core::end_worker(home, index) };
+        }
+    }
+
+    /// Has another thread end what is left of a stopped runtime; where there is none to be had, this one does.
+    fn have_ended(home: &HomeRef) {
+        let theirs = home.clone();
+        let crew = &Core::of(home).crew;
+        crew.helps();
+        let end = |home: &HomeRef| {
+            context::ending(home, || Core::end_left(home));
+            Core::end_in_its_place(home);
+        };
+        let help = move || {
+            let _helped = finally(|| Core::of(&theirs).crew.helped());
+            end(&theirs);
+        };
+        if thread::Builder::new().spawn(help).is_err() {
+            crew.helped();
+            Core::end_left(home);
         }
     }
 
@@ -176,12 +224,9 @@ impl Core {
     ///
     /// As for `drive`.
     pub(crate) unsafe fn leave(home: &HomeRef, index: usize) {
-        let crew = &Core::of(home).crew;
-        if !crew.is_replaced() {
-            // SAFETY: by contract; nobody acts in its place.
-            unsafe { Core::end_worker(home, index) };
-        }
-        crew.gone();
+        // SAFETY: by contract.
+        unsafe { Core::end_own(home, index) };
+        Core::of(home).crew.gone();
     }
 
     /// Of a stopped runtime: waits until the lives of so many workers are over, but for what their threads do at their very end.
@@ -225,24 +270,28 @@ impl Seam for Core {
     }
 
     fn blocks(&self, worker: NonNull<()>) {
-        // SAFETY: as in `schedule`. An only worker gives nothing back.
-        unsafe {
-            for refused in self.crew.blocks(seat(worker)) {
-                run::end_entry(refused);
-            }
+        // SAFETY: as in `schedule`. (An only worker leaves nothing to others.)
+        if let Some(last) = unsafe { self.crew.blocks(seat(worker)) } {
+            let home = last.home().clone();
+            self.crew.add_rest(last);
+            Core::have_ended(&home);
         }
+    }
+
+    fn sleeps(&self, home: &HomeRef) {
+        Core::have_ended(home);
     }
 
     fn is_alone(&self) -> bool {
         self.crew.is_alone()
     }
 
-    fn leaves(&self) -> bool {
-        self.crew.is_replaceable() && self.crew.leaves()
+    fn leaves(&self) -> Option<usize> {
+        self.crew.is_replaceable().then(|| self.crew.leaves())
     }
 
-    fn returns(&self) -> bool {
-        self.crew.returns()
+    fn returns(&self, left: usize) -> bool {
+        self.crew.returns(left)
     }
 
     fn now(&self) -> Instant {

@@ -114,7 +114,7 @@ impl Crew {
     pub fn blocks(&self, i: usize) {
         // SAFETY: the model's threads are the workers.
         let refused = unsafe { self.0.blocks(self.0.worker(i)) };
-        assert!(refused.is_empty(), "no scenario blocks after the end");
+        assert!(refused.is_none(), "no scenario blocks after the end");
     }
 
     /// Worker `i`, or somebody outside, sets a timer that is due at once.
@@ -151,13 +151,13 @@ impl Crew {
     }
 
     /// The only worker is about to block.
-    pub fn leaves(&self) {
-        assert!(self.0.leaves(), "nobody acts in its place before");
+    pub fn leaves(&self) -> usize {
+        self.0.leaves()
     }
 
-    /// And is back; false: somebody acts in its place.
-    pub fn returns(&self) -> bool {
-        self.0.returns()
+    /// And is back; false: somebody acts in its place, or has.
+    pub fn returns(&self, left: usize) -> bool {
+        self.0.returns(left)
     }
 
     /// It has ended.
@@ -172,7 +172,8 @@ impl Crew {
 
     /// Ends it; gives what was injected.
     pub fn close(&self) -> Vec<usize> {
-        self.0.close().into_iter().map(|number| number.0).collect()
+        self.0.close();
+        std::iter::from_fn(|| self.0.take_rest()).map(|number| number.0).collect()
     }
 
     /// What worker `i` has to end as it leaves.

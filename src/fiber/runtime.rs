@@ -130,15 +130,15 @@ impl Drop for Runtime {
         let me = prim::thread::current().id();
         let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
         // Before the threads are joined: one of them may wait for what ends here.
-        // SAFETY: not a cord; and inside, this thread is that worker.
-        unsafe {
-            Core::stop(home);
-            Core::end_all(home);
-            Core::end_waiting(home);
+        context::ending(home, || {
+            // SAFETY: not a cord; and inside, this thread is that worker.
+            unsafe { Core::stop(home) };
+            Core::end_left(home);
             if let Some(index) = inside {
-                Core::end_worker(home, index);
+                // SAFETY: as above.
+                unsafe { Core::end_own(home, index) };
             }
-        }
+        });
         if inside.is_none() {
             let _aside = context::stand_aside();
             if !self.workers.is_empty() {

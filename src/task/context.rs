@@ -33,6 +33,8 @@ const DEEPEST: u32 = 16;
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
+    /// The executor whose fibers this thread ends.
+    static ENDS: Cell<*const HomeRef> = Cell::new(ptr::null());
 }
 
 /// Leaves the frame when dropped, which it must be: see the header.
@@ -171,12 +173,30 @@ pub(crate) fn asleep<R>(
     deadline: Option<Instant>,
     sleep: impl FnOnce(Option<Instant>) -> R,
 ) -> R {
+    leave_the_rest();
     // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
     let bell = unsafe { mem::transmute::<&dyn Bell, &'static dyn Bell>(bell) };
     let mut first = deadline;
     for_each_charge(|home| first = first.into_iter().chain(home.seam.hang_up(bell)).min());
     let _bell = finally(|| for_each_charge(|home| home.seam.take_down(bell)));
     sleep(first)
+}
+
+/// Calls `f`, which ends fibers of `home`. Should this thread sleep in what is dropped there, somebody else goes on with that.
+pub(crate) fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
+    let replace = |home| ENDS.try_with(|ends| ends.replace(home)).unwrap_or(ptr::null());
+    let before = replace(home);
+    let _before = finally(|| _ = replace(before));
+    f()
+}
+
+/// This thread is about to sleep. (Once is enough: who goes on does not stop before all is ended.)
+fn leave_the_rest() {
+    let ends = ENDS.try_with(|ends| ends.replace(ptr::null())).unwrap_or(ptr::null());
+    // SAFETY: borrowed by an `ending` further up this thread's stack.
+    if let Some(home) = unsafe { ends.as_ref() } {
+        home.seam.sleeps(home);
+    }
 }
 
 /// Fires what has come of the timers that this thread looks after.
@@ -198,14 +218,14 @@ pub(crate) fn fire_timers() {
 #[must_use]
 pub(crate) struct Away {
     seat: Seat,
-    /// Somebody may.
-    told: bool,
+    /// Somebody may: what it is to say when it returns.
+    left: Option<usize>,
 }
 
 impl Away {
     fn to(seat: Seat) -> Away {
-        let told = in_seat(here::seat(), |home, _| home.seam.leaves()) == Some(true);
-        Away { seat: here::sit(seat), told }
+        let left = in_seat(here::seat(), |home, _| home.seam.leaves()).flatten();
+        Away { seat: here::sit(seat), left }
     }
 
     /// Others get what is ready on the worker that this thread was. (By now nothing more comes there.)
@@ -216,8 +236,8 @@ impl Away {
 
 impl Drop for Away {
     fn drop(&mut self) {
-        let replaced = self.told && in_seat(self.seat, |home, _| home.seam.returns()) == Some(false);
-        here::sit(if replaced { here::NOWHERE } else { self.seat });
+        let returns = |left| in_seat(self.seat, |home, _| home.seam.returns(left)) != Some(false);
+        here::sit(if self.left.is_none_or(returns) { self.seat } else { here::NOWHERE });
     }
 }
 

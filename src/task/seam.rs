@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::task::header::Task;
 use crate::task::here::Post;
+use crate::task::home::HomeRef;
 
 /// One timer of an executor: where it is kept, and its number, which no other timer that is or was kept there has.
 #[derive(Debug, Clone, Copy)]
@@ -55,19 +56,23 @@ pub(crate) trait Seam: Any + Send + Sync {
         false
     }
 
-    /// This thread does not act as its worker from now on: it is about to block, or to drive another executor. True: meanwhile
+    /// This thread does not act as its worker from now on: it is about to block, or to drive another executor. `Some`: meanwhile
     /// somebody else may act in its place, should the executor end; so this thread has to say when it
     /// [returns](Self::returns).
     #[must_use]
-    fn leaves(&self) -> bool {
-        false
+    fn leaves(&self) -> Option<usize> {
+        None
     }
 
-    /// This thread, which has [left](Self::leaves), acts as that worker again. False: somebody else does.
+    /// This thread, which has [left](Self::leaves), acts as that worker again. False: somebody else does, or has.
     #[must_use]
-    fn returns(&self) -> bool {
+    fn returns(&self, _left: usize) -> bool {
         true
     }
+
+    /// This thread ends the fibers of the executor, which has stopped, and is about to sleep in what it drops: somebody else goes
+    /// on with it.
+    fn sleeps(&self, _home: &HomeRef) {}
 
     /// The time by the executor's clock.
     fn now(&self) -> Instant;

@@ -392,10 +392,12 @@ fn away_against_close() {
                 thread::spawn(move || {
                     touch(&own);
                     if blocks {
-                        crew.leaves();
+                        let left = crew.leaves();
                         ended.wait_for(1);
-                    }
-                    if crew.returns() {
+                        if crew.returns(left) {
+                            touch(&own);
+                        }
+                    } else {
                         touch(&own);
                     }
                     crew.gone();
@@ -412,6 +414,55 @@ fn away_against_close() {
             touch(&own);
         });
     }
+}
+
+/// Two come in the place of the only worker, one after the other: the first one blocks in turn until the second has ended what it
+/// waits for. Neither that one nor the worker goes on as the worker. `crew_returns_to_be_two`, `crew_is_taken_by_two`.
+#[test]
+fn away_in_its_place() {
+    large_model(1, || {
+        let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
+        let own = Arc::new(UnsafeCell::new(0));
+        // SAFETY: whoever acts as the worker; the cell says if it is two.
+        let touch = |own: &UnsafeCell<i32>| own.with_mut(|own| unsafe { *own += 1 });
+        let worker = {
+            let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
+            thread::spawn(move || {
+                touch(&own);
+                let left = crew.leaves();
+                ended.wait_for(2);
+                if crew.returns(left) {
+                    touch(&own);
+                }
+                crew.gone();
+            })
+        };
+        let acts = {
+            let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
+            move || {
+                crew.in_its_place(|| {
+                    touch(&own);
+                    if ended.all().is_empty() {
+                        ended.add(1);
+                        let left = crew.leaves();
+                        ended.wait_for(2);
+                        if crew.returns(left) {
+                            touch(&own);
+                        }
+                    } else {
+                        ended.add(2);
+                    }
+                });
+            }
+        };
+        assert!(crew.close().is_empty());
+        let helper = thread::spawn(acts.clone());
+        acts();
+        helper.join().unwrap();
+        worker.join().unwrap();
+        assert_eq!(ended.all(), [1, 2]);
+        touch(&own);
+    });
 }
 
 /// A ring overflows while another worker searches.

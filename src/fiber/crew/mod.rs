@@ -49,11 +49,13 @@
 //! another executor. If the runtime ends meanwhile, its end must not wait for the call, which may wait for one of these fibers. So
 //! the worker says under a lock that it goes, and that it is back; and who closes the crew waits until it is gone for good, having
 //! ended its fibers, or away, and then ends them in its place. Who is back and finds that is the worker no more: it does not wait
-//! either, as what is ended may wait for the poll it is in, but ends what it polls and leaves.
+//! either, as what is ended may wait for the poll it is in, but ends what it polls and leaves. Who acts in its place may have to go
+//! away in turn, in what is dropped, and somebody else then acts in that one's.
 //!
 //! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is
-//! either given back to who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
-//! never just dropped.
+//! either there for who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
+//! never just dropped. What is dropped may wait for others that are to be dropped: so whoever sleeps in it leaves the rest to a
+//! *helper*, a thread of its own, and for that nothing that is to be ended is kept where another thread does not come to it.
 //!
 //! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and
 //! waking take locks, under which no foreign code runs.
@@ -82,7 +84,9 @@ use self::park::Sleepers;
 pub(crate) use self::worker::Worker;
 use self::worker::{KEEP, LATE, Own};
 use crate::fiber::ring::Entry;
-use crate::prim::{AtomicBool, AtomicUsize, MODEL, Mutex, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence};
+use crate::prim::{
+    AtomicBool, AtomicUsize, MODEL, Mutex, MutexGuard, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
+};
 use crate::task::{context, thread};
 use crate::time::timers::Timers;
 
@@ -104,23 +108,18 @@ const SPIN: Duration = Duration::from_micros(5);
 const UNDISTURBED: Duration = Duration::from_micros(1);
 
 /// Where a runtime's workers are.
+#[derive(Default)]
 struct Presence {
-    /// The only one.
-    only: Only,
+    /// Nobody acts as the only one: see the module, "Away".
+    is_vacant: bool,
+    /// So many have acted in its place, one after the other: whoever did so before is the worker no more.
+    replaced: usize,
     /// So many have ended what they had.
     gone: usize,
+    /// So many threads help to end what is left.
+    helpers: usize,
     /// Who ends the runtime, and waits for one of these to change.
-    waiter: Option<Waker>,
-}
-
-/// Where the only worker of a runtime is: see the module, "Away".
-#[derive(PartialEq, Eq)]
-enum Only {
-    /// It runs fibers.
-    Here,
-    Away,
-    /// Somebody acts in its place, or has: it is the worker no more.
-    Replaced,
+    waiters: Vec<Waker>,
 }
 
 /// See the module.
@@ -163,7 +162,7 @@ impl<T: Entry> Crew<T> {
             aside: AtomicUsize::new(0),
             blocked: AtomicUsize::new(0),
             closed: None,
-            presence: Mutex::new(Presence { only: Only::Here, gone: 0, waiter: None }),
+            presence: Mutex::new(Presence::default()),
             timers,
         }
     }
@@ -627,111 +626,133 @@ impl<T: Entry> Crew<T> {
         self.injected.load(Ordering::Acquire) != 0
     }
 
-    /// The worker's thread is about to block: the others get what is in its queue. What is given back the caller ends:
-    /// the crew has ended.
+    /// The worker's thread is about to block: the others get what is in its queue. Gives the last of it if the crew has ended; the
+    /// others are with [what is to be ended](Self::take_rest) then.
     ///
     /// # Safety
     ///
     /// As for `next`.
     #[must_use]
-    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Vec<T> {
+    pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Option<T> {
         let mut left = Vec::new();
         if self.is_alone() {
             // There are no others.
-            return left;
+            return None;
         }
         // SAFETY: by contract.
         while let Some(task) = unsafe { self.take_left(worker) } {
             left.push(task);
         }
         if left.is_empty() {
-            return left;
+            return None;
         }
-        self.inject_all(left.into_iter()).err().map(Iterator::collect).unwrap_or_default()
+        let mut refused = self.inject_all(left.into_iter()).err()?;
+        let last = refused.next_back();
+        self.inject.lock().extend(refused);
+        last
     }
 
-    /// The worker's thread does not act as the worker from now on, until it [returns](Self::returns): see the module, "Away".
-    /// False: it is who acts in the worker's place.
+    /// Whoever acts as the only worker does not from now on, until it [returns](Self::returns): see the module, "Away". What this
+    /// gives that asks for.
     #[must_use]
-    pub(crate) fn leaves(&self) -> bool {
-        let waiter = {
-            let mut presence = self.presence.lock();
-            if presence.only == Only::Replaced {
-                return false;
-            }
-            presence.only = Only::Away;
-            if bug!("crew_leaves_unseen") { None } else { presence.waiter.take() }
-        };
-        waiter.into_iter().for_each(Waker::wake);
-        true
-    }
-
-    /// Ends [`leaves`](Self::leaves). False: somebody acts in its place, and it is the worker no more.
-    #[must_use]
-    pub(crate) fn returns(&self) -> bool {
+    pub(crate) fn leaves(&self) -> usize {
         let mut presence = self.presence.lock();
-        if presence.only == Only::Replaced && !bug!("crew_returns_to_be_two") {
-            return false;
+        presence.is_vacant = true;
+        let replaced = presence.replaced;
+        if !bug!("crew_leaves_unseen") {
+            Self::tell(presence);
         }
-        presence.only = Only::Here;
-        true
+        replaced
+    }
+
+    /// Ends [`leaves`](Self::leaves). False: somebody has come in its place, and it is the worker no more.
+    #[must_use]
+    pub(crate) fn returns(&self, replaced: usize) -> bool {
+        let mut presence = self.presence.lock();
+        let is_it = presence.replaced == replaced || bug!("crew_returns_to_be_two");
+        presence.is_vacant &= !is_it;
+        is_it
     }
 
     // The end.
 
+    /// Of whom the workers are has changed.
+    fn tell(mut presence: MutexGuard<'_, Presence>) {
+        let waiters = std::mem::take(&mut presence.waiters);
+        drop(presence);
+        waiters.into_iter().for_each(Waker::wake);
+    }
+
     /// A worker's thread has ended what it had, or was replaced.
     pub(crate) fn gone(&self) {
-        let waiter = {
-            let mut presence = self.presence.lock();
-            presence.gone += 1;
-            presence.waiter.take()
-        };
-        waiter.into_iter().for_each(Waker::wake);
+        let mut presence = self.presence.lock();
+        presence.gone += 1;
+        Self::tell(presence);
+    }
+
+    /// Another thread helps to end what is left, until it has [helped](Self::helped).
+    pub(crate) fn helps(&self) {
+        self.presence.lock().helpers += 1;
+    }
+
+    pub(crate) fn helped(&self) {
+        let mut presence = self.presence.lock();
+        presence.helpers -= 1;
+        Self::tell(presence);
     }
 
     /// Waits for something of the workers' presence.
     fn wait_for<R>(&self, look: impl Fn(&mut Presence) -> Option<R>) -> R {
         let poll = |cx: &mut Context<'_>| {
             let mut presence = self.presence.lock();
-            presence.waiter = Some(cx.waker().clone());
-            look(&mut presence).map_or(Poll::Pending, Poll::Ready)
+            let Some(found) = look(&mut presence) else {
+                presence.waiters.push(cx.waker().clone());
+                return Poll::Pending;
+            };
+            Poll::Ready(found)
         };
         thread::block_on(pin!(poll_fn(poll)), None).expect("without a deadline it waits until it is done")
     }
 
-    /// Waits until so many are gone.
+    /// Waits until so many are gone, and nobody helps.
     pub(crate) fn wait_gone(&self, workers: usize) {
-        self.wait_for(|presence| (presence.gone >= workers).then_some(()));
+        self.wait_for(|presence| (presence.gone >= workers && presence.helpers == 0).then_some(()));
     }
 
     /// Of a crew that has ended: waits until the worker is gone, or away; in that case calls `f`, in its place.
     pub(crate) fn in_its_place(&self, f: impl FnOnce()) {
-        let is_away = self.wait_for(|presence| match presence.only {
-            _ if presence.gone > 0 => Some(false),
-            Only::Here => None,
-            Only::Away | Only::Replaced => {
-                presence.only = Only::Replaced;
-                Some(true)
+        let replaced = self.wait_for(|presence| {
+            if presence.gone > 0 {
+                return Some(None);
             }
+            let is_vacant = presence.is_vacant;
+            presence.is_vacant &= bug!("crew_is_taken_by_two");
+            is_vacant.then(|| {
+                presence.replaced += 1;
+                Some(presence.replaced)
+            })
         });
-        if is_away {
+        if let Some(replaced) = replaced {
             f();
+            // Others may come to it as well, to find what is left.
+            let mut presence = self.presence.lock();
+            presence.is_vacant |= presence.replaced == replaced;
+            Self::tell(presence);
         }
     }
 
     /// Whether somebody acts in its place, or has.
     pub(crate) fn is_replaced(&self) -> bool {
-        self.presence.lock().only == Only::Replaced
+        self.presence.lock().replaced > 0
     }
 
-    /// Ends the crew: its workers leave after the poll that is under way. Gives what was injected; the caller ends it.
-    #[must_use]
-    pub(crate) fn close(&self) -> VecDeque<T> {
-        let left = {
-            let mut inject = self.inject.lock();
+    /// Ends the crew: its workers leave after the poll that is under way. What was injected the caller ends, see
+    /// [`take_rest`](Self::take_rest).
+    pub(crate) fn close(&self) {
+        {
+            let _inject = self.inject.lock();
             self.injected.store(CLOSED, Ordering::Release);
-            std::mem::take(&mut *inject)
-        };
+        }
         let woken = {
             let mut sleepers = self.sleepers.lock();
             sleepers.watch = None;
@@ -745,7 +766,17 @@ impl<T: Entry> Crew<T> {
         for index in woken {
             self.workers[index].bell.notify_one();
         }
-        left
+    }
+
+    /// Of a crew that has ended: takes one that was injected before, or that a worker had when it was about to block. The caller
+    /// ends it.
+    pub(crate) fn take_rest(&self) -> Option<T> {
+        self.inject.lock().pop_front()
+    }
+
+    /// One more of these.
+    pub(crate) fn add_rest(&self, task: T) {
+        self.inject.lock().push_back(task);
     }
 
     /// Of a crew that has ended: takes one from the queue of a worker that is about to leave. The caller ends it.
