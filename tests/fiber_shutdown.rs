@@ -4,12 +4,12 @@ mod fiber_support;
 
 use fiber_support::{Defer, Drops, Latch, SeqCst, Stash, in_time, set_timer, until};
 use leno::fiber::{self, Builder, Cord, JoinHandle, Runtime, spawn_local, unblock};
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use std::task::{Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -277,7 +277,8 @@ fn what_is_dropped_with_a_runtime_may_wait_for_the_rest() {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
             let waits = holding(&runtime, ());
             let joins = Waker::from(Arc::new(WhenWoken(Mutex::new(Some(Joins(Some(waits)))))));
-            let _sleep = runtime.block_on(async { set_timer(Duration::from_secs(3600), &joins) });
+            let _sleep =
+                runtime.block_on(poll_fn(|_| Poll::Ready(set_timer(Duration::from_secs(3600), &joins))));
             drop(runtime);
         });
     }

@@ -36,7 +36,6 @@ use crate::wait::{
     Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word, outcome, stands,
 };
 
-#[derive(Debug)]
 pub(crate) struct Bell {
     line: Line,
 }

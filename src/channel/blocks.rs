@@ -216,8 +216,7 @@ impl<T> Blocks<T> {
         // ORDERING: Acquire, as in `is_ready`. (Another receiver may have noted less since.)
         let behind = self.front.seen_ready.load(Ordering::Acquire).wrapping_sub(next);
         let behind = if behind < SPAN { behind / ONE } else { 0 };
-        let in_block = Block::<T>::SLOTS - index_of::<T>(head);
-        Some((block, in_block.min(behind as usize + 1).min(max)))
+        Some((block, Self::slots_left(head).min(behind as usize + 1).min(max)))
     }
 
     /// How many slots from `tail` on are in its block.
@@ -261,7 +260,7 @@ impl<T> Blocks<T> {
             if !bug!("last_slot_links_nothing") {
                 self.fill_block(tail, block);
             }
-            self.publish(tail, block, true);
+            self.publish(tail, block, 1, true);
         }
     }
 
@@ -276,27 +275,30 @@ impl<T> Blocks<T> {
         unsafe {
             Block::slot(block, index_of::<T>(tail))
                 .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
-            self.publish(tail, block, false);
+            self.publish(tail, block, 1, false);
         }
     }
 
-    /// Publishes the value in the slot `tail` of `block`. `last`: it is the last one of the block.
+    /// Publishes the values in so many slots of `block`, from `tail` on, by one store. `last`: one of them is the last one of the block.
     ///
     /// # Safety
-    /// The caller has claimed the slot, and put the value there.
+    /// The caller has claimed the slots, and put the values there.
     #[inline(always)]
-    unsafe fn publish(&self, tail: u64, block: *mut Block<T>, last: bool) {
-        debug_assert_eq!(last, Self::is_last(tail));
+    unsafe fn publish(&self, tail: u64, block: *mut Block<T>, count: usize, last: bool) {
+        debug_assert_eq!(last, Self::slots_left(tail) == count);
         let ready = &self.back.ready;
         let position = tail & !FLAGS;
         // ORDERING: Acquire: what was published before goes along with what this publishes.
         if ready.load(Ordering::Acquire) != position {
-            // SAFETY: the claimed slot keeps the block.
-            unsafe { Block::mark_full(block, index_of::<T>(tail)) };
+            let index = index_of::<T>(tail);
+            for at in index..index + if bug!("batch_marks_one") { 1 } else { count } {
+                // SAFETY: a claimed slot keeps the block until it is marked, the last one of these as well.
+                unsafe { Block::mark_full(block, at) };
+            }
             return;
         }
         // Nobody else moves `ready` past a slot that is not marked.
-        let next = position.wrapping_add(ONE);
+        let next = position.wrapping_add(ONE * count as u64);
         // SAFETY: as above. (A mark that is missed is seen by a receiver.)
         if !last && unsafe { Block::is_marked(block, index_of::<T>(next)) } {
             // SAFETY: as above.
@@ -319,7 +321,7 @@ impl<T> Blocks<T> {
         self.back.ready.store(next, order!(Release, "ready_relaxed"));
     }
 
-    /// The same with so many of `values`, from `tail` on, which are published by one store.
+    /// As [`put`](Self::put), with so many of `values`, from `tail` on, which are published by one store.
     ///
     /// # Safety
     /// The caller has claimed the slots, which are in `block`; there are as many values.
@@ -330,8 +332,6 @@ impl<T> Blocks<T> {
         values: &mut VecDeque<T>,
         count: usize,
     ) {
-        let ready = &self.back.ready;
-        let position = tail & !FLAGS;
         let index = index_of::<T>(tail);
         for at in index..index + count {
             let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
@@ -340,25 +340,14 @@ impl<T> Blocks<T> {
             // SAFETY: the slot is the caller's, and free.
             slot.with_mut(|place| unsafe { place.copy_from_nonoverlapping(&value, 1) });
         }
-        if index + count == Block::<T>::SLOTS {
-            // SAFETY: as above.
-            unsafe { self.fill_block(tail, block) };
-        }
-        // ORDERING: as in `publish`.
-        if ready.load(Ordering::Acquire) != position {
-            for at in index..index + if bug!("batch_marks_one") { 1 } else { count } {
-                // SAFETY: as above: the last one that is marked keeps the block until then.
-                unsafe { Block::mark_full(block, at) };
+        let last = index + count == Block::<T>::SLOTS;
+        // SAFETY: as above.
+        unsafe {
+            if last {
+                self.fill_block(tail, block);
             }
-            return;
+            self.publish(tail, block, count, last);
         }
-        let mut next = position.wrapping_add(ONE * count as u64);
-        if index_of::<T>(next) != 0 {
-            // SAFETY: as above.
-            next = unsafe { Block::full_from(block, next) };
-        }
-        // ORDERING: Release: pairs with `is_ready`.
-        ready.store(next, order!(Release, "ready_relaxed"));
     }
 
     /// Takes the values out of so many slots of `block`, from `head` on.

@@ -14,7 +14,6 @@ use crate::wait::{
 };
 
 /// Those who wait for a channel to close.
-#[derive(Debug)]
 pub(super) struct Watchers {
     line: Line,
 }

@@ -139,10 +139,6 @@ impl<'a, T, K: Kind> RecvFuture<'a, T, K> {
             true => tray.take().ok_or(TryRecvError::Closed),
         }
     }
-
-    fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        recv_until::<T, K>(&mut self.operation, deadline)
-    }
 }
 
 impl<'a, T, K: Kind> Closed<'a, T, K> {
@@ -187,26 +183,13 @@ pub(super) fn send_until<T, K: Kind>(
     }
 }
 
-/// Receives on a plain thread, which waits until the deadline.
-#[inline(always)]
-pub(super) fn recv_until<T, K: Kind>(
-    recv: &mut Operation<K::Recv<T>>,
-    deadline: Option<Instant>,
-) -> Result<T, RecvTimeoutError> {
-    let mut tray = Tray::new();
-    match recv.block_on_to(&mut tray, deadline) {
-        false => Err(RecvTimeoutError::Timeout),
-        true => tray.take().ok_or(RecvTimeoutError::Closed),
-    }
-}
-
 future! {
     ['a, T, K: Kind] SendFuture<'a, T, K>, "SendFuture", "send";
     K::Send<T> => Result<(), SendError<T>>, |_, sent| sent; until Result<(), SendTimeoutError<T>>
 }
 future! {
     ['a, T, K: Kind] RecvFuture<'a, T, K>, "RecvFuture", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received; until Result<T, RecvTimeoutError>
+    K::Recv<T> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
 }
 future! {
     ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::many::{RecvMany, SendMany};
-use super::owned::IntoRecv;
+use super::owned::{IntoRecv, IntoSend};
 use super::receiver::receiver;
+use super::sender::sender;
 use super::shared::{End, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::undelivered::{Extras, Spare};
@@ -44,40 +45,6 @@ pub(super) fn channel<T>(
 }
 
 impl<T> Sender<T> {
-    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
-    ///
-    /// Waiting senders are served FIFO, and overtaken only by [`force_send`](Self::force_send) (and by permits, which
-    /// already have room).
-    ///
-    /// Cancelling: dropping the future while it waits means the value was not sent; [`SendFuture::into_inner`] gives it
-    /// back.
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    ///
-    /// ```
-    /// # leno::block_on(async {
-    /// let (tx, rx) = leno::bounded(1);
-    /// tx.send(7).await?;
-    /// assert_eq!(rx.recv().await, Ok(7));
-    /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
-    /// ```
-    #[inline(always)]
-    #[track_caller]
-    pub fn send(&self, value: T) -> SendFuture<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { SendFuture::new(self, value) }
-    }
-
-    /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
-    ///
-    /// # Errors
-    /// There is no room, or others already wait for it; or the channel is closed. The value comes back.
-    #[inline(always)]
-    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        self.send(value).try_now()
-    }
-
     /// Sends `value` without ever waiting. If there is no room, the oldest value is removed to make room, and returned as
     /// `Some`.
     ///
@@ -98,23 +65,26 @@ impl<T> Sender<T> {
     /// ```
     pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
         let mut gone = Spare::new(self.get());
-        match self.send(value).force(&mut gone.tray) {
-            Ok(()) => Ok(gone.tray.take()),
-            Err(error) => Err(error),
-        }
+        self.send(value).force(&mut gone.tray)?;
+        Ok(gone.tray.take())
     }
+}
 
-    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all
-    /// of them, unless the channel closes.
+sender! {
+    [] |tx| tx;
     ///
-    /// The values stay in order; those of other senders may come in between. While nobody waits, several cost little more
-    /// than one.
+    /// Waiting senders are served FIFO, and overtaken only by [`force_send`](Self::force_send) (and by permits, which
+    /// already have room).
+    send;
     ///
-    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon
-    /// as one value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
-    ///
-    /// # Errors
-    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// tx.send(7).await?;
+    /// assert_eq!(rx.recv().await, Ok(7));
+    /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
+    /// ```
+    sent;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -126,22 +96,7 @@ impl<T> Sender<T> {
     /// assert!(tx.send_many(&mut values).await.is_err());
     /// # });
     /// ```
-    #[track_caller]
-    pub fn send_many<'a>(&'a self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
-        // SAFETY: a side may have several.
-        unsafe { SendMany::new(self, values) }
-    }
-
-    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in
-    /// `values`.
-    ///
-    /// # Errors
-    /// `values` was not empty and none was sent: there is no room, or others already wait for it, or the channel is closed.
-    pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-        self.send_many(values).try_now()
-    }
-
-    /// Waits until sends can only fail: the channel is closed, or its last receiver is gone. Cancellation-safe.
+    send_many;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -151,59 +106,22 @@ impl<T> Sender<T> {
     /// assert!(tx.is_closed());
     /// # });
     /// ```
-    #[track_caller]
-    pub fn closed(&self) -> Closed<'_, T> {
-        // SAFETY: a side may have several.
-        unsafe { Closed::new(self) }
-    }
+    closed;
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::bounded(1);
+    /// let sends: Vec<_> = (0..3).map(|n| tx.clone().into_send(n)).collect();
+    /// drop(tx);
+    /// let sends = leno::spawn(leno::fiber::join_all(sends));
+    /// for n in 0..3 {
+    ///     assert_eq!(rx.recv().await, Ok(n));
+    /// }
+    /// # sends.await.unwrap();
+    /// # });
+    /// ```
+    into_send;
 }
-
-/// The methods of a module's `Sender` that send from a plain thread. `mut`: of one that there is one of only.
-macro_rules! sends_blocking {
-    ($($mut:tt)?) => {
-        impl<T> Sender<T> {
-            /// Sends from a plain thread: [`send`](Self::send) and [`SendFuture::wait`].
-            ///
-            /// # Errors
-            /// The channel is closed; the value comes back.
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
-            #[inline(always)]
-            #[track_caller]
-            pub fn send_blocking(&$($mut)? self, value: T) -> Result<(), SendError<T>> {
-                self.send(value).wait()
-            }
-
-            /// As [`send_blocking`](Self::send_blocking), for at most `d` of real time: [`send`](Self::send) and
-            /// [`SendFuture::wait_timeout`].
-            ///
-            /// # Errors
-            /// The channel is closed, or the time was up before the value was sent; it comes back.
-            ///
-            /// # Panics
-            /// As [`send_blocking`](Self::send_blocking).
-            #[track_caller]
-            pub fn send_timeout(&$($mut)? self, value: T, d: Duration) -> Result<(), SendTimeoutError<T>> {
-                self.send(value).wait_timeout(d)
-            }
-
-            /// As [`send_timeout`](Self::send_timeout), until the instant `t`; one in the past means a single attempt.
-            ///
-            /// # Errors
-            /// As [`send_timeout`](Self::send_timeout).
-            ///
-            /// # Panics
-            /// As [`send_blocking`](Self::send_blocking).
-            #[track_caller]
-            pub fn send_deadline(&$($mut)? self, value: T, t: Instant) -> Result<(), SendTimeoutError<T>> {
-                self.send(value).wait_deadline(t)
-            }
-        }
-    };
-}
-pub(super) use sends_blocking;
-sends_blocking!();
 
 receiver! {
     []

@@ -87,7 +87,6 @@ use crate::wait::{By, Claim, Left, Primitive, SENDERS, Waiter, Word};
 /// As many places are reserved at once.
 pub(super) const MOST: usize = (u32::MAX - 1) as usize;
 
-#[derive(Debug)]
 pub(super) struct Turns {
     /// Whether what was in the channel is discarded, or is about to be: nothing may come any more.
     gone: Mutex<bool>,
@@ -146,12 +145,6 @@ impl<T> Shared<T> {
         let turns = self.turns.load(Ordering::Acquire);
         // SAFETY: it is freed with the channel.
         unsafe { turns.as_ref() }
-    }
-
-    /// Whether somebody has ever reserved.
-    #[inline]
-    pub(super) fn has_turns(&self) -> bool {
-        !self.turns.load(Ordering::Acquire).is_null()
     }
 
     pub(super) fn make_turns(&self) -> &Turns {

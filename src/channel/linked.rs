@@ -538,7 +538,8 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn is_unsure(&self, end: End) -> bool {
         match self.linked() {
-            None => self.has_turns() && self.is_unsure_ring(end),
+            // (If somebody has ever reserved.)
+            None => self.turns().is_some() && self.is_unsure_ring(end),
             Some(linked) => self.is_unsure_room(linked, end, 1),
         }
     }

@@ -170,6 +170,7 @@ mod receiver;
 mod reserve;
 mod ring;
 mod room;
+mod sender;
 mod shared;
 #[cfg(feature = "sink")]
 mod sink;

@@ -24,9 +24,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::handle::{asks, sends_blocking};
+use super::handle::asks;
 use super::kind::Mpsc;
 use super::receiver::receiver;
+use super::sender::sender;
 use super::shared::{Shared, SharedRef};
 
 pub use super::{Closed, Permit, Permits, Reserve, ReserveMany, SendFuture, SendMany};
@@ -111,26 +112,6 @@ fn of<T>((tx, rx): (super::Sender<T>, super::Receiver<T>)) -> (Sender<T>, Receiv
 }
 
 impl<T> Sender<T> {
-    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until the receiver takes it. See
-    /// [`leno::Sender::send`](super::Sender::send).
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
-    #[inline(always)]
-    #[track_caller]
-    pub fn send(&self, value: T) -> SendFuture<'_, T> {
-        self.0.send(value)
-    }
-
-    /// Sends `value` if that needs no waiting. On a rendezvous channel: if the receiver waits.
-    ///
-    /// # Errors
-    /// There is no room, or somebody waits for it already; or the channel is closed. The value comes back.
-    #[inline(always)]
-    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        self.0.try_send(value)
-    }
-
     /// Sends `value` without ever waiting: if there is no room, the oldest value is removed to make room, and returned. See
     /// [`leno::Sender::force_send`](super::Sender::force_send).
     ///
@@ -145,48 +126,6 @@ impl<T> Sender<T> {
     /// ```
     pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
         self.0.force_send(value)
-    }
-
-    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all
-    /// of them, unless the channel closes.
-    ///
-    /// The values stay in order; those of other senders may come in between. While nobody waits, several cost little more
-    /// than one.
-    ///
-    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon
-    /// as one value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
-    ///
-    /// # Errors
-    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
-    ///
-    /// ```
-    /// # leno::block_on(async {
-    /// let (tx, rx) = leno::channel::mpsc::bounded(3);
-    /// let mut values = (1..=5).collect();
-    /// assert_eq!(tx.try_send_many(&mut values), Ok(3));
-    /// assert_eq!(values, [4, 5], "what was not sent stays");
-    /// drop(rx);
-    /// assert!(tx.send_many(&mut values).await.is_err());
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn send_many<'a>(&'a self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
-        self.0.send_many(values)
-    }
-
-    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in
-    /// `values`.
-    ///
-    /// # Errors
-    /// `values` was not empty and none was sent: there is no room, or others already wait for it, or the channel is closed.
-    pub fn try_send_many(&self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-        self.0.try_send_many(values)
-    }
-
-    /// Waits until sends can only fail: the channel is closed, or its receiver was dropped.
-    #[track_caller]
-    pub fn closed(&self) -> Closed<'_, T> {
-        self.0.closed()
     }
 
     /// Reserves room for one value; waits while the channel is full. See [`leno::Sender::reserve`](super::Sender::reserve).
@@ -239,13 +178,6 @@ impl<T> Sender<T> {
         ReserveOwned::new(self)
     }
 
-    /// As [`send`](Self::send), in a future that owns this sender. See
-    /// [`leno::Sender::into_send`](super::Sender::into_send).
-    #[track_caller]
-    pub fn into_send(self, value: T) -> IntoSend<T> {
-        IntoSend::new(self, value)
-    }
-
     /// A handle that does not keep the channel open and can be upgraded to a sender. See
     /// [`leno::Sender::downgrade`](super::Sender::downgrade).
     pub fn downgrade(&self) -> WeakSender<T> {
@@ -253,7 +185,29 @@ impl<T> Sender<T> {
     }
 }
 
-sends_blocking!();
+sender! {
+    [] |tx| &tx.0;
+    ///
+    /// See [`leno::Sender::send`](super::Sender::send).
+    send;
+    sent;
+    ///
+    /// ```
+    /// # leno::block_on(async {
+    /// let (tx, rx) = leno::channel::mpsc::bounded(3);
+    /// let mut values = (1..=5).collect();
+    /// assert_eq!(tx.try_send_many(&mut values), Ok(3));
+    /// assert_eq!(values, [4, 5], "what was not sent stays");
+    /// drop(rx);
+    /// assert!(tx.send_many(&mut values).await.is_err());
+    /// # });
+    /// ```
+    send_many;
+    closed;
+    ///
+    /// See [`leno::Sender::into_send`](super::Sender::into_send).
+    into_send;
+}
 
 /// A handle that does not keep the channel open and can be upgraded to a [`Sender`]. See
 /// [`leno::channel::WeakSender`](super::WeakSender).

@@ -16,14 +16,14 @@
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
-use super::future::{cancel, recv_until, send_until};
+use super::future::{cancel, send_until};
 use super::kind::{Kind, Many};
-use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Sender};
+use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
 use crate::wait::{Operation, future};
 
 /// A send that owns its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
-/// Made by [`Sender::into_send`]. It borrows nothing, so it is `'static` if `T` is. It holds the sender, even after it has
+/// Made by [`Sender::into_send`](super::Sender::into_send). It borrows nothing, so it is `'static` if `T` is. It holds the sender, even after it has
 /// completed, until the future is dropped ([`wait`](Self::wait) does) or [`into_parts`](Self::into_parts) gives it back.
 ///
 /// Dropping it before it completes cancels the send and drops the value, then the sender, which closes the channel if it was
@@ -49,27 +49,6 @@ pub struct IntoRecv<T, K: Kind = Many> {
     // Before the receiver: it must be dropped first.
     operation: Operation<K::Recv<T>>,
     receiver: K::Receiver<T>,
-}
-
-impl<T> Sender<T> {
-    /// As [`send`](Self::send), in a future that owns this sender.
-    ///
-    /// ```
-    /// # leno::block_on(async {
-    /// let (tx, rx) = leno::bounded(1);
-    /// let sends: Vec<_> = (0..3).map(|n| tx.clone().into_send(n)).collect();
-    /// drop(tx);
-    /// let sends = leno::spawn(leno::fiber::join_all(sends));
-    /// for n in 0..3 {
-    ///     assert_eq!(rx.recv().await, Ok(n));
-    /// }
-    /// # sends.await.unwrap();
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn into_send(self, value: T) -> IntoSend<T> {
-        IntoSend::new(self, value)
-    }
 }
 
 impl<T, K: Kind> IntoSend<T, K> {
@@ -120,10 +99,6 @@ impl<T, K: Kind> IntoRecv<T, K> {
         drop(operation);
         receiver
     }
-
-    fn until(&mut self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        recv_until::<T, K>(&mut self.operation, deadline)
-    }
 }
 
 future! {
@@ -132,5 +107,5 @@ future! {
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received; until Result<T, RecvTimeoutError>
+    K::Recv<T> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
 }

@@ -87,7 +87,8 @@ impl<T> Shared<T> {
             let said = room.queue.said(word);
             let wanted = wanted(said);
             if places < wanted {
-                if room.rest_beside(word) {
+                // (It wants more than there is.)
+                if room.end_busy(word, word) {
                     return places;
                 }
                 continue;

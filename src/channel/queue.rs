@@ -24,7 +24,6 @@ pub(super) fn wanted(said: u32) -> u64 {
     if said == SEND { 1 } else { said.into() }
 }
 
-#[derive(Debug)]
 pub(super) struct Queue {
     line: Line,
     stays: AtomicU64,

@@ -111,7 +111,6 @@ pub(super) const ONE_HEAD: u64 = HEAD << REST_SHIFT;
 /// One value less.
 const ONE_TAKEN: u64 = ONE_HEAD - ONE_LEN;
 
-#[derive(Debug)]
 pub(super) struct Slot<T> {
     full: AtomicU32,
     value: UnsafeCell<MaybeUninit<T>>,

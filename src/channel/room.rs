@@ -130,7 +130,6 @@ use crate::prim::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::task::thread;
 use crate::wait::{By, Claim, OWN, Primitive, REST_BITS, SENDERS, Word};
 
-#[derive(Debug)]
 pub(super) struct Room {
     pub(super) queue: Queue,
     pub(super) capacity: usize,
@@ -393,12 +392,8 @@ impl Room {
         self.end_busy(word, plus(from, places))
     }
 
-    /// The same where somebody waits who wants more than there is.
-    pub(super) fn rest_beside(&self, word: Word) -> bool {
-        self.end_busy(word, word)
-    }
-
-    fn end_busy(&self, word: Word, to: Word) -> bool {
+    /// It is not BUSY, or no more, but this. False: the word has changed.
+    pub(super) fn end_busy(&self, word: Word, to: Word) -> bool {
         let to = to.without(BUSY);
         if to == word { self.queue.load() == word } else { self.queue.cas(word, to) }
     }

@@ -40,8 +40,8 @@ use crate::task::thread::{self, Prospects};
 use crate::task::trace::Sign;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, By, Claim, Kept, Line, Meeting, NodeRef, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State,
-    TWO, Tray, Waiter, Word,
+    Attempt, By, Claim, Kept, Line, Meeting, OWN, Parcel, Primitive, SENDERS, STAMP_MASK, State, TWO, Tray,
+    Waiter, Word,
 };
 
 /// No value enters any more.
@@ -592,7 +592,8 @@ impl<T> Shared<T> {
         }
         let Some(parcel) = tray.take().map(Parcel::new) else { return };
         let node = Waiter::holding(parcel);
-        self.returns(node.as_ref(), true);
+        // Before all others.
+        self.give_back(node.as_ref(), RETURNED, true);
     }
 
     /// A receive was dropped in a peer's hands.
@@ -601,13 +602,9 @@ impl<T> Shared<T> {
         if node.as_ref().state() == State::Look {
             return true;
         }
-        self.returns(node.as_ref(), false);
+        // In the order of the hand-overs.
+        self.give_back(node.as_ref(), RETURNED, false);
         false
-    }
-
-    /// What is in the node is received before all values in the channel, `first` of all or in the order of the hand-overs.
-    fn returns(&self, node: NodeRef, first: bool) {
-        self.give_back(node, RETURNED, first);
     }
 
     /// The word, if one look at it says that there is nothing for this side, of a ring.

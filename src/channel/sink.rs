@@ -26,12 +26,13 @@ use futures_sink::Sink;
 
 use super::future::{cancel, take};
 use super::kind::{Kind, Many};
-use super::{SendError, Sender, mpsc, spsc};
+use super::{SendError, mpsc, spsc};
+use crate::channel;
 use crate::task::budget;
 use crate::task::place::Place;
 use crate::wait::{Operation, Tray};
 
-/// A sink that borrows its sender. Made by [`Sender::sink`].
+/// A sink that borrows its sender. Made by [`Sender::sink`](super::Sender::sink).
 ///
 /// It holds one item at most. `start_send` sends the item if there is room now; otherwise the sink keeps it, as a send that
 /// queues with all others from the next poll on. `poll_ready` and `poll_flush` are ready once no item is kept; then all items
@@ -66,7 +67,7 @@ pub struct SendSink<'a, T, K: Kind = Many> {
     sender: Option<&'a K::Sender<T>>,
 }
 
-/// A sink that owns its sender. Made by [`Sender::into_sink`].
+/// A sink that owns its sender. Made by [`Sender::into_sink`](super::Sender::into_sink).
 ///
 /// As [`SendSink`], except for the end: `poll_close` drops the sender once everything is sent, which closes the channel if it
 /// was the last one. Dropping the sink drops the kept item, then the sender; [`into_parts`](Self::into_parts) gives both back.
@@ -101,50 +102,28 @@ enum State<T, K: Kind> {
     Sending(Operation<K::Send<T>>),
 }
 
-impl<T> Sender<T> {
-    /// A sink that sends into the channel.
-    #[track_caller]
-    pub fn sink(&self) -> SendSink<'_, T> {
-        // SAFETY: there may be others.
-        unsafe { SendSink::new(self) }
-    }
+/// The methods of a module's `Sender`; `mut`: of one that there is one of only.
+macro_rules! sinks {
+    ($module:ident $($mut:tt)?) => {
+        impl<T> $module::Sender<T> {
+            /// A sink that sends into the channel.
+            #[track_caller]
+            pub fn sink(&$($mut)? self) -> $module::SendSink<'_, T> {
+                // SAFETY: borrowed alone, or there may be others.
+                unsafe { SendSink::new(self) }
+            }
 
-    /// As [`sink`](Self::sink), keeping the sender.
-    #[track_caller]
-    pub fn into_sink(self) -> IntoSink<T> {
-        IntoSink::new(self)
-    }
+            /// As [`sink`](Self::sink), keeping the sender.
+            #[track_caller]
+            pub fn into_sink(self) -> $module::IntoSink<T> {
+                IntoSink::new(self)
+            }
+        }
+    };
 }
-
-impl<T> mpsc::Sender<T> {
-    /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
-    #[track_caller]
-    pub fn sink(&self) -> mpsc::SendSink<'_, T> {
-        // SAFETY: there may be others.
-        unsafe { SendSink::new(self) }
-    }
-
-    /// As [`sink`](Self::sink), keeping the sender.
-    #[track_caller]
-    pub fn into_sink(self) -> mpsc::IntoSink<T> {
-        IntoSink::new(self)
-    }
-}
-
-impl<T> spsc::Sender<T> {
-    /// A sink that sends into the channel. See [`leno::Sender::sink`](Sender::sink).
-    #[track_caller]
-    pub fn sink(&mut self) -> spsc::SendSink<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { SendSink::new(self) }
-    }
-
-    /// As [`sink`](Self::sink), keeping the sender.
-    #[track_caller]
-    pub fn into_sink(self) -> spsc::IntoSink<T> {
-        IntoSink::new(self)
-    }
-}
+sinks!(channel);
+sinks!(mpsc);
+sinks!(spsc mut);
 
 impl<T, K: Kind> State<T, K> {
     const FREE: Self = State::Free { refused: false };

@@ -183,7 +183,7 @@ impl Core {
         let crew = &Core::of(home).crew;
         if crew.is_alone() {
             // SAFETY: in its place.
-            crew.in_its_place(|| context::ending(home, || unsafe { Core::end_worker(home, 0) }));
+            crew.in_its_place(|| Core::ending(home, || unsafe { Core::end_worker(home, 0) }));
         }
     }
 
@@ -199,20 +199,25 @@ impl Core {
         }
     }
 
+    /// Calls `f`, which ends fibers of a stopped runtime. Should this thread sleep in what is dropped there, another one goes on.
+    pub(crate) fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
+        context::ending(home, Core::have_ended, f)
+    }
+
     /// Has another thread end what is left of a stopped runtime; where there is none to be had, this one does.
     fn have_ended(home: &HomeRef) {
         let theirs = home.clone();
         let crew = &Core::of(home).crew;
         crew.helps();
         let end = |home: &HomeRef| {
-            context::ending(home, || Core::end_left(home));
+            Core::ending(home, || Core::end_left(home));
             Core::end_in_its_place(home);
         };
         let help = move || {
             let _helped = finally(|| Core::of(&theirs).crew.helped());
             end(&theirs);
         };
-        if thread::Builder::new().spawn(help).is_err() {
+        if thread::Builder::new().name(String::from("leno-end")).spawn(help).is_err() {
             crew.helped();
             Core::end_left(home);
         }
@@ -276,10 +281,6 @@ impl Seam for Core {
             self.crew.add_rest(last);
             Core::have_ended(&home);
         }
-    }
-
-    fn sleeps(&self, home: &HomeRef) {
-        Core::have_ended(home);
     }
 
     fn is_alone(&self) -> bool {

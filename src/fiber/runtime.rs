@@ -130,7 +130,7 @@ impl Drop for Runtime {
         let me = prim::thread::current().id();
         let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
         // Before the threads are joined: one of them may wait for what ends here.
-        context::ending(home, || {
+        Core::ending(home, || {
             // SAFETY: not a cord; and inside, this thread is that worker.
             unsafe { Core::stop(home) };
             Core::end_left(home);

@@ -189,11 +189,6 @@ impl Arms for Open<'_, '_> {
     fn is_foreign(&self, index: usize) -> bool {
         self.foreign & (1 << index) != 0
     }
-
-    #[inline]
-    fn is_claimed(&self, index: usize) -> bool {
-        (self.off | self.foreign) & (1 << index) == 0
-    }
 }
 
 /// What a glance at several arms came to.

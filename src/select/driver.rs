@@ -60,7 +60,7 @@ const INLINE: usize = 8;
 /// How often one poll goes round because something was given back meanwhile.
 const ROUNDS: u32 = 8;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Driver {
     anchor: Option<Anchor>,
     branches: Registrations,
@@ -80,7 +80,7 @@ pub(super) struct Driver {
 
 /// How the branches stand, by index. There is no room for any before all have been looked at: a select that is ready
 /// allocates nothing.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Registrations {
     /// Up to so many are here.
     first: Option<[Registration; INLINE]>,
@@ -90,7 +90,6 @@ struct Registrations {
 }
 
 /// How one branch stands.
-#[derive(Debug)]
 struct Registration {
     /// Its node, once it had one.
     node: Option<Waiter>,
@@ -435,7 +434,7 @@ impl Driver {
         }
         self.branches.make_room(count);
         self.foreign = false;
-        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone())).as_ref();
+        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone(), false)).as_ref();
         let mut waits = true;
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
@@ -833,37 +832,35 @@ impl Driver {
     }
 
     fn leave_lines(&mut self, arms: &mut impl Arms, patience: bool) -> Option<usize> {
-        if self.adopted.is_none() {
-            let index = match self.anchor.as_ref()?.as_ref().end() {
-                Err(index) => index,
+        let happened = match self.adopted {
+            Some(adopted) => adopted,
+            None => match self.anchor.as_ref()?.as_ref().end() {
+                Err(claimed) => claimed,
                 Ok((given_back, poking)) => {
                     self.take_back(arms, given_back);
                     self.retire(arms, None, poking);
                     return None;
                 }
-            };
-            let mut pauses = 0;
-            while patience && self.adopted.is_none() {
-                if let Some(winner) = self.take_claimed(arms, index) {
-                    return Some(winner);
-                }
-                thread::pause(&mut pauses);
-            }
-            if !patience {
-                self.give_up_claimed(arms, index);
-            }
-        }
+            },
+        };
         if patience {
             let mut pauses = 0;
             loop {
-                if let Some(winner) = self.take_adopted(arms) {
-                    return Some(winner);
+                let winner = match self.adopted {
+                    Some(_) => self.take_adopted(arms),
+                    None => self.take_claimed(arms, happened),
+                };
+                if winner.is_some() {
+                    return winner;
                 }
                 thread::pause(&mut pauses);
             }
         }
-        let adopted = self.adopted.take().expect("as above");
-        arms.arm(adopted).let_go();
+        if self.adopted.is_none() {
+            self.give_up_claimed(arms, happened);
+        }
+        self.adopted = None;
+        arms.arm(happened).let_go();
         None
     }
 

@@ -345,12 +345,8 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn remove<K: Token>(&mut self, token: K) -> K::Removed {
         let place = sealed::Sealed::place(token);
-        assert!(place.set == self.id, "the token was made by another `Select`");
+        let index = self.position(place);
         self.stop();
-        let at = self.branches.all.binary_search_by_key(&place.number, |branch| branch.number);
-        let Ok(index) = at else {
-            panic!("the operation has left the set: it was removed, or its outcome was taken")
-        };
         self.happened = match self.happened {
             Some(happened) if happened == index => None,
             Some(happened) if happened > index => Some(happened - 1),
@@ -483,6 +479,17 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn ready_deadline(&mut self, t: Instant) -> Result<usize, Elapsed> {
         self.ready().wait_deadline(t)
+    }
+
+    /// Where the operation is that a token names.
+    #[track_caller]
+    fn position(&self, token: Place) -> usize {
+        assert!(token.set == self.id, "the token was made by another `Select`");
+        let at = self.branches.all.binary_search_by_key(&token.number, |branch| branch.number);
+        let Ok(position) = at else {
+            panic!("the operation has left the set: it was removed, or its outcome was taken")
+        };
+        position
     }
 
     fn index(&self, position: usize) -> usize {
@@ -759,7 +766,10 @@ impl Operation<'_, '_> {
     /// It is what the branch gives that the token was made for.
     #[track_caller]
     unsafe fn outcome<R>(self, token: Place) -> R {
-        self.check(token);
+        assert!(
+            self.set.position(token) == self.position(),
+            "another branch has happened: ask with `is` first"
+        );
         let mut outcome = None::<R>;
         // SAFETY: the caller's promise.
         unsafe { self.take((&raw mut outcome).cast()) };
@@ -772,18 +782,6 @@ impl Operation<'_, '_> {
 
     fn place(&self) -> Place {
         Place { set: self.set.id, number: self.set.branches.all[self.position()].number }
-    }
-
-    #[track_caller]
-    fn check(&self, token: Place) {
-        assert!(token.set == self.set.id, "the token was made by another `Select`");
-        let is_there =
-            |number| self.set.branches.all.binary_search_by_key(&number, |branch| branch.number).is_ok();
-        assert!(
-            is_there(token.number),
-            "the operation has left the set: it was removed, or its outcome was taken"
-        );
-        assert!(token == self.place(), "another branch has happened: ask with `is` first");
     }
 
     /// # Safety

@@ -33,8 +33,8 @@ const DEEPEST: u32 = 16;
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
-    /// The executor whose fibers this thread ends.
-    static ENDS: Cell<*const HomeRef> = Cell::new(ptr::null());
+    /// The executor whose fibers this thread ends, and what it does before it sleeps.
+    static ENDS: Cell<Option<(*const HomeRef, fn(&HomeRef))>> = Cell::new(None);
 }
 
 /// Leaves the frame when dropped, which it must be: see the header.
@@ -182,20 +182,20 @@ pub(crate) fn asleep<R>(
     sleep(first)
 }
 
-/// Calls `f`, which ends fibers of `home`. Should this thread sleep in what is dropped there, somebody else goes on with that.
-pub(crate) fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
-    let replace = |home| ENDS.try_with(|ends| ends.replace(home)).unwrap_or(ptr::null());
-    let before = replace(home);
+/// Calls `f`, which ends fibers of `home`. Should this thread sleep in what is dropped there, it calls `go_on` before, once: somebody
+/// else is to go on with that, and does not stop before all is ended.
+pub(crate) fn ending<R>(home: &HomeRef, go_on: fn(&HomeRef), f: impl FnOnce() -> R) -> R {
+    let replace = |ends| ENDS.try_with(|now| now.replace(ends)).unwrap_or(None);
+    let before = replace(Some((ptr::from_ref(home), go_on)));
     let _before = finally(|| _ = replace(before));
     f()
 }
 
-/// This thread is about to sleep. (Once is enough: who goes on does not stop before all is ended.)
+/// This thread is about to sleep.
 fn leave_the_rest() {
-    let ends = ENDS.try_with(|ends| ends.replace(ptr::null())).unwrap_or(ptr::null());
-    // SAFETY: borrowed by an `ending` further up this thread's stack.
-    if let Some(home) = unsafe { ends.as_ref() } {
-        home.seam.sleeps(home);
+    if let Some((home, go_on)) = ENDS.try_with(Cell::take).unwrap_or(None) {
+        // SAFETY: borrowed by an `ending` further up this thread's stack.
+        go_on(unsafe { &*home });
     }
 }
 

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use crate::task::header::Task;
 use crate::task::here::Post;
-use crate::task::home::HomeRef;
 
 /// One timer of an executor: where it is kept, and its number, which no other timer that is or was kept there has.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +68,6 @@ pub(crate) trait Seam: Any + Send + Sync {
     fn returns(&self, _left: usize) -> bool {
         true
     }
-
-    /// This thread ends the fibers of the executor, which has stopped, and is about to sleep in what it drops: somebody else goes
-    /// on with it.
-    fn sleeps(&self, _home: &HomeRef) {}
 
     /// The time by the executor's clock.
     fn now(&self) -> Instant;

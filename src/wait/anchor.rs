@@ -69,7 +69,6 @@ const POKING: usize = 0b100;
 const NUMBER_SHIFT: u32 = 3;
 
 /// The owner's right to an anchor: given up when the select is over, and otherwise leaked with its nodes.
-#[derive(Debug)]
 pub(crate) struct Anchor(AnchorRef);
 
 /// An anchor: its owner has this, and whoever holds one of its nodes. (A pointer wherever it goes: what is borrowed must not
@@ -82,7 +81,6 @@ unsafe impl Send for AnchorRef {}
 // SAFETY: as above.
 unsafe impl Sync for AnchorRef {}
 
-#[derive(Debug)]
 struct Body {
     word: AtomicUsize,
     parker: WakerSlot,
@@ -118,7 +116,6 @@ pub(super) enum Claiming {
 }
 
 /// What the owner finds when it wants to act.
-#[derive(Debug)]
 #[must_use]
 pub(crate) enum Busied {
     /// Nobody can claim it now; with what was given back before.
@@ -130,7 +127,7 @@ pub(crate) enum Busied {
 }
 
 /// Nodes that were given back.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[must_use]
 pub(crate) struct GivenBack(u32);
 
@@ -151,19 +148,9 @@ impl Iterator for GivenBack {
 }
 
 impl Anchor {
-    /// An open anchor.
+    /// An open anchor. `watches`: of a select that only watches.
     #[inline]
-    pub(crate) fn new(waker: Waker) -> Anchor {
-        Anchor::open_new(waker, false)
-    }
-
-    /// The same, of a select that only watches.
-    pub(crate) fn watching(waker: Waker) -> Anchor {
-        Anchor::open_new(waker, true)
-    }
-
-    #[inline]
-    fn open_new(waker: Waker, watches: bool) -> Anchor {
+    pub(crate) fn new(waker: Waker, watches: bool) -> Anchor {
         let anchor = SPARE.try_with(|spare| spare.0.take()).ok().flatten().unwrap_or_else(|| {
             let body = Box::new(Body {
                 word: AtomicUsize::new(OPEN),
@@ -424,7 +411,6 @@ fn claimed_branch(word: usize) -> usize {
 }
 
 /// Who looks at a primitive: a plain operation, or a select, and what has come up for it.
-#[derive(Debug)]
 pub(crate) struct By {
     anchor: Option<AnchorRef>,
     /// Whether it claims seniors, too: see the header.
@@ -628,7 +614,7 @@ impl<D> Later<D> {
 }
 
 /// Nodes of others that are to be poked: when this is dropped.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[must_use]
 pub(crate) struct Kept(u32);
 

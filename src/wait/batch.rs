@@ -49,7 +49,7 @@ pub(crate) fn wake_one(waker: Waker) {
 
 /// What those have left whose owners are gone: their nodes, and the wakers that counted; there may be others in the nodes. All
 /// go when this is dropped: foreign code, the panics of which end here.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Left(Vec<(Claim, Option<Waker>)>);
 
 impl Left {

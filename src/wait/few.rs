@@ -53,7 +53,6 @@ const WHO: u64 = SENDS - 1;
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 pub(super) const GENERATIONS: u32 = WHO.count_ones() - NUMBER_BITS;
 
-#[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Few {
     cells: [AtomicU64; FEW_CELLS],

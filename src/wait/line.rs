@@ -74,22 +74,20 @@ use super::place::{At, Stay};
 use super::returned::Returned;
 use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, STAMP_MASK, TWO, Word};
-use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, fence};
 use crate::task::thread;
 
 /// A primitive's word, and who waits behind the first.
-#[derive(Debug)]
 pub(crate) struct Line {
     word: AtomicU64,
     behind: AtomicPtr<Behind>,
 }
 
 /// What few primitives ever need.
-#[derive(Debug)]
 struct Behind {
     few: Few,
     many: List,
-    returned: Returned,
+    returned: Mutex<Returned>,
     /// How many scans are under way, of words of either half.
     scans: [AtomicU32; 2],
 }
@@ -138,7 +136,7 @@ impl Line {
         let new = Box::into_raw(Box::new(Behind {
             few: Few::new(),
             many: List::new(),
-            returned: Returned::new(),
+            returned: Mutex::new(Returned::default()),
             scans: [AtomicU32::new(0), AtomicU32::new(0)],
         }));
         // ORDERING: Release publishes it, Acquire sees that of somebody else.
@@ -155,13 +153,13 @@ impl Line {
         }
     }
 
-    fn returned(&self) -> &Returned {
-        &self.behind().returned
+    fn returned(&self) -> MutexGuard<'_, Returned> {
+        self.behind().returned.lock()
     }
 
     /// How many nodes were given back and not taken yet.
     pub(crate) fn count_returned(&self) -> usize {
-        self.returned().lock().len()
+        self.returned().len()
     }
 }
 
@@ -684,7 +682,7 @@ pub(crate) trait Primitive {
                 }
                 continue;
             }
-            let mut returned = self.line().returned().lock();
+            let mut returned = self.line().returned();
             // Under the lock nobody clears the flag. While it is set no receiver waits.
             let word = self.line().load();
             if word.has(flag) || !has_taker(word) && self.cas(word, word.with(flag)) {
@@ -703,7 +701,7 @@ pub(crate) trait Primitive {
     /// again.
     #[cold]
     fn take_returned(&self, flag: u64) -> Result<NodeRef, bool> {
-        let mut returned = self.line().returned().lock();
+        let mut returned = self.line().returned();
         match returned.take() {
             Ok(node) => Ok(node),
             Err(true) => Err(true),

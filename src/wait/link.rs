@@ -67,7 +67,6 @@ impl Link {
 }
 
 /// The words of a node that anybody may read at any time.
-#[derive(Debug)]
 pub(crate) struct Hooks {
     /// This stay's generation, the next older node, and flags.
     older: AtomicU64,

@@ -93,7 +93,6 @@ impl Live<'_> {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct List {
     /// The name of the newest node.
     top: AtomicU64,
@@ -123,12 +122,8 @@ impl List {
     pub(super) fn push(&self, number: usize, look: &Look<'_>) {
         let hooks = look.peek(number).expect("its owner keeps it");
         let mut top = self.top();
-        loop {
-            let appended = self.append(top, number, hooks, look);
-            match appended {
-                Ok(()) => return,
-                Err(now) => top = now,
-            }
+        while let Err(now) = self.append(top, number, hooks, look) {
+            top = now;
         }
     }
 
@@ -202,10 +197,6 @@ impl List {
         }
     }
 
-    fn take_only(&self, top: Link) -> Result<(), Link> {
-        self.change(top, Link::NIL)
-    }
-
     /// Takes a node out wherever it stands, and returns when it is linked no more. Several may do so for one node at a
     /// time: `goes_on` says whether its stay lasts, that is, whether it cannot have been freed yet.
     pub(super) fn take_out(&self, number: usize, look: &Look<'_>, goes_on: impl Fn() -> bool) {
@@ -225,7 +216,7 @@ impl List {
             if !covered {
                 let top = self.top();
                 if top.with(0) == live.name() && top.is_only() {
-                    if self.take_only(top).is_ok() {
+                    if self.change(top, Link::NIL).is_ok() {
                         return;
                     }
                     continue;

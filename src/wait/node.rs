@@ -387,7 +387,6 @@ impl NodeRef {
 }
 
 /// The owner's right to a node.
-#[derive(Debug)]
 pub(crate) struct Waiter(NodeRef);
 
 // SAFETY: a waiter is a unique right; what its node holds (wakers, values) is Send where the operation is.
@@ -428,7 +427,8 @@ impl Waiter {
     #[inline]
     fn open(kind: Kind) -> Waiter {
         let node = NodeRef(cache::alloc(kind));
-        node.reopen();
+        // ORDERING: Relaxed: nobody else has it.
+        node.node().state.store(State::Open as u32, Ordering::Relaxed);
         Waiter(node)
     }
 
@@ -543,17 +543,8 @@ impl Waiter {
     }
 }
 
-impl NodeRef {
-    #[inline]
-    fn reopen(self) {
-        // ORDERING: Relaxed: nobody else has it.
-        self.node().state.store(State::Open as u32, Ordering::Relaxed);
-    }
-}
-
 /// A node that was taken out of the word, and the operation of which may still have to be claimed.
 #[must_use]
-#[derive(Debug)]
 pub(crate) struct Popped {
     node: NodeRef,
     /// From which it was taken.
@@ -686,16 +677,8 @@ pub(crate) enum Notified {
     Gone(Claim, Option<Waker>),
 }
 
-impl NodeRef {
-    /// The waker that counts.
-    fn take_parker(self) -> Option<Waker> {
-        self.beside().unwrap_or(self).node().parker.take()
-    }
-}
-
 /// An operation that is the caller's to complete.
 #[must_use]
-#[derive(Debug)]
 pub(crate) struct Claim {
     node: NodeRef,
     /// It was seen to be linked to nothing: its waker is in the node. (Should its owner have put one beside it since: of those
@@ -788,7 +771,7 @@ impl Claim {
         }
         match self.node.anchor() {
             Some(anchor) => anchor.take_parker(),
-            None => self.node.take_parker(),
+            None => self.node.beside().unwrap_or(self.node).node().parker.take(),
         }
     }
 }

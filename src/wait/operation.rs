@@ -22,6 +22,7 @@
 //! forms, deadlines, `into_inner`) wait for those few instructions.
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
@@ -41,7 +42,6 @@ use crate::task::watch::{self, Thing};
 
 /// What a look without waiting found.
 #[must_use]
-#[derive(Debug)]
 pub(crate) enum Attempt<R> {
     Ready(R),
     /// Nothing.
@@ -52,7 +52,6 @@ pub(crate) enum Attempt<R> {
 
 /// What a plain operation has met.
 #[must_use]
-#[derive(Debug)]
 pub(crate) enum Meeting {
     /// One that waited: it is through, and that one is to be woken.
     Peer(Option<Waker>),
@@ -256,7 +255,6 @@ pub(crate) fn look_again(cx: &mut Context<'_>) {
 
 /// How a wait ended that its owner broke off.
 #[must_use]
-#[derive(Debug)]
 pub(crate) enum Cancelled {
     /// Nothing happened; what was to be sent is in the branch again.
     Undone,
@@ -279,7 +277,6 @@ impl<B: Branch> Drop for Held<'_, B> {
 }
 
 /// A future over one [`Branch`].
-#[derive(Debug)]
 pub(crate) struct Operation<B: Branch> {
     branch: B,
     at: *const (),
@@ -425,11 +422,6 @@ impl<B: Branch> Operation<B> {
     pub(crate) fn output(&mut self, tray: &mut Tray<B::Goods>) -> B::Output {
         self.at = OVER;
         self.branch.output(tray)
-    }
-
-    #[inline]
-    fn poll_slowly(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.at == FRESH { self.poll_fresh(tray, cx) } else { self.poll_begun(tray, cx) }
     }
 
     #[inline(never)]
@@ -666,7 +658,7 @@ impl<B: Branch> Operation<B> {
             kept.add(by.take_kept());
         }
         if let Some(waker) = by.take_only() {
-            self.wake_only(waker, tray);
+            self.holding(tray, || waker.wake());
         } else if by.has_wakes() || by.keeps() {
             self.wake_holding(&mut by, tray);
         }
@@ -679,35 +671,33 @@ impl<B: Branch> Operation<B> {
     fn end_with(&mut self, waker: Option<Waker>, tray: &mut Tray<B::Goods>) {
         self.at = OVER;
         if let Some(waker) = waker {
-            self.wake_only(waker, tray);
+            self.holding(tray, || waker.wake());
         }
     }
 
-    /// Wakes another one; should that panic, the outcome is not lost.
+    /// Calls foreign code; should that panic, the outcome is not lost.
     #[inline(always)]
-    fn wake_only(&mut self, waker: Waker, tray: &mut Tray<B::Goods>) {
+    fn holding(&mut self, tray: &mut Tray<B::Goods>, foreign: impl FnOnce()) {
         let held = Held(&mut self.branch, tray);
-        waker.wake();
+        foreign();
         std::mem::forget(held);
     }
 
-    /// The same for several, and for who is to be poked.
+    /// Wakes several, and pokes.
     #[cold]
     #[inline(never)]
     fn wake_holding(&mut self, by: &mut By, tray: &mut Tray<B::Goods>) {
-        let held = Held(&mut self.branch, tray);
-        by.wake();
-        by.poke();
-        std::mem::forget(held);
+        self.holding(tray, || {
+            by.wake();
+            by.poke();
+        });
     }
 
-    /// The same for those who are to be poked.
+    /// Pokes those who are to be poked.
     #[cold]
     #[inline(never)]
     fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
-        let held = Held(&mut self.branch, tray);
-        drop(kept);
-        std::mem::forget(held);
+        self.holding(tray, || drop(kept));
     }
 
     /// Enters the line with a node; what is to be sent is in the node then. False: it is fresh, as before.
@@ -777,6 +767,14 @@ impl<B: Branch> Operation<B> {
     #[inline(always)]
     pub(crate) fn cancel(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
         if !self.waits() || self.leaves() { Cancelled::Undone } else { self.cancel_taken(tray) }
+    }
+
+    /// Leaves; gives the branch back. For one that sends nothing.
+    pub(crate) fn into_branch(mut self) -> B {
+        let _ = self.cancel(None);
+        let this = ManuallyDrop::new(self);
+        // SAFETY: it is not used any more.
+        unsafe { ptr::read(&raw const this.branch) }
     }
 
     /// Leaves its line, if it stands in one. True: nothing has happened, and it is fresh again. False: a peer has it, or it was
@@ -938,7 +936,7 @@ impl<B: Branch> Future for Polled<'_, B> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Polled(operation, tray) = &mut *self;
-        operation.poll_slowly(tray, cx)
+        if operation.at == FRESH { operation.poll_fresh(tray, cx) } else { operation.poll_begun(tray, cx) }
     }
 }
 

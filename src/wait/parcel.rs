@@ -16,7 +16,6 @@ use std::ptr;
 pub(super) const INLINE: usize = 3;
 
 /// Where an operation gets what it receives.
-#[derive(Debug)]
 pub(crate) struct Tray<T> {
     is_full: bool,
     value: MaybeUninit<T>,
@@ -81,7 +80,6 @@ impl<T> Drop for Tray<T> {
 }
 
 /// A value as a node holds it: inline if it fits, otherwise in a box.
-#[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Parcel<T> {
     words: [MaybeUninit<usize>; INLINE],

@@ -72,7 +72,6 @@ impl Stay {
 }
 
 /// A node's place.
-#[derive(Debug)]
 pub(super) struct Place(AtomicU64);
 
 impl Place {

@@ -8,20 +8,15 @@ use std::collections::VecDeque;
 
 use super::node::{NodeRef, State};
 use super::word::is_before;
-use crate::prim::{Mutex, MutexGuard};
 
-#[derive(Debug)]
-pub(super) struct Returned(Mutex<Nodes>);
-
-#[derive(Debug, Default)]
-pub(super) struct Nodes {
+#[derive(Default)]
+pub(super) struct Returned {
     /// The first one first.
     given: VecDeque<Given>,
     /// How many of them were open when they came.
     unsettled: usize,
 }
 
-#[derive(Debug)]
 struct Given {
     node: NodeRef,
     /// Of the node that has the value, as far as was known when it came; without one it comes before all that have one.
@@ -31,16 +26,6 @@ struct Given {
 }
 
 impl Returned {
-    pub(super) fn new() -> Returned {
-        Returned(Mutex::new(Nodes::default()))
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Nodes> {
-        self.0.lock()
-    }
-}
-
-impl Nodes {
     pub(super) fn insert(&mut self, node: NodeRef) {
         let last = last(node);
         let (stamp, was_open) = (last.stamp(), may_lead_on(last));

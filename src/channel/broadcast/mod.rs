@@ -28,10 +28,7 @@
 mod shared;
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -43,10 +40,9 @@ pub use super::{SendError, SendTimeoutError, TrySendError};
 use self::shared::{Gone, Receive, SendBranch, Shared, receive};
 use super::bell::{Listen, sender};
 use super::error::same;
+use super::stream::stream;
 use crate::prim::Arc;
 use crate::task::error::{asks, errors};
-use crate::task::finally;
-use crate::task::place::Place;
 use crate::wait::{By, Cancelled, Operation, Tray, future};
 
 /// What happens if a receiver is slower than the senders.
@@ -303,9 +299,7 @@ impl<T: Clone> Receiver<T> {
     /// `Closed`: all senders were dropped, and everything was received.
     #[track_caller]
     pub fn recv(&mut self) -> Recv<'_, T> {
-        // SAFETY: the receiver is borrowed for as long as the future lives.
-        let branch = unsafe { Receive::new(NonNull::from(self)) };
-        Recv { operation: Operation::new(Listen(branch)), _receiver: PhantomData }
+        Recv { operation: Operation::new(Listen(Receive::new(self))) }
     }
 
     /// Receives the next value if there is one.
@@ -383,13 +377,13 @@ impl<T: Clone> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn stream(&mut self) -> Feed<'_, T> {
-        Feed { flow: Flow::new(NonNull::from(self)), _receiver: PhantomData }
+        Feed { operation: Operation::new(Listen(Receive::new(self))), has_ended: false }
     }
 
     /// As [`stream`](Self::stream), but owning the receiver.
     #[track_caller]
     pub fn into_stream(self) -> IntoFeed<T> {
-        IntoFeed { flow: Flow::new(NonNull::from(Box::leak(Box::new(self)))) }
+        IntoFeed { operation: Operation::new(Listen(Receive::new(self))), has_ended: false }
     }
 }
 
@@ -413,13 +407,12 @@ impl<T> Drop for Receiver<T> {
 /// Waits for a value. Made by [`Receiver::recv`]; dropping it loses nothing.
 #[must_use = "futures do nothing unless polled"]
 pub struct Recv<'a, T: Clone> {
-    operation: Operation<Listen<Receive<T>>>,
-    _receiver: PhantomData<&'a mut Receiver<T>>,
+    operation: Operation<Listen<Receive<T, &'a mut Receiver<T>>>>,
 }
 
 future! {
     ['a, T: Clone] Recv<'a, T>, "Recv", "recv";
-    Listen<Receive<T>> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
+    Listen<Receive<T, &'a mut Receiver<T>>> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
 }
 
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.
@@ -457,109 +450,49 @@ impl<T> SendAsync<'_, T> {
 /// A stream that borrows its receiver. Made by [`Receiver::stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct Feed<'a, T: Clone> {
-    flow: Flow<T>,
-    _receiver: PhantomData<&'a mut Receiver<T>>,
+    operation: Operation<Listen<Receive<T, &'a mut Receiver<T>>>>,
+    has_ended: bool,
 }
 
 /// A stream that owns its receiver. Made by [`Receiver::into_stream`].
 #[must_use = "streams do nothing unless polled"]
 pub struct IntoFeed<T: Clone> {
-    flow: Flow<T>,
-}
-
-/// A receiver, and the receive that its stream is in the middle of.
-struct Flow<T: Clone> {
-    receiver: NonNull<Receiver<T>>,
-    operation: Option<Operation<Listen<Receive<T>>>>,
+    operation: Operation<Listen<Receive<T, Receiver<T>>>>,
     has_ended: bool,
-    place: Place,
 }
 
-// SAFETY: it is a unique borrow of a receiver, or a receiver.
-unsafe impl<T: Clone + Send + Sync> Send for Flow<T> {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl<T: Clone + Send + Sync> Sync for Flow<T> {}
-
-impl<T: Clone> Flow<T> {
-    #[track_caller]
-    fn new(receiver: NonNull<Receiver<T>>) -> Self {
-        Flow { receiver, operation: None, has_ended: false, place: Place::here() }
-    }
-
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, Lagged>>> {
-        if self.has_ended {
-            return Poll::Ready(None);
-        }
-        // (It is over already if foreign code has panicked in the poll before.)
-        self.operation.take_if(|operation| operation.is_over());
-        let (receiver, place) = (self.receiver, self.place);
-        // SAFETY: the receiver is this one's, and outlives the operation.
-        let new = || Operation::at(place, Listen(unsafe { Receive::new(receiver) }));
-        let received = std::task::ready!(self.operation.get_or_insert_with(new).poll(cx));
-        self.operation = None;
-        Poll::Ready(match received {
-            Ok(value) => Some(Ok(value)),
-            Err(RecvError::Lagged(missed)) => Some(Err(Lagged(missed))),
-            Err(RecvError::Closed) => {
-                self.has_ended = true;
-                None
-            }
-        })
+fn item<T>(received: Result<T, RecvError>) -> Option<Result<T, Lagged>> {
+    match received {
+        Ok(value) => Some(Ok(value)),
+        Err(RecvError::Lagged(missed)) => Some(Err(Lagged(missed))),
+        Err(RecvError::Closed) => None,
     }
 }
+
+stream! { ['a, T: Clone] Feed<'a, T> => Result<T, Lagged>, item }
+stream! { [T: Clone] IntoFeed<T> => Result<T, Lagged>, item }
 
 impl<T: Clone> IntoFeed<T> {
     /// Gives the receiver back. A value already handed to the stream is the next one it receives.
-    pub fn into_receiver(mut self) -> Receiver<T> {
-        self.flow.operation = None;
-        let receiver = ManuallyDrop::new(self).flow.receiver;
-        // SAFETY: from `Box::leak`, and nobody else's any more.
-        *unsafe { Box::from_raw(receiver.as_ptr()) }
+    pub fn into_receiver(self) -> Receiver<T> {
+        self.operation.into_branch().0.0
     }
 }
 
-macro_rules! stream {
+macro_rules! debug {
     ($($name:ident<$($lifetime:lifetime,)? T>)*) => {$(
-        impl<T: Clone> Stream for $name<$($lifetime,)? T> {
-            type Item = Result<T, Lagged>;
-
-            fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-                self.flow.poll_next(cx)
-            }
-        }
-
-        impl<T: Clone> FusedStream for $name<$($lifetime,)? T> {
-            fn is_terminated(&self) -> bool {
-                self.flow.has_ended
-            }
-        }
-
-        impl<T: Clone> Unpin for $name<$($lifetime,)? T> {}
-        impl<T: Clone> std::panic::UnwindSafe for $name<$($lifetime,)? T> {}
-        impl<T: Clone> std::panic::RefUnwindSafe for $name<$($lifetime,)? T> {}
-
         impl<T: Clone> fmt::Debug for $name<$($lifetime,)? T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("ended", &self.flow.has_ended).finish_non_exhaustive()
+                f.debug_struct(stringify!($name)).field("ended", &self.has_ended).finish_non_exhaustive()
             }
         }
     )*};
 }
-stream!(Feed<'_, T> IntoFeed<T>);
+debug!(Feed<'_, T> IntoFeed<T>);
 
 /// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
 impl<T: Clone> Drop for Feed<'_, T> {
     fn drop(&mut self) {}
-}
-
-impl<T: Clone> Drop for IntoFeed<T> {
-    fn drop(&mut self) {
-        let receiver = self.flow.receiver;
-        // Also when the drop of a waker panics.
-        // SAFETY: from `Box::leak`, and nobody else's any more.
-        let _free = finally(|| drop(unsafe { Box::from_raw(receiver.as_ptr()) }));
-        self.flow.operation = None;
-    }
 }
 
 impl<T> fmt::Debug for Receiver<T> {

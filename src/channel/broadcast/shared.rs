@@ -42,8 +42,9 @@
 //! All is under the lock, but for `end`: its store releases and its load acquires, and nothing follows from it but a look
 //! under the lock.
 
+use std::borrow::BorrowMut;
 use std::collections::VecDeque;
-use std::ptr::NonNull;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Lag, Receiver, RecvError};
@@ -281,24 +282,12 @@ impl<T> Shared<T> {
     }
 }
 
-/// A receive. (By pointer: a stream keeps it beside its receiver.)
-pub struct Receive<T>(NonNull<Receiver<T>>);
+/// A receive, of a receiver that it borrows or keeps.
+pub struct Receive<T, R>(pub(super) R, PhantomData<T>);
 
-// SAFETY: it is a unique borrow of a receiver.
-unsafe impl<T: Send + Sync> Send for Receive<T> {}
-// SAFETY: a shared one gives access to nothing.
-unsafe impl<T: Send + Sync> Sync for Receive<T> {}
-
-impl<T> Receive<T> {
-    /// # Safety
-    /// The receiver outlives this, and is this one's until then.
-    pub(super) unsafe fn new(receiver: NonNull<Receiver<T>>) -> Self {
-        Receive(receiver)
-    }
-
-    fn receiver(&self) -> &Receiver<T> {
-        // SAFETY: the promise of `new`.
-        unsafe { self.0.as_ref() }
+impl<T, R: BorrowMut<Receiver<T>>> Receive<T, R> {
+    pub(super) fn new(receiver: R) -> Self {
+        Receive(receiver, PhantomData)
     }
 }
 
@@ -319,30 +308,28 @@ pub(super) fn receive<T: Clone>(receiver: &mut Receiver<T>, by: &mut By) -> Opti
     }))
 }
 
-impl<T: Clone> Look for Receive<T> {
+impl<T: Clone, R: BorrowMut<Receiver<T>>> Look for Receive<T, R> {
     type Output = Result<T, RecvError>;
 
     fn wish(&self) -> (&'static str, Thing) {
-        ("recv", self.receiver().shared.thing())
+        ("recv", self.0.borrow().shared.thing())
     }
 
     fn bell(&self) -> &Bell {
-        &self.receiver().shared.values
+        &self.0.borrow().shared.values
     }
 
     fn is_ready(&self) -> bool {
-        let receiver = self.receiver();
+        let receiver = self.0.borrow();
         receiver.back.is_some() || !receiver.shared.is_at_end(receiver.cursor)
     }
 
     fn look(&mut self, by: &mut By) -> Option<Self::Output> {
-        // SAFETY: the promise of `new`.
-        receive(unsafe { self.0.as_mut() }, by)
+        receive(self.0.borrow_mut(), by)
     }
 
     fn restore(&mut self, received: Self::Output) {
-        // SAFETY: the promise of `new`.
-        let receiver = unsafe { self.0.as_mut() };
+        let receiver = self.0.borrow_mut();
         match received {
             Ok(value) => receiver.back = Some(value),
             // To be told once more.

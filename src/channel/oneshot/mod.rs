@@ -61,9 +61,7 @@ use crate::wait::{Operation, future};
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let shared = SharedRef::new();
-    // SAFETY: this is the one.
-    let operation = unsafe { InPlace::new(shared) };
-    (Sender { shared }, Receiver { operation })
+    (Sender { shared }, Receiver { operation: InPlace(shared) })
 }
 
 /// The end that sends, once. Made by [`channel`].

@@ -565,20 +565,12 @@ impl<T> SharedRef<T> {
 }
 
 impl<T> Shared<T> {
-    /// Takes the value, if it was sent.
+    /// Takes the value, if this word says that it was sent.
     ///
     /// # Safety
-    /// For the receiver.
+    /// For the receiver; the word is what it was.
     #[inline(always)]
-    unsafe fn take(&self) -> Option<T> {
-        // SAFETY: the caller's promise.
-        unsafe { self.take_at(self.head.load()) }
-    }
-
-    /// # Safety
-    /// As for `take`; the word is what it was.
-    #[inline(always)]
-    unsafe fn take_at(&self, word: Word) -> Option<T> {
+    unsafe fn take(&self, word: Word) -> Option<T> {
         has(word, SENT).then(|| {
             // SAFETY: invariant 1.
             let value = unsafe { self.value.with(|place| (*place).assume_init_read()) };
@@ -607,23 +599,17 @@ impl<T> Shared<T> {
     #[inline(always)]
     unsafe fn look_at(&self, word: Word) -> Option<Result<T, RecvError>> {
         // SAFETY: the caller's promise.
-        if let Some(value) = unsafe { self.take_at(word) } {
+        if let Some(value) = unsafe { self.take(word) } {
             return Some(Ok(value));
         }
         has(word, TX_GONE | RX_CLOSED).then_some(Err(RecvError))
     }
 }
 
-/// The receiver's end: its operation, in its place. Dropping it lets go of both.
+/// The receiver's end, of which there is one: its operation, in its place. Dropping it lets go of both.
 pub(super) struct InPlace<T>(pub(super) SharedRef<T>);
 
 impl<T> InPlace<T> {
-    /// # Safety
-    /// The receiver's, of which there is one.
-    pub(super) unsafe fn new(shared: SharedRef<T>) -> Self {
-        InPlace(shared)
-    }
-
     #[inline(always)]
     fn operation(&self) -> *mut Operation<Recv<T>> {
         // SAFETY: the receiver is there.
@@ -726,8 +712,9 @@ impl<T> Branch for Recv<T> {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Self::Output>) -> bool {
+        let shared = self.shared();
         // SAFETY: the receiver's.
-        let value = unsafe { self.shared().take() };
+        let value = unsafe { shared.take(shared.head.load()) };
         value.map(|value| tray.put(Ok(value))).is_some()
     }
 

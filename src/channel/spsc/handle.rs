@@ -5,9 +5,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use super::super::handle::{asks, sends_blocking, shareable};
+use super::super::handle::{asks, shareable};
 use super::super::receiver::receiver;
 use super::super::ring::Slot;
+use super::super::sender::sender;
 use super::super::shared::{End, Shared as Core};
 use super::super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 use super::branch::{SharedRef, Which};
@@ -56,13 +57,9 @@ pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
 }
 
-impl<T> Sender<T> {
-    /// Sends `value`; waits while the channel is full or, on a rendezvous channel, until a receiver takes it.
-    ///
-    /// Cancelling: dropping the future while it waits means the value was not sent; [`SendFuture::into_inner`] gives it back.
-    ///
-    /// # Errors
-    /// The channel is closed; the value comes back.
+sender! {
+    [mut] |tx| tx;
+    send;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -71,32 +68,7 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.recv().await, Ok(7));
     /// # Ok::<(), leno::channel::SendError<i32>>(()) }).unwrap();
     /// ```
-    #[inline(always)]
-    #[track_caller]
-    pub fn send(&mut self, value: T) -> SendFuture<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { SendFuture::new(self, value) }
-    }
-
-    /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
-    ///
-    /// # Errors
-    /// There is no room, or the channel is closed. The value comes back.
-    #[inline(always)]
-    pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
-        self.send(value).try_now()
-    }
-
-    /// Sends all `values`, from the front; waits while there is no room for the next one. Returns how many were sent: all of them,
-    /// unless the channel closes.
-    ///
-    /// The values stay in order. While nobody waits, several cost little more than one.
-    ///
-    /// Cancelling, or a close, leaves the unsent values in `values`, in order. As a branch of a select it completes as soon as one
-    /// value is sent, with as many more as there is room for then; a branch that loses has sent nothing.
-    ///
-    /// # Errors
-    /// The channel is closed and no value was sent. (If some were sent before it closed, their number is returned instead.)
+    sent;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -108,21 +80,7 @@ impl<T> Sender<T> {
     /// assert!(tx.send_many(&mut values).await.is_err());
     /// # });
     /// ```
-    #[track_caller]
-    pub fn send_many<'a>(&'a mut self, values: &'a mut VecDeque<T>) -> SendMany<'a, T> {
-        // SAFETY: borrowed alone.
-        unsafe { SendMany::new(self, values) }
-    }
-
-    /// Sends as many `values` as possible without waiting, from the front; returns how many. The unsent ones stay in `values`.
-    ///
-    /// # Errors
-    /// `values` was not empty and none was sent: there is no room, or the channel is closed.
-    pub fn try_send_many(&mut self, values: &mut VecDeque<T>) -> Result<usize, TrySendError<()>> {
-        self.send_many(values).try_now()
-    }
-
-    /// Waits until sends can only fail: the channel is closed, or its receiver is gone.
+    send_many;
     ///
     /// ```
     /// # leno::block_on(async {
@@ -132,21 +90,11 @@ impl<T> Sender<T> {
     /// assert!(tx.is_closed());
     /// # });
     /// ```
-    #[track_caller]
-    pub fn closed(&mut self) -> Closed<'_, T> {
-        // SAFETY: borrowed alone.
-        unsafe { Closed::new(self) }
-    }
-
-    /// As [`send`](Self::send), in a future that owns this sender. See
-    /// [`leno::Sender::into_send`](super::super::Sender::into_send).
-    #[track_caller]
-    pub fn into_send(self, value: T) -> IntoSend<T> {
-        IntoSend::new(self, value)
-    }
+    closed;
+    ///
+    /// See [`leno::Sender::into_send`](crate::Sender::into_send).
+    into_send;
 }
-
-sends_blocking!(mut);
 
 receiver!(mut);
 

@@ -29,7 +29,6 @@ const WRITING: u32 = 1 << 31;
 const SLEEPERS: u32 = 1 << 30;
 const READERS: u32 = SLEEPERS - 1;
 
-#[derive(Debug)]
 pub(super) struct Lock<T> {
     state: AtomicU32,
     sleepers: Mutex<()>,

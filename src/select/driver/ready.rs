@@ -85,7 +85,7 @@ impl Driver {
                 return Some(over);
             }
             self.branches.make_room(arms.count());
-            self.anchor = Some(Anchor::watching(cx.waker().clone()));
+            self.anchor = Some(Anchor::new(cx.waker().clone(), true));
             for (index, branch) in self.branches.iter_mut().enumerate() {
                 branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
             }

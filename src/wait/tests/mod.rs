@@ -24,7 +24,6 @@ const SIDES: [u64; 2] = [0, SENDERS];
 const REFUSES: u64 = OWN[0];
 
 /// A primitive that is nothing but a version, and a line of numbers.
-#[derive(Debug)]
 struct Bare {
     line: Line,
     few: bool,
@@ -103,7 +102,6 @@ impl Primitive for Bare {
 }
 
 /// One that waits, or is about to.
-#[derive(Debug)]
 struct Waiting {
     node: Waiter,
     side: u64,
