@@ -27,9 +27,12 @@ use crate::task::{context, run, thread};
 /// [`unblock`](crate::fiber::unblock) are not waited for). If one of its own fibers drops it, that does not wait for the
 /// workers; they end after their polls. Wakers and join handles may outlive it.
 ///
+/// What is dropped may wait for other fibers that are to be dropped, by leno's means: a parent may join its child in its drop. While
+/// it does, another thread goes on with the others.
+///
 /// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
-/// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So a poll must not block on
-/// another fiber by means that leno does not know, such as a std channel.
+/// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop must
+/// block on another fiber by means that leno does not know, such as a std channel.
 ///
 /// ```
 /// let runtime = leno::fiber::Runtime::builder().workers(2).name("crunch").build()?;
