@@ -124,6 +124,27 @@ fn fill(tx: &Sender<Large>) -> Option<u8> {
     Some(room)
 }
 
+/// C30: what is queued is dropped without room on the stack.
+#[test]
+fn dropped() {
+    fn on_little<T: Send + 'static>(dropped: T) {
+        let little = thread::Builder::new().stack_size(256 << 10);
+        little.spawn(move || drop(dropped)).expect("a thread starts").join().expect("C30");
+    }
+    for capacity in CAPACITIES {
+        small(|| {
+            let (tx, rx) = open(capacity);
+            (0..3).for_each(|number| _ = put(&tx, number));
+            on_little(rx);
+            assert!(tx.is_closed());
+            let (mut tx, rx) = capacity.map_or_else(spsc::unbounded, spsc::bounded);
+            (0..3).for_each(|number| _ = tx.try_send(Large::new(number)).is_ok());
+            on_little(rx);
+            assert!(tx.is_closed());
+        });
+    }
+}
+
 /// C30: without waiting.
 #[test]
 fn tries() {

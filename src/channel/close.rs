@@ -107,7 +107,7 @@ impl<T> Shared<T> {
         if self.has_nothing() {
             return;
         }
-        let (mut pauses, mut tray, mut values) = (0, Tray::new(), InTurn::default());
+        let (mut pauses, mut tray, mut values) = (0, Tray::boxed(), InTurn::default());
         loop {
             match self.try_recv(&mut tray, &mut By::plain()) {
                 Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(&mut tray)),

@@ -83,7 +83,7 @@ impl<T> Shared<T> {
     /// Disposes of what is on the tray.
     pub(super) fn dispose(&self, tray: &mut Tray<T>) {
         match (self.hook(), tray.is_full()) {
-            (Some(hook), true) => give(hook, tray.take().expect("it is full")),
+            (Some(hook), true) => give_from(hook, tray),
             _ => tray.clear(),
         }
     }
@@ -104,6 +104,13 @@ impl<T> Shared<T> {
             by.drops(Arc::new(Later { shared: NonNull::from(self), parcel: Some(parcel) }));
         }
     }
+}
+
+/// (Apart: by value, it needs room on the stack.)
+#[cold]
+#[inline(never)]
+fn give_from<T>(hook: &Hook<T>, tray: &mut Tray<T>) {
+    give(hook, tray.take().expect("it is full"));
 }
 
 #[cold]

@@ -27,6 +27,16 @@ impl<T> Tray<T> {
         Tray { is_full: false, value: MaybeUninit::uninit() }
     }
 
+    /// One for values that are dropped there, one after the other: they take nothing of a stack.
+    pub(crate) fn boxed() -> Box<Tray<T>> {
+        let mut tray = Box::<Tray<T>>::new_uninit();
+        // SAFETY: an empty tray is nothing but its flag.
+        unsafe {
+            (&raw mut (*tray.as_mut_ptr()).is_full).write(false);
+            tray.assume_init()
+        }
+    }
+
     /// The place on an empty tray.
     ///
     /// # Safety

@@ -116,8 +116,15 @@ impl<T> Shared<T> {
     fn discard(&self) {
         // (First: the receiver, which may be at work, is to get nothing behind what goes.)
         let slots = self.take_all();
-        // SAFETY: this one's, and each once.
-        let _values = finally(move || for_all(slots, |slot| unsafe { drop_copy(slot) }));
+        let _values = finally(move || {
+            // (Not where they lie: a receiver that will not get one of them may be copying it.)
+            let mut tray = Tray::boxed();
+            for_all(slots, |slot| {
+                // SAFETY: this one's, and each once.
+                slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
+                tray.clear();
+            });
+        });
         drop(self.take_stray_value());
     }
 
@@ -160,15 +167,4 @@ impl<T> Shared<T> {
         assert!(word.is_free() || len == 0, "a receiver waits beside a value");
         assert!(room.is_free() || len == self.capacity, "a sender waits beside room");
     }
-}
-
-/// Drops the value of a slot, but not where it lies: a receiver that will not get it may be copying it.
-///
-/// # Safety
-/// There is a value, which is the caller's, and gone from there then.
-#[inline(never)]
-unsafe fn drop_copy<T>(slot: &Slot<T>) {
-    let mut tray = Tray::new();
-    // SAFETY: the caller's promise; at once.
-    slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
 }
