@@ -755,3 +755,48 @@ fn a_waker_panics_during_a_panic() {
     dropped_in_a_panic("the sender of a oneshot", tx);
     rx.must_be_ready("closed").unwrap_err();
 }
+
+/// C2, C9, S13: what a set has received, and nobody takes, goes back to its old place: behind what others were handed before and give
+/// back, before what they were handed later.
+#[test]
+fn what_a_set_gives_back_keeps_its_place() {
+    for capacity in [Some(0), Some(1), Some(4), Some(1000), None] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            for waits in [false, true] {
+                let (tx, rx) = capacity.map_or_else(unbounded, bounded);
+                let (mut first, mut third) = (rx.recv(), rx.recv());
+                first.must_wait("nothing is there");
+                let mut set = Select::new();
+                set.recv(&rx);
+                let mut sending = None;
+                if waits {
+                    let mut selecting = set.select();
+                    selecting.must_wait("nothing is there");
+                    third.must_wait("nothing is there");
+                    assert!((1..=3).all(|number| tx.try_send(number).is_ok()));
+                    drop(selecting.must_be_ready("the second one"));
+                } else {
+                    tx.try_send(1).expect("handed over");
+                    let sending = sending.insert(tx.send(2));
+                    if capacity == Some(0) {
+                        sending.must_wait("nobody receives");
+                    } else {
+                        sending.must_be_ready("there is room").expect("open");
+                    }
+                    drop(set.try_select().expect("the second one"));
+                    third.must_wait("nothing is there");
+                    tx.try_send(3).expect("handed over");
+                }
+                let (mut others, mut set) = ([Some(first), None, Some(third)], Some(set));
+                for number in order {
+                    drop(others[number].take());
+                    if number == 1 {
+                        drop(set.take());
+                    }
+                }
+                let received: Vec<i32> = (0..3).map(|_| rx.try_recv().expect("given back")).collect();
+                assert_eq!(received, [1, 2, 3], "{capacity:?}, {order:?}, {waits}");
+            }
+        }
+    }
+}

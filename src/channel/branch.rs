@@ -209,6 +209,10 @@ macro_rules! receives {
             self.shared().abandon_recv(node)
         }
 
+        fn note_taken(&self, tray: &mut Tray<T>) {
+            self.shared().note_taken(tray);
+        }
+
         fn restore(&mut self, tray: &mut Tray<T>) {
             self.shared().restore(tray);
         }

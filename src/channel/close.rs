@@ -107,15 +107,17 @@ impl<T> Shared<T> {
         if self.has_nothing() {
             return;
         }
-        let (mut pauses, mut tray, mut values) = (0, Tray::boxed(), InTurn::default());
-        loop {
-            match self.try_recv(&mut tray, &mut By::plain()) {
-                Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(&mut tray)),
-                Attempt::Ready(()) | Attempt::Wait => break,
-                Attempt::Again if bug!("discard_does_not_wait") => break,
-                Attempt::Again => thread::pause(&mut pauses),
+        let (mut pauses, mut values) = (0, InTurn::default());
+        Tray::in_passing(|tray| {
+            loop {
+                match self.try_recv(tray, &mut By::plain()) {
+                    Attempt::Ready(()) if tray.is_full() => values.call(|| self.dispose(tray)),
+                    Attempt::Ready(()) | Attempt::Wait => break,
+                    Attempt::Again if bug!("discard_does_not_wait") => break,
+                    Attempt::Again => thread::pause(&mut pauses),
+                }
             }
-        }
+        });
         values.end();
     }
 

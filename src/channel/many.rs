@@ -286,6 +286,10 @@ macro_rules! delegate {
             unsafe { self.branch.finish(node, tray) }
         }
 
+        fn note_taken(&self, tray: &mut Tray<$goods>) {
+            self.branch.note_taken(tray);
+        }
+
         fn restore(&mut self, tray: &mut Tray<$goods>) {
             self.branch.restore(tray);
         }

@@ -578,22 +578,34 @@ impl<T> Shared<T> {
         if node.state() == State::Done {
             // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
             unsafe { node.take() }.serve(tray);
+            tray.note(node.stamp());
             step = Step::Ready(());
         }
         Waiter::of(node).free();
         step
     }
 
-    /// Gives a value back that was taken, to be received before all others.
+    /// Gives a value back that was taken, to be received in its old place.
     #[cold]
     pub(super) fn restore(&self, tray: &mut Tray<T>) {
         if self.count(End::Receiver) == 0 {
             return self.dispose(tray);
         }
+        self.note_taken(tray);
+        let stamp = tray.take_stamp().expect("noted just now, or before");
         let Some(parcel) = tray.take().map(Parcel::new) else { return };
-        let node = Waiter::holding(parcel);
-        // Before all others.
-        self.give_back(node.as_ref(), RETURNED, true);
+        let node = Waiter::holding(parcel, stamp);
+        self.give_back(node.as_ref(), RETURNED);
+    }
+
+    /// Notes the place, in the order of hand-overs, of what was taken just now, unless that is noted: behind all that there were,
+    /// before all that will be. (If there were others since it was taken it is behind these, too.)
+    pub(super) fn note_taken(&self, tray: &mut Tray<T>) {
+        let next = match self.linked() {
+            None => self.stamp_ring(self.line.load()),
+            Some(linked) => linked.version() as u32,
+        };
+        tray.note(next.wrapping_sub(1) & STAMP_MASK);
     }
 
     /// A receive was dropped in a peer's hands.
@@ -602,8 +614,7 @@ impl<T> Shared<T> {
         if node.as_ref().state() == State::Look {
             return true;
         }
-        // In the order of the hand-overs.
-        self.give_back(node.as_ref(), RETURNED, false);
+        self.give_back(node.as_ref(), RETURNED);
         false
     }
 

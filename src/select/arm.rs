@@ -94,6 +94,9 @@ pub trait Arm {
     /// in line. A send waits on as a future of its own.
     fn let_go(&mut self) {}
 
+    /// Its outcome was taken just now, and may have to be disposed of later.
+    fn note_taken(&mut self) {}
+
     /// Disposes of the outcome of a select that was dropped: a value goes back, a lock is freed, and the operation can
     /// be polled again. What was sent stays sent, and its outcome here, if it came here.
     fn discard(&mut self) {}
@@ -426,6 +429,10 @@ impl<O: Operated> Arm for Claimed<O> {
                 operation.branch_mut().lost();
             }
         });
+    }
+
+    fn note_taken(&mut self) {
+        self.future.operation().branch().note_taken(&mut self.tray);
     }
 
     fn discard(&mut self) {

@@ -512,8 +512,16 @@ impl<'a> Select<'a> {
         if self.happened.is_none() {
             let mut context = Context::from_waker(Waker::noop());
             self.happened = self.driver.look_once(&mut self.branches, self.biased, &mut context);
+            self.note_taken();
         }
         self.happened.is_some()
+    }
+
+    /// A branch has happened just now, if any has.
+    fn note_taken(&mut self) {
+        if let Some(winner) = self.happened {
+            self.branches.arm(winner).note_taken();
+        }
     }
 
     /// Panics if the set is empty, rather than wait forever, where nothing else ends the wait.
@@ -534,6 +542,7 @@ impl<'a> Select<'a> {
             std::task::ready!(self.has_something());
             let winner = std::task::ready!(self.driver.poll(&mut self.branches, self.biased, cx));
             self.happened = Some(winner);
+            self.note_taken();
         }
         Poll::Ready(())
     }

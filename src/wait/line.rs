@@ -654,13 +654,12 @@ pub(crate) trait Primitive {
     }
 
     /// Passes on a node that was given back, finished or not: to the first receiver, or to the next one that comes.
-    /// `flag` says in the word that something was given back; `first`: before all others.
+    /// `flag` says in the word that something was given back.
     #[cold]
-    fn give_back(&self, node: NodeRef, flag: u64, first: bool) {
-        // Who has popped it may not have said its place in the order yet: so that is said here. (`first`: it is before all others.)
+    fn give_back(&self, node: NodeRef, flag: u64) {
+        // Who has popped it may not have said its place in the order yet: so that is said here.
         let stay = node.place().stay();
-        let cell = if first { None } else { self.cell(node.number(), stay) };
-        if let Some(cell) = cell {
+        if let Some(cell) = self.cell(node.number(), stay) {
             debug_assert!(cell.is_settled(), "who waits still leaves, and gives nothing back");
             if !bug!("given_back_unstamped") {
                 node.place().set(cell.popped(stay));
@@ -675,9 +674,6 @@ pub(crate) trait Primitive {
             if has_taker(word) {
                 let popped = self.pop(word, |word| self.bump(word));
                 if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut by)) {
-                    if first {
-                        claim.stamps(node);
-                    }
                     return wake_all(Claim::redirect(claim, node).into_iter());
                 }
                 continue;
@@ -686,11 +682,7 @@ pub(crate) trait Primitive {
             // Under the lock nobody clears the flag. While it is set no receiver waits.
             let word = self.line().load();
             if word.has(flag) || !has_taker(word) && self.cas(word, word.with(flag)) {
-                if first {
-                    returned.insert_first(node)
-                } else {
-                    returned.insert(node)
-                }
+                returned.insert(node);
                 self.says_given(true);
                 return;
             }

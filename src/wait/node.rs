@@ -403,9 +403,10 @@ impl Waiter {
         node
     }
 
-    /// A node in nobody's line, with what was received already.
-    pub(crate) fn holding<T>(parcel: Parcel<T>) -> Waiter {
+    /// A node in nobody's line, with what was received already, in that place of the order of hand-overs.
+    pub(crate) fn holding<T>(parcel: Parcel<T>, stamp: u32) -> Waiter {
         let node = Waiter::open(Kind::Plain);
+        node.0.place().begin(At::Word, stamp);
         // SAFETY: a new node.
         unsafe { node.0.put(parcel) };
         node.0.finish(State::Done);
@@ -716,11 +717,6 @@ impl Claim {
     #[inline]
     pub(crate) fn done(self) -> Option<Waker> {
         self.finish(State::Done)
-    }
-
-    /// Has a node that stood in no line take its place in the order of hand-overs: one that it is redirected to.
-    pub(super) fn stamps(&self, node: NodeRef) {
-        node.place().begin(At::Word, self.node.stamp());
     }
 
     /// Says that what it receives is, or will be, in the node that it was given.

@@ -189,6 +189,9 @@ pub(crate) trait Branch {
     #[inline(always)]
     fn lost(&mut self) {}
 
+    /// Notes on the tray when its outcome was taken, just now, should that have to be restored later.
+    fn note_taken(&self, _tray: &mut Tray<Self::Goods>) {}
+
     /// Disposes of an outcome that nobody wants.
     fn restore(&mut self, tray: &mut Tray<Self::Goods>) {
         tray.clear();
@@ -568,6 +571,14 @@ impl<B: Branch> Operation<B> {
         node.free();
     }
 
+    /// The same, with a note of when that was handed over, in case that it has to be restored.
+    fn take_noted(&mut self, node: Waiter, tray: &mut Tray<B::Goods>) {
+        if !B::ONCE {
+            tray.note(node.as_ref().stamp());
+        }
+        self.take_outcome(node, tray);
+    }
+
     /// What it receives is, or will be, in another node.
     fn follow(&mut self, node: Waiter) {
         // SAFETY: REDIRECT says that an address is in there.
@@ -748,7 +759,7 @@ impl<B: Branch> Operation<B> {
             let (node, _) = self.node();
             match node.as_ref().state() {
                 State::Done => {
-                    self.take_outcome(node, tray);
+                    self.take_noted(node, tray);
                     return true;
                 }
                 State::Redirect => self.follow(node),
@@ -806,7 +817,7 @@ impl<B: Branch> Operation<B> {
                 }
                 state => {
                     if let (State::Done, Some(tray)) = (state, tray) {
-                        self.take_outcome(node, tray);
+                        self.take_noted(node, tray);
                         return Cancelled::Done;
                     }
                     self.at = OVER;

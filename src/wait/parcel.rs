@@ -10,31 +10,47 @@
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::num::NonZero;
 use std::ptr;
 
 /// Words that a parcel holds inline; larger values are boxed for the time of the wait.
 pub(super) const INLINE: usize = 3;
 
+/// Values of more bytes are large.
+const LARGE: usize = 1024;
+
 /// Where an operation gets what it receives.
 pub(crate) struct Tray<T> {
     is_full: bool,
+    /// When what is there was taken, in the order of hand-overs, if somebody has noted that.
+    stamp: Option<NonZero<u32>>,
     value: MaybeUninit<T>,
 }
 
 impl<T> Tray<T> {
     #[inline(always)]
     pub(crate) fn new() -> Tray<T> {
-        Tray { is_full: false, value: MaybeUninit::uninit() }
+        Tray { is_full: false, stamp: None, value: MaybeUninit::uninit() }
     }
 
-    /// One for values that are dropped there, one after the other: they take nothing of a stack.
-    pub(crate) fn boxed() -> Box<Tray<T>> {
-        let mut tray = Box::<Tray<T>>::new_uninit();
-        // SAFETY: an empty tray is nothing but its flag.
-        unsafe {
-            (&raw mut (*tray.as_mut_ptr()).is_full).write(false);
-            tray.assume_init()
+    /// Calls `f` with one for values that are dropped there, one after the other. Large ones take nothing of the stack.
+    pub(crate) fn in_passing(f: impl FnOnce(&mut Tray<T>)) {
+        // (Apart: a frame has room for all that is in it, whichever way is taken.)
+        #[inline(never)]
+        fn on_stack<T>(f: impl FnOnce(&mut Tray<T>)) {
+            f(&mut Tray::new());
         }
+        if size_of::<T>() <= LARGE {
+            return on_stack(f);
+        }
+        let mut tray = Box::<Tray<T>>::new_uninit();
+        // SAFETY: an empty tray has no value.
+        let mut tray = unsafe {
+            (&raw mut (*tray.as_mut_ptr()).is_full).write(false);
+            (&raw mut (*tray.as_mut_ptr()).stamp).write(None);
+            tray.assume_init()
+        };
+        f(&mut tray);
     }
 
     /// The place on an empty tray.
@@ -62,8 +78,19 @@ impl<T> Tray<T> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<T> {
+        self.stamp = None;
         // SAFETY: full, and empty after this.
         std::mem::take(&mut self.is_full).then(|| unsafe { self.value.assume_init_read() })
+    }
+
+    /// Notes when what is there, or will be, was taken; `stamp`: as a place has it. What was noted before counts.
+    pub(crate) fn note(&mut self, stamp: u32) {
+        self.stamp = self.stamp.or(NonZero::new(stamp << 1 | 1));
+    }
+
+    /// What was noted.
+    pub(crate) fn take_stamp(&mut self) -> Option<u32> {
+        self.stamp.take().map(|stamp| stamp.get() >> 1)
     }
 
     /// What is on it is somebody else's.

@@ -19,8 +19,8 @@ pub(super) struct Returned {
 
 struct Given {
     node: NodeRef,
-    /// Of the node that has the value, as far as was known when it came; without one it comes before all that have one.
-    stamp: Option<u32>,
+    /// Of the node that has the value, as far as was known when it came.
+    stamp: u32,
     /// It may have been redirected since, to one whose value is older.
     was_open: bool,
 }
@@ -31,18 +31,10 @@ impl Returned {
         let (stamp, was_open) = (last.stamp(), may_lead_on(last));
         // Stamps wrap: of two that come here together, one that has stood in the word of a ring for 2^26 of its steps is taken for
         // the later one; with blocks, one that was handed its value 2^21 stays before the other, and has kept it for so long.
-        let is_first = |other: &Given| other.stamp.is_none_or(|other| !is_before(stamp, other));
-        let before = self.given.partition_point(is_first);
+        let before = self.given.partition_point(|other| !is_before(stamp, other.stamp));
         let at = if bug!("given_back_anew") { self.given.len() } else { before };
         self.unsettled += usize::from(was_open);
-        self.given.insert(at, Given { node, stamp: Some(stamp), was_open });
-    }
-
-    /// Puts a node before all others, which was taken when they were there still. (Or after them: then it comes too early.)
-    pub(super) fn insert_first(&mut self, node: NodeRef) {
-        let was_open = may_lead_on(last(node));
-        self.unsettled += usize::from(was_open);
-        self.given.push_front(Given { node, stamp: None, was_open });
+        self.given.insert(at, Given { node, stamp, was_open });
     }
 
     /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what

@@ -183,6 +183,12 @@ impl<'a, T> Which<'a, T> {
         self.met().is_some_and(|shared| shared.is_unsure(end))
     }
 
+    fn note_taken(&self, tray: &mut Tray<T>) {
+        if let Some(shared) = self.met() {
+            shared.note_taken(tray);
+        }
+    }
+
     fn is_rendezvous(&self) -> bool {
         self.met().is_some_and(Core::is_rendezvous)
     }

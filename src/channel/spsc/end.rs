@@ -118,11 +118,12 @@ impl<T> Shared<T> {
         let slots = self.take_all();
         let _values = finally(move || {
             // (Not where they lie: a receiver that will not get one of them may be copying it.)
-            let mut tray = Tray::boxed();
-            for_all(slots, |slot| {
-                // SAFETY: this one's, and each once.
-                slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
-                tray.clear();
+            Tray::in_passing(|tray| {
+                for_all(slots, |slot| {
+                    // SAFETY: this one's, and each once.
+                    slot.with(|place| unsafe { place.copy_to_nonoverlapping(tray.place(), 1) });
+                    tray.clear();
+                });
             });
         });
         drop(self.take_stray_value());

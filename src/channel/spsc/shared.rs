@@ -512,7 +512,7 @@ impl<T> Shared<T> {
     pub(super) fn restore(&self, tray: &mut Tray<T>) {
         if let Some(value) = tray.take() {
             self.back.forget_told();
-            self.put_stray(Waiter::holding(Parcel::new(value)).as_ref());
+            self.put_stray(Waiter::holding(Parcel::new(value), 0).as_ref());
         }
     }
 
