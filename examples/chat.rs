@@ -58,7 +58,7 @@ async fn serve(listener: TcpListener, closing: Receiver<()>) -> io::Result<()> {
                 let (stream, address) = accepted?;
                 spawn(guest(stream, address, tell.clone()));
             }
-            // Whether by a message or by the end of its senders: it is time.
+            // A message, or a closed channel: either way, stop.
             _ = closing.recv() => break,
         }
     }

@@ -142,7 +142,7 @@ async fn answer(mut stream: TcpStream, load: &Load) -> io::Result<()> {
     let path = request[0].strip_prefix("GET /").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
     let file = path.and_then(|path| path.parse().ok()).filter(|&n: &usize| n < FILES && n != MISSING);
     load.begin();
-    // Nobody has an answer before so many have asked. If fewer are asked for at once, they will get none.
+    // It answers only once so many have asked: fewer at a time would wait for ever.
     load.full.cancelled().await;
     let Some(n) = file else {
         load.end();

@@ -62,7 +62,7 @@ async fn serve(listener: TcpListener, closing: CancelToken) -> io::Result<u64> {
             };
             let (total, closing) = (Arc::clone(&total), closing.clone());
             connections.spawn(async move {
-                // One that breaks is nobody else's business.
+                // A connection that breaks does not end the server.
                 if let Err(e) = echo(stream, &closing, &total).await {
                     eprintln!("echo: {peer}: {e}");
                 }

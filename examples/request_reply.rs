@@ -19,7 +19,7 @@ async fn keeper(requests: Receiver<Request>) {
         match request {
             Request::Deposit { account, amount } => *book.entry(account).or_insert(0) += amount,
             Request::Balance { account, reply } => {
-                // Who has asked may have gone meanwhile: that is no error of ours.
+                // Whoever has asked may be gone by now; that is fine.
                 let _ = reply.send(book.get(account).copied().unwrap_or(0));
             }
         }

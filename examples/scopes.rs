@@ -50,7 +50,7 @@ impl Shop {
     fn log(&self, text: &str) {
         let line = format!("order {}: {text}", ORDER.get());
         println!("{line}");
-        // Whoever is interested reads it; nobody has to.
+        // If the log is full, or nobody reads it, the line is not kept.
         let _ = self.log.try_send(line);
     }
 
@@ -81,7 +81,7 @@ impl Shop {
                     _ => pending().await,
                 }
             };
-            // Inside the scope, which then waits for those it cancels. Around it, it would be dropped, and not wait.
+            // Inside the scope, so that the scope waits for what is cancelled. Around it, the scope would just be dropped.
             customer.run_until_cancelled(answers).await.ok_or(Refused::CustomerLeft)
         });
         quote.await.expect(ALONE)

@@ -41,6 +41,14 @@
 //! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an
 //! operation, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells.
 //!
+//! # Features of the crate
+//!
+//! | | |
+//! |---|---|
+//! | `sink` | senders as sinks of `futures`: `Sender::sink`, `Sender::into_sink` |
+//! | `tracing` | fibers, and what they wait for, as spans: see [`inspect`] |
+//! | `loom` | together with `--cfg leno_loom`: models of your own code, as follows |
+//!
 //! # Models of your own code
 //!
 //! [loom](https://docs.rs/loom) runs a piece of concurrent code in every interleaving. leno's channels,
@@ -48,10 +56,18 @@
 //! feature `loom` they are built on loom's atomics, cells and threads.
 //!
 //! ```toml
+//! [dependencies]
+//! leno = "0.1"
+//!
 //! [target.'cfg(leno_loom)'.dependencies]
 //! leno = { version = "0.1", features = ["loom"] }
 //! loom = { version = "0.7", features = ["futures"] }
+//!
+//! [lints.rust]
+//! unexpected_cfgs = { level = "warn", check-cfg = ["cfg(leno_loom)"] }
 //! ```
+//!
+//! A model is a test of a file that begins with `#![cfg(leno_loom)]`, and calls `loom::model(|| …)`:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg leno_loom" cargo test --test model

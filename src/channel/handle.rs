@@ -216,7 +216,7 @@ macro_rules! asks {
                 self.get().is_full()
             }
 
-            /// How many values the channel holds; `None`: there is no bound.
+            /// How many values the channel holds, as was asked for; `None`: there is no bound.
             pub fn capacity(&self) -> Option<usize> {
                 self.get().capacity()
             }

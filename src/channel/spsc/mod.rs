@@ -26,7 +26,8 @@
 //! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next
 //! operation removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be
 //! received. That next operation does not wait behind it. With a capacity below 64 it keeps its place in line, as in the
-//! general kind, even when later operations have come (in builds with debug assertions, below 2).
+//! general kind, even when later operations have come (in builds with debug assertions, below 2; never where the values are too
+//! large for room that is allocated at once).
 //!
 //! # What is missing
 //!
@@ -38,8 +39,8 @@
 //!
 //! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation
 //! is one locked instruction, which fails only if the other side has begun to wait. An empty channel takes 304 bytes plus
-//! its slots then. Smaller capacities work as in the general kind: there each side soon needs the other one, and one
-//! cache line with everything is faster.
+//! its slots then. Smaller capacities work as in the general kind (unless the values are very large): there each side soon needs
+//! the other one, and one cache line with everything is faster.
 
 pub(super) mod branch;
 mod end;
