@@ -137,6 +137,31 @@ pub(crate) fn a_word_that_comes_again() {
     leno::model::narrow_rings(false);
 }
 
+/// A send that waits behind another one parks anew, and is suspended before its exchange; both are received, and the word comes again:
+/// it has another waker then, or is through.
+pub(crate) fn a_word_that_comes_again_while_one_parks_anew() {
+    leno::model::narrow_rings(true);
+    leno::model::recycle_nodes(true);
+    let (tx, rx) = bounded(1);
+    tx.try_send(1).unwrap();
+    let (mut first, mut moving) = (tx.clone().into_send(2), tx.clone().into_send(3));
+    assert!(poll(&mut first).is_pending() && poll(&mut moving).is_pending());
+    assert!(poll_with(&mut moving, &Woken::new()).is_pending());
+    let other = thread::spawn(move || {
+        let woken = Woken::new();
+        let polled = poll_with(&mut moving, &woken);
+        (polled, woken, moving)
+    });
+    assert_eq!((rx.try_recv(), rx.try_recv()), (Ok(1), Ok(2)));
+    assert_eq!(poll(&mut first), Poll::Ready(Ok(())));
+    let (mut fourth, mut fifth) = (tx.clone().into_send(4), tx.clone().into_send(5));
+    assert!(poll(&mut fourth).is_pending() && poll(&mut fifth).is_pending());
+    let (polled, woken, moving) = other.join().unwrap();
+    assert!(polled.is_ready() || woken.count() > 0, "C12: it is through, and its last waker was not woken");
+    drop((moving, fourth, fifth));
+    leno::model::narrow_rings(false);
+}
+
 /// The same of receivers, in a ring whose senders never wait.
 pub(crate) fn a_word_of_receivers_that_comes_again() {
     leno::model::narrow_rings(true);

@@ -533,7 +533,7 @@ impl<T> Turn<'_, T> {
                 thread::pause(&mut pauses);
             } else if shared.cas(word, Word(word.0 + ONE_LEN)) {
                 // SAFETY: claimed, and empty; the caller gives the value up.
-                unsafe { slot.fill(value) };
+                unsafe { slot.fill_claimed(value) };
                 return Sent::Kept;
             }
         }

@@ -166,8 +166,8 @@ impl<T> Shared<T> {
         }
         // SAFETY: both claimed, one full and one empty; the caller gives the value up.
         unsafe {
-            behind.fill(value);
-            first.empty(gone);
+            behind.fill_claimed(value);
+            first.empty_claimed(gone);
         }
         Step::Ready(Sent::Kept)
     }

@@ -23,8 +23,9 @@ use crate::wait::{Operation, future};
 
 /// A send that owns its sender, and waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
-/// Made by [`Sender::into_send`](super::Sender::into_send). It borrows nothing, so it is `'static` if `T` is. It holds the sender, even after it has
-/// completed, until the future is dropped ([`wait`](Self::wait) does) or [`into_parts`](Self::into_parts) gives it back.
+/// Made by [`Sender::into_send`](super::Sender::into_send). It borrows nothing, so it is `'static` if `T` is. It holds the sender,
+/// even after it has completed, until the future is dropped ([`wait`](Self::wait) does) or [`into_parts`](Self::into_parts) gives
+/// it back.
 ///
 /// Dropping it before it completes cancels the send and drops the value, then the sender, which closes the channel if it was
 /// the last one. So pass it to a `select!` by `&mut`: a branch passed by value that loses is dropped with its sender.

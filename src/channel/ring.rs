@@ -58,24 +58,24 @@
 //! `head` has 27 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word has
 //! come back, with the same `len` and the same waiter. Each value that is received is a step, and so is a V while receivers
 //! wait and go on waiting: 2^27 of these. But a V with which the last receiver is served or leaves, or somebody joins senders
-//! or leaves them, is a ring: 2^19 of these at capacity 255. Without waiters such a word means the same as before, but for the
-//! slot, which the quick ways look at again after the exchange, and the others do not, and for the limit, if permits have come
+//! or leaves them, is a ring: 2^19 of these at capacity 255. Such a word means the same as before, but for the
+//! slots, which are looked at again after the exchange, for whoever has claimed them before, and for the limit, if permits have come
 //! or gone meanwhile: a send that was suspended between its look at the limit and its exchange, for exactly as many steps,
 //! could use the place of a permit, or wait beside one that is free.
 //!
 //! With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may stand
 //! elsewhere by now: then a value would be taken from a send, or put into a receive, of another channel, and of another type. The
 //! first one may stand there all the while: a thread that begins sends behind it and drops them makes two steps with each, and 2^19
-//! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way, and in which half
-//! of the versions its word is; and no exchange brings the word into a half in which a scan is under way
-//! ([`Primitive::may_turn`]): so the word of a scan does not come again. (But if a second thread stands between that question and its
-//! exchange for as long, at the very edge.) In smaller rings a thread would have to be suspended between its scan and its exchange
-//! for exactly 2^24 steps or more, a quarter of a second at least.
+//! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way (or that it parks
+//! anew behind the first one, which relies on the word as well), and in which half of the versions its word is; and no exchange
+//! brings the word into a half in which a scan is under way ([`Primitive::may_turn`]): so the word of a scan does not come again.
+//! (But if a second thread stands between that question and its exchange for as long, at the very edge.) In smaller rings a thread
+//! would have to be suspended between its scan and its exchange for exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
 //!
 //! Locked instructions: send or receive uncontended, 1, of one value or of several; hand over, 1, and the waking; wait, 1, and the
-//! cloned waker. Where others wait behind the first one, a scan takes 2 more and a fence in rings of 16 slots or more.
+//! cloned waker. Where others wait behind the first one, a scan takes 2 more in rings of 16 slots or more.
 //!
 //! # Orderings
 //!
@@ -150,23 +150,31 @@ impl<T> Slot<T> {
         self.full.store(1, order!(Release, "publish_relaxed"));
     }
 
-    /// The same, once the slot is empty.
+    /// The same, if need be once the slot is empty, as with [`empty_claimed`](Self::empty_claimed).
     ///
     /// # Safety
     /// The slot is the caller's, and empty or about to be; the value is gone from its place then.
-    #[cold]
-    #[inline(never)]
-    unsafe fn fill_late(&self, value: &MaybeUninit<T>) {
-        thread::pause_until(|| !self.is_full());
+    #[inline(always)]
+    pub(super) unsafe fn fill_claimed(&self, value: &MaybeUninit<T>) {
+        self.wait_late(false);
         // SAFETY: the caller's promise.
         unsafe { self.fill(value) };
+    }
+
+    /// Waits until it is full, or empty, for who has claimed it. (Models come late only where words come again.)
+    #[inline(always)]
+    fn wait_late(&self, full: bool) {
+        if (!prim::MODEL || prim::has_narrow_rings()) && self.is_full() != full {
+            thread::pause_until(|| self.is_full() == full);
+        }
     }
 
     /// The same, with what is in a parcel.
     ///
     /// # Safety
-    /// As for [`Slot::fill`].
+    /// As for [`Slot::fill_claimed`].
     unsafe fn fill_from(&self, parcel: Parcel<T>) {
+        self.wait_late(false);
         // SAFETY: the caller's promise.
         self.value.with_mut(|place| parcel.unpack(unsafe { &mut *place }));
         self.full.store(1, order!(Release, "publish_relaxed"));
@@ -186,9 +194,7 @@ impl<T> Slot<T> {
     /// The slot is the caller's, and full or about to be.
     #[inline(always)]
     pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
-        if !self.is_full() {
-            thread::pause_until(|| self.is_full());
-        }
+        self.wait_late(true);
         // SAFETY: the caller's promise.
         unsafe { self.empty(tray) };
     }
@@ -333,7 +339,7 @@ impl<T> Shared<T> {
         }
         if slot.is_full() {
             // SAFETY: claimed; the caller gives the value up.
-            unsafe { aside(value, |value| slot.fill_late(value)) };
+            unsafe { aside(value, |value| slot.fill_claimed(value)) };
             return true;
         }
         // SAFETY: claimed, and empty; the caller gives the value up.
@@ -382,12 +388,9 @@ impl<T> Shared<T> {
             return 0;
         }
         for slot in (0..count).map(&slot) {
-            if slot.is_full() {
-                thread::pause_until(|| !slot.is_full());
-            }
             let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
-            // SAFETY: claimed, and empty; the value is given up.
-            unsafe { slot.fill(&value) };
+            // SAFETY: claimed, and empty, or the batch waits for that; the value is given up.
+            unsafe { slot.fill_claimed(&value) };
         }
         count as usize
     }
@@ -438,7 +441,7 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         // SAFETY: claimed, and empty; the caller gives the value up.
-        unsafe { slot.fill(value) };
+        unsafe { slot.fill_claimed(value) };
         Step::Ready(Sent::Kept)
     }
 
@@ -512,7 +515,7 @@ impl<T> Shared<T> {
             return Step::Lost;
         }
         // SAFETY: claimed; the caller's promise.
-        unsafe { slot.empty(tray) };
+        unsafe { slot.empty_claimed(tray) };
         if word.has(HELD) {
             self.serve_turns(by);
         }
@@ -530,7 +533,7 @@ impl<T> Shared<T> {
         }
         let popped = Ring(self).pop(word, |word| Word(word.0.wrapping_add(ONE_HEAD))).ok_or(Step::Lost)?;
         // SAFETY: claimed, and full.
-        unsafe { slot.empty(tray) };
+        unsafe { slot.empty_claimed(tray) };
         let claim = popped.plain();
         // SAFETY: a send of this channel; the slot was claimed with the other one, and is empty.
         unsafe { behind.fill_from(claim.take()) };
@@ -576,7 +579,7 @@ impl<T> Shared<T> {
             if slot.is_full() && !behind.is_full() && self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
                 // SAFETY: both claimed, one full and one empty; a send of this channel.
                 unsafe {
-                    slot.empty(tray);
+                    slot.empty_claimed(tray);
                     behind.fill_from(claim.take());
                 }
                 by.wakes(claim.done());

@@ -1,4 +1,4 @@
-//! The small array behind the first waiter: as many as fit a cache line or two.
+//! The small array behind the first waiter: as many as fit a cache line.
 //!
 //! A cell holds who waits there, on which side, in which stay, and a stamp: the version that the word had when it came.
 //!
@@ -7,12 +7,13 @@
 //!   [ stamp  ][STANDS][side][ generation ][ number ]        0: free
 //! ```
 //!
-//! Cells are taken by a compare-exchange, in any order; the oldest is the one, of those that are not settled, whose stamp is before
-//! all others. Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may be
-//! farther than that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the list,
-//! as if there were no cell. A scan looks at one cell after the other. It is no picture of all of them at one moment, and needs to
-//! be none: whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still what
-//! it was before ([`line`](super::line)).
+//! Cells are taken by a compare-exchange, in any order; the oldest is the one, of those that are not settled, whose stamp is
+//! before all others. Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may
+//! be farther than that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the
+//! list, as if there were no cell. (A thread that is suspended between that look and its exchange for half of all versions, 2^18
+//! of its steps in the largest ring, may be served out of turn.) A scan looks at one cell after the other. It is no picture of all
+//! of them at one moment, and needs to be none: whoever confirms, leaves or is brought into the word changes the word, and a scan
+//! counts only if the word is still what it was before ([`line`](super::line)).
 //!
 //! | cell | by | then |
 //! |---|---|---|
@@ -25,10 +26,12 @@
 //! node's [place](super::place), and so does an owner that gives the node back before that.
 //!
 //! *No entry outlasts its stay*: the owner frees the cell as the first step of leaving, and whoever has popped the node before the
-//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line (and may be in the word
-//! as well), and a scan need not ask its node; and the bits of a generation that fit have to tell apart only what a thread sees in
-//! the middle of a look that counts: who settles somebody else's entry has found it while the stay lasted, and compares the stamp,
-//! too.
+//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line (and may be in the
+//! word as well), and a scan need not ask its node; and the bits of a generation that fit have to tell apart only what a thread
+//! sees in the middle of a look that counts: who settles somebody else's entry has found it while the stay lasted, and compares
+//! the stamp, too. (In rings whose versions [turn](super::line::Primitive::may_turn) a scan keeps the versions of its own half
+//! from coming again, and an entry may have one of the other half: it takes 2^19 steps of such a ring, and a multiple of 4,096
+//! stays of that node, to find the same entry once more.)
 //!
 //! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one worker of
 //! tokio, a value takes 0.87 to 0.92 of the time at capacities 0 and 1.
@@ -157,10 +160,9 @@ impl Few {
             return None;
         }
         let full = who(number, stay) | flags(side) | u64::from(stamp) << STAMP_SHIFT;
-        let cell = self.in_use().find(|cell| {
-            cell.load(Ordering::Relaxed) == FREE
-                // ORDERING: Release publishes the node's place; a scan acquires it.
-                && cell.compare_exchange(FREE, full, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let (cell, _) = self.in_use().zip(seen).find(|&(cell, seen)| {
+            // ORDERING: Release publishes the node's place; a scan acquires it.
+            seen == FREE && cell.compare_exchange(FREE, full, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         })?;
         Some(Cell { cell, full })
     }
@@ -185,11 +187,10 @@ impl Few {
             has => has == flags(side),
         };
         // ORDERING: Acquire pairs with `push`.
-        let mut standing = self.in_use().map(|cell| cell.load(Ordering::Acquire)).filter(fits);
-        let first = standing.next()?;
+        let standing = self.in_use().map(|cell| cell.load(Ordering::Acquire)).filter(fits);
         // Both have the same flags, and the stamp is above all else: so the sign of the difference says whose is before.
         let older = |one: u64, other: u64| if (other.wrapping_sub(one) as i64) < 0 { other } else { one };
-        Some((standing.fold(first, older) & NUMBER) as usize)
+        Some((standing.reduce(older)? & NUMBER) as usize)
     }
 
     /// How many cells are taken.

@@ -4,7 +4,7 @@
 //! ```text
 //!   word:  [ rest | A | flags ]          one:  the number in the word
 //!                   │ MORE
-//!   few:   [ C ][ – ][ B ][ – ] …        few:  a cache line or two, allocated with the first second waiter
+//!   few:   [ C ][ – ][ B ][ – ] …        few:  a cache line, allocated with the first second waiter
 //!                   │ MANY
 //!   many:  E ─▶ D ─▶ nil                 many: any number
 //! ```
@@ -113,6 +113,13 @@ impl Line {
     #[inline(always)]
     pub(crate) fn load(&self) -> Word {
         Word(self.word.load(Ordering::Acquire))
+    }
+
+    /// The same, once a scan was begun.
+    #[inline(always)]
+    fn reload(&self) -> Word {
+        // ORDERING: see `may_turn`.
+        Word(self.word.load(if prim::MODEL { Ordering::Acquire } else { Ordering::SeqCst }))
     }
 
     /// The word itself, for the quick ways of a primitive.
@@ -264,16 +271,21 @@ pub(crate) trait Primitive {
         }
         let scans = &self.line().behind().scans[usize::from(word.has(self.half()))];
         // ORDERING: see `may_turn`.
-        scans.fetch_add(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        if prim::MODEL {
+            scans.fetch_add(1, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        } else {
+            scans.fetch_add(1, Ordering::SeqCst);
+        }
         Some(Scan(scans))
     }
 
     /// Whether an exchange may bring the word into the half of its versions that this one is in: not while a scan of a word of that
     /// half is under way. For that word to come again it would have to leave this half, and come back to it.
     ///
-    /// ORDERING: the scan has counted itself, then a fence, then has found its word; who comes back has loaded a later word, then a
-    /// fence, then looks at the count: so it sees it.
+    /// ORDERING: the scan has counted itself, and then found its word by a `reload`, both SeqCst; who comes back has loaded a later
+    /// word, then a fence, then looks at the count. The reload comes before that later word, and so before the fence; the count comes
+    /// before the reload: so it is seen. (Models have a fence instead, as SeqCst alone is no more than acquire and release there.)
     #[cold]
     #[inline(never)]
     fn may_turn(&self, to: Word) -> bool {
@@ -374,16 +386,20 @@ pub(crate) trait Primitive {
     fn join(&self, word: Word, node: &Waiter, side: u64, said: u32) -> bool {
         let behind = self.line().behind();
         let (number, place) = (node.number(), node.as_ref().place());
-        let mut stay = place.begin(At::Few, said);
         let in_few = self.has_few() && (!word.has(MANY) || bug!("few_beside_many"));
-        let version = || self.stamp(self.line().load());
-        let cell = in_few.then(|| behind.few.push(number, stay, side, version)).flatten();
-        let mut flags = MORE;
-        if cell.is_none() {
-            stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
-            behind.many.push(number, &Look::by(node));
-            flags |= MANY;
-        }
+        let push_to_few = || {
+            let stay = place.begin(At::Few, said);
+            let version = || self.stamp(self.line().load());
+            Some((behind.few.push(number, stay, side, version)?, stay))
+        };
+        let (cell, stay, flags) = match in_few.then(push_to_few).flatten() {
+            Some((cell, stay)) => (Some(cell), stay, MORE),
+            None => {
+                let stay = place.begin(At::Many, if Self::SAYS { said } else { side as u32 });
+                behind.many.push(number, &Look::by(node));
+                (None, stay, MORE | MANY)
+            }
+        };
         interrupt();
         if bug!("no_confirm") {
             return self.update(|word| Some(word.with(flags))).is_some();
@@ -452,15 +468,14 @@ pub(crate) trait Primitive {
         let stay = place.stay();
         let found = self.cell(word.first(), stay);
         // The place has to be that of the stay that the word speaks of, and the cell its cell.
-        if self.line().load() != word && !bug!("settle_unchecked") {
+        if self.line().reload() != word && !bug!("settle_unchecked") {
             return None;
         }
         let look = Look::at(word.first());
-        let cell = match found {
-            Some(cell) => Some(cell.settle(self.stamp(word))?),
-            None => None,
+        let (cell, stay) = match found {
+            Some(cell) => (Some(cell.settle(self.stamp(word))?), stay),
+            None => (None, self.settle(word, stay, &look)?),
         };
-        let stay = if cell.is_some() { stay } else { self.settle(word, stay, &look)? };
         let to = self.without_first(word, &look)?;
         interrupt();
         if bug!("freed_before_it_is_popped") {
@@ -614,7 +629,7 @@ pub(crate) trait Primitive {
                 let _scan;
                 let to = if word.first() == number {
                     _scan = self.scan(word);
-                    if self.line().load() != word {
+                    if self.line().reload() != word {
                         continue;
                     }
                     self.without_first(word, &Look::by(node))
@@ -633,8 +648,12 @@ pub(crate) trait Primitive {
     fn touch(&self, node: &Waiter) -> bool {
         let (number, place) = (node.number(), node.as_ref().place());
         loop {
-            // The word first: if it is still this one in the end, nobody was brought up since.
+            // The word first: if it is still this one in the end, and has been all the while, nobody was brought up since.
             let word = self.line().load();
+            let _scan = if bug!("touch_lets_the_word_come_again") { None } else { self.scan(word) };
+            if self.half() != 0 && self.line().reload() != word {
+                continue;
+            }
             let stay = place.stay();
             let stands = match stay.at() {
                 At::Few => self.cell(number, stay).is_some_and(|cell| !cell.is_settled()),

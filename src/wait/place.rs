@@ -14,9 +14,10 @@
 //! | `LEFT` | the owner who leaves the list | who finds it in the word goes past it |
 //!
 //! The generation is new for each stay; it has 29 bits, so that a look of a peer would have to last for exactly 2^29 stays of one
-//! node to take a later one for it. The stamp is the version at which the node entered the word, or was settled there: the order
-//! of hand-overs, by which what is given back is kept in order. (Until then it says the side in the list, and nothing in few.) Of a
-//! primitive that asks for it the stamp says how much the waiter wants instead, from the beginning of the stay to its end.
+//! node to take a later one for it (2^28 of those that find no cell). The stamp is the version at which the node entered the word,
+//! or was settled there: the order of hand-overs, by which what is given back is kept in order. (Until then it says the side in
+//! the list, and nothing in few.) Of a primitive that asks for it the stamp says how much the waiter wants instead, from the
+//! beginning of the stay to its end.
 //!
 //! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of
 //! the operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).

@@ -58,6 +58,8 @@ table! {
     leave_few_and_come_again_beside_others: Ring(0), [Recycle, Cells(2), S(1, 1), S(2, 2), S(3, 3)], [[D(2), S(2, 4)], [TR, TR]], any;
     few_again_after_a_pop - 1: Ring(0), [Recycle, Cells(2), R(1), R(2), R(3)], [[TS(1), TS(2)], [TS(3)], [D(1), R(1)]], any;
     refills_of_few: Ring(1), [Cells(2), S(1, 1), S(2, 2), S(3, 3), S(4, 4)], [[TR], [TR], [D(3)]], any;
+    few_comes_again_as_one_pops: Ring(0), [Recycle, Cells(2), R(1), R(2), R(3), TS(1)], [[TS(2)], [D(2), R(2)]], any;
+    repark_in_few - 1: Ring(0), [Cells(3), S(1, 1), S(2, 2), S(3, 3)], [[Repark(2)], [TR], [TR]], any;
     sides_change_beside_few - 1: Ring(0), [Cells(2), R(1), R(2)], [[R(3)], [TS(1), TS(2), S(4, 3), S(5, 4), TR]], any;
     few_then_many: Ring(0), [Cells(2), R(1), R(2), R(3), R(4)], [[TS(1), TS(2)], [D(4)], [D(2)]], any;
 }

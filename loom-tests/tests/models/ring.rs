@@ -10,6 +10,7 @@ models! { ring:
     cancelled_sender_against_room
     two_refills
     a_word_that_comes_again
+    a_word_that_comes_again_while_one_parks_anew
     a_word_of_receivers_that_comes_again
     handed_to_two
     handed_to_two_of_three
