@@ -120,7 +120,6 @@ pub(crate) trait Look {
 }
 
 /// As a branch.
-#[derive(Debug)]
 pub struct Listen<L>(pub(super) L);
 
 impl<L: Look> Branch for Listen<L> {

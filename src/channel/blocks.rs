@@ -279,7 +279,8 @@ impl<T> Blocks<T> {
         }
     }
 
-    /// Publishes the values in so many slots of `block`, from `tail` on, by one store. `last`: one of them is the last one of the block.
+    /// Publishes the values in so many slots of `block`, from `tail` on, by one store. `last`: one of them is the last one of the
+    /// block.
     ///
     /// # Safety
     /// The caller has claimed the slots, and put the values there.

@@ -103,8 +103,8 @@ impl<T> Builder<T> {
     /// its thread, after everything else is done. It may use the channel, and drop handles of it. It should not block.
     ///
     /// A panic of the hook propagates to the caller of that operation, which still takes effect: if an overflowing `send`
-    /// panics so, its value is sent. The hook is first called for the other values due. During another panic, one of the
-    /// hook is swallowed.
+    /// panics so, its value is sent. The hook is first called for the other values due. During another panic one of the
+    /// hook is swallowed, and so is one in the middle of something else (such as a reservation that is dropped, and lets others in).
     ///
     /// The hook is dropped with the channel's memory: a hook that owns a handle of its channel keeps that side open, and
     /// one that owns even a weak handle leaks itself and the channel.

@@ -64,8 +64,10 @@ impl<T, K: Kind> Iterator for Drain<'_, T, K> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.left = self.left.checked_sub(1)?;
-        next::<T, K>(self.receiver).try_now().ok()
+        let left = self.left.checked_sub(1)?;
+        let next = next::<T, K>(self.receiver).try_now().ok();
+        self.left = if next.is_some() { left } else { 0 };
+        next
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -82,9 +84,7 @@ impl<T, K: Kind> Iterator for IntoIter<T, K> {
     }
 }
 
-impl<T, K: Kind> FusedIterator for Iter<'_, T, K> {}
 impl<T, K: Kind> FusedIterator for Drain<'_, T, K> {}
-impl<T, K: Kind> FusedIterator for IntoIter<T, K> {}
 
 macro_rules! debug {
     ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(

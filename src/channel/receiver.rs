@@ -114,8 +114,8 @@ macro_rules! receiver {
                 self.recv_many(out, max).try_now()
             }
 
-            /// Takes what is in the channel now, without waiting: at most as many values as it held at the call. Each value is taken
-            /// when the iterator comes to it; what it did not come to stays in the channel.
+            /// Takes what is in the channel now, without waiting: at most as many values as it held at the call. Each value is
+            /// taken when the iterator comes to it; what it did not come to stays in the channel.
             $(#[$drain])*
             pub fn drain(&$($mut)? self) -> Drain<'_, T> {
                 Drain { left: self.len(), receiver: self }

@@ -32,7 +32,7 @@ macro_rules! sender {
             /// Sends `value` if that needs no waiting. On a rendezvous channel: if a receiver waits.
             ///
             /// # Errors
-            /// There is no room, or others already wait for it; or the channel is closed. The value comes back.
+            /// There is no room, or others wait for it; or the channel is closed. The value comes back.
             #[inline(always)]
             pub fn try_send(&$($mut)? self, value: T) -> Result<(), TrySendError<T>> {
                 self.send(value).try_now()

@@ -30,8 +30,8 @@ pub struct IntoStream<T, K: Kind = Many> {
     receiver: K::Receiver<T>,
 }
 
-/// Makes a stream of a struct with a field `operation`, which is begun anew for each item, and a field `has_ended`. `$convert` makes
-/// an outcome an item; none: that was the end.
+/// Makes a stream of a struct with a field `operation`, which is begun anew for each item, and a field `has_ended`. `$convert`
+/// makes an outcome an item; none: that was the end.
 macro_rules! stream {
     ([$($generics:tt)*] $stream:ty => $item:ty, $convert:expr) => {
         impl<$($generics)*> Stream for $stream {

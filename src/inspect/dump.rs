@@ -222,8 +222,7 @@ fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
 
 impl Noted {
     fn new(seen: Seen, home: &Home, state: FiberState) -> Noted {
-        let is_past = state == FiberState::Ready || state == FiberState::Runnable;
-        let waits = if is_past { Vec::new() } else { seen.waits };
+        let waits = if state == FiberState::Ready { Vec::new() } else { seen.waits };
         Noted {
             polls: seen.polls,
             longest: seen.longest,

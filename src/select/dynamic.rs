@@ -341,7 +341,7 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     /// If the operation has left the set: it was removed before, or it was not a receive and its outcome was taken. If the token
-    /// belongs to another set.
+    /// was made by another set.
     #[track_caller]
     pub fn remove<K: Token>(&mut self, token: K) -> K::Removed {
         let place = sealed::Sealed::place(token);

@@ -31,10 +31,12 @@ use crate::task::{budget, trace, warn};
 /// So many times a thread fires timers within the waker of another one; who waits in there leaves them to others.
 const DEEPEST: u32 = 16;
 
+type Ends = (*const HomeRef, fn(&HomeRef));
+
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
     /// The executor whose fibers this thread ends, and what it does before it sleeps.
-    static ENDS: Cell<Option<(*const HomeRef, fn(&HomeRef))>> = Cell::new(None);
+    static ENDS: Cell<Option<Ends>> = Cell::new(None);
 }
 
 /// Leaves the frame when dropped, which it must be: see the header.

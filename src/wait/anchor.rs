@@ -32,7 +32,7 @@
 //!
 //! # Watching
 //!
-//! A select that only asks what is ready ([`Anchor::watching`]) is never claimed. Whoever pops a node of it, plain or a
+//! A select that only asks what is ready ([`Anchor::new`]) is never claimed. Whoever pops a node of it, plain or a
 //! select, junior or senior, keeps that, goes on as if nobody waited there, and pokes the select when it is through: it has
 //! completed, or stands in the line itself, or gives up. So a value never waits for one that watches: it goes to whoever
 //! waits behind, or where it would go if nobody waited; and who watches looks after that. (To poke at once would be right,

@@ -182,7 +182,11 @@ macro_rules! future {
         $crate::wait::future! { @limits $call [$output] until Result<$ok, $error> }
 
         fn until(&mut self, deadline: Option<std::time::Instant>) -> Result<$ok, $error> {
-            let outcome = self.operation.block_on(deadline).ok_or(<$error>::Timeout)?;
+            let mut tray = $crate::wait::Tray::new();
+            if !self.operation.block_on_to(&mut tray, deadline) {
+                return Err(<$error>::Timeout);
+            }
+            let outcome = self.operation.output(&mut tray);
             Ok($crate::wait::Operated::convert(self, outcome)?)
         }
     };

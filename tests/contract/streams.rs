@@ -124,6 +124,14 @@ fn try_iter_and_drain_do_not_wait(kind: Kind) {
             assert_eq!(sending.must_be_ready("taken"), Ok(()));
         }
     }
+    if kind.fill(&tx, |i| i) > 0 {
+        let mut drain = rx.drain();
+        rx.try_iter().for_each(drop);
+        assert_eq!(drain.next(), None, "others have taken all");
+        tx.try_send(7).expect("there is room");
+        assert_eq!(drain.next(), None, "it stays over");
+        assert_eq!(rx.try_recv(), Ok(7));
+    }
     tx.close();
     assert_eq!(rx.try_iter().next(), None, "C20: closed");
     assert_eq!(rx.drain().next(), None, "C20: closed");

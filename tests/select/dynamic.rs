@@ -318,7 +318,7 @@ fn an_unused_operation_is_given_again() {
     let operation = set.try_select().expect("S11: kept");
     assert!(!operation.is(foreign), "another set's");
     let message = panic_message(|| drop(operation.recv(foreign)));
-    assert!(message.contains("of another set"), "{message}");
+    assert!(message.contains("made by another `Select`"), "{message}");
     let operation = set.select().wait();
     assert!(!operation.is(silence));
     let message = panic_message(|| drop(operation.recv(silence)));

@@ -496,7 +496,7 @@ fn removed_tokens() {
     assert!(message.contains("has left the set"), "{message}");
     assert_eq!(set.try_select().expect("S13: it is there still").recv(stays), Ok(1));
     let message = panic_message(|| Select::new().remove(stays));
-    assert!(message.contains("of another set"), "{message}");
+    assert!(message.contains("made by another `Select`"), "{message}");
 }
 
 /// Any number comes and goes: the set does not grow.

@@ -43,7 +43,7 @@ use super::error::same;
 use super::stream::stream;
 use crate::prim::Arc;
 use crate::task::error::{asks, errors};
-use crate::wait::{By, Cancelled, Operation, Tray, future};
+use crate::wait::{By, Cancelled, Foreign, Operation, Tray, future};
 
 /// What happens if a receiver is slower than the senders.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
@@ -219,7 +219,8 @@ impl<T> Sender<T> {
     /// `Closed`: there is currently no receiver. `Full`: with [`Lag::Suspend`], there is currently no room. The value comes back.
     pub fn try_send(&self, value: T) -> Result<usize, TrySendError<T>> {
         let mut by = By::plain();
-        let receivers = self.shared.try_send(value, &mut by)?;
+        let (receivers, oldest) = self.shared.try_send(value, &mut by)?;
+        let _oldest = Foreign(oldest);
         by.wake();
         Ok(receivers)
     }
@@ -489,11 +490,6 @@ macro_rules! debug {
     )*};
 }
 debug!(Feed<'_, T> IntoFeed<T>);
-
-/// Leaves the line. The borrow of the receiver has to last until then, which a drop of its own says.
-impl<T: Clone> Drop for Feed<'_, T> {
-    fn drop(&mut self) {}
-}
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

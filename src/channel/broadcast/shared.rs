@@ -83,6 +83,9 @@ struct Slot<T> {
 /// Values that nobody has yet to see, to be dropped where no lock is held.
 type Seen<T> = Vec<Arc<T>>;
 
+/// How many will see what was sent, and what had to go for it.
+type Sent<T> = (usize, Option<Arc<T>>);
+
 impl<T> Ring<T> {
     fn tail(&self) -> u64 {
         self.head + self.slots.len() as u64
@@ -137,8 +140,8 @@ impl<T> Shared<T> {
         self.end.load(Ordering::Acquire) == cursor << 1
     }
 
-    /// Sends; gives how many there are to see it. They are to be woken by `by`, which drops what had to go for it, too.
-    pub(super) fn try_send(&self, value: T, by: &mut By) -> Result<usize, TrySendError<T>> {
+    /// Sends; gives how many there are to see it, and what had to go for it, which is to be dropped when those are woken.
+    pub(super) fn try_send(&self, value: T, by: &mut By) -> Result<Sent<T>, TrySendError<T>> {
         let mut ring = self.ring.lock();
         let receivers = ring.receivers;
         if receivers == 0 {
@@ -153,10 +156,7 @@ impl<T> Shared<T> {
         self.publish(&ring);
         drop(ring);
         self.values.ring(by);
-        if let Some(oldest) = oldest {
-            by.drops(oldest);
-        }
-        Ok(receivers)
+        Ok((receivers, oldest))
     }
 
     /// What there is to see at the cursor. `None`: nothing yet.
@@ -359,7 +359,10 @@ impl<T> Branch for SendBranch<'_, T> {
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<usize>) -> Attempt<()> {
         let value = self.value.take().expect("it was not sent yet");
         match self.shared.try_send(value, by) {
-            Ok(receivers) => tray.put(receivers),
+            Ok((receivers, oldest)) => {
+                tray.put(receivers);
+                oldest.into_iter().for_each(|oldest| by.drops(oldest));
+            }
             Err(TrySendError::Closed(value)) => self.value = Some(value),
             Err(TrySendError::Full(value)) => {
                 self.value = Some(value);

@@ -250,8 +250,8 @@ impl<T> Receiver<T> {
     }
 
     /// Waits for a value for which `is_wanted` returns true, starting with the current one, seen or not; returns read access to
-    /// it, and marks it as seen. `is_wanted` is called once for each value found, while nobody can change it: it must not use
-    /// this channel. If it panics, the panic propagates.
+    /// it, and marks it as seen. `is_wanted` is called for each value found (once, unless a select gives one back), while nobody
+    /// can change it: it must not use this channel. If it panics, the panic propagates.
     ///
     /// Cancellation-safe: dropping the future marks nothing as seen. If it has won in a [`Select`](crate::select::Select), it
     /// holds its `Ref`, and thereby blocks the senders, until its outcome is taken or the set is dropped.
