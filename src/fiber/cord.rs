@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
 
-use crate::fiber::core::Core;
+use crate::fiber::core::{Core, Order};
 use crate::fiber::join::JoinHandle;
 use crate::fiber::main_fiber::{Inside, Main};
 use crate::fiber::runtime::check_name;
@@ -197,7 +197,7 @@ impl Drop for Cord {
         unsafe {
             let _base = context::enter_home(&mut place, &self.home);
             Core::stop(&self.home);
-            Core::end_worker(&self.home, 0);
+            Core::end_worker(&self.home, 0, Order::Age);
         }
     }
 }

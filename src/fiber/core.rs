@@ -11,7 +11,7 @@ use crate::fiber::main_fiber;
 use crate::fiber::registry;
 use crate::fiber::ring::Entry;
 use crate::fiber::settings::{Hooks, Report, Settings};
-use crate::prim::thread;
+use crate::prim::{Mutex, thread};
 use crate::task::context::Post;
 use crate::task::error::message;
 use crate::task::header::Task;
@@ -31,12 +31,23 @@ impl Entry for Task {
     }
 }
 
+/// In which order fibers are ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Order {
+    /// The oldest first.
+    Age,
+    /// The youngest first: so those come first for whom parents wait in their drop.
+    Youth,
+}
+
 /// See the module.
 pub(crate) struct Core {
     crew: Crew<Task>,
     hooks: Hooks,
     /// Of a closed world.
     report: Option<Report>,
+    /// Those who help to end it.
+    helpers: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
 impl Core {
@@ -50,7 +61,8 @@ impl Core {
         if settings.report.is_some() {
             crew = crew.closed(|_, main| main_fiber::tell(main));
         }
-        let core = Core { crew, hooks: settings.hooks, report: settings.report };
+        let helpers = Mutex::new(Vec::new());
+        let core = Core { crew, hooks: settings.hooks, report: settings.report, helpers };
         let home = HomeRef::new(local, workers, watching, Box::new(core));
         registry::add(&home);
         home
@@ -104,12 +116,12 @@ impl Core {
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
-    /// Ends what a worker of a stopped executor has. What the fibers wake as they end is ended as well.
+    /// Ends what a worker of a stopped executor has, what waits in this order. What the fibers wake as they end is ended as well.
     ///
     /// # Safety
     ///
     /// As for `drive`.
-    pub(crate) unsafe fn end_worker(home: &HomeRef, index: usize) {
+    pub(crate) unsafe fn end_worker(home: &HomeRef, index: usize, order: Order) {
         let core = Core::of(home);
         let worker = core.crew.worker(index);
         let end = || {
@@ -124,7 +136,7 @@ impl Core {
             end_queue();
             if core.crew.is_alone() {
                 // SAFETY: by contract.
-                unsafe { Core::end_all(home) };
+                unsafe { Core::end_all(home, order) };
                 // Of fibers that were woken, and have ended by now.
                 end_queue();
             }
@@ -162,64 +174,79 @@ impl Core {
         }
     }
 
-    /// Ends what there is of a stopped runtime, but for what its workers have to end. Also what they keep waiting, which may be
-    /// long in their polls: after all others, as from then on nobody is idle, so that few entries are made (of newborns that were
-    /// admitted before, of fibers that were polled just then). Those their workers end as they leave, and what an `overflow` could
-    /// not move as well.
-    pub(crate) fn end_left(home: &HomeRef) {
+    /// Ends what there is of a stopped runtime, but for what its workers have to end: fibers in this order. Also what they keep
+    /// waiting, which may be long in their polls: after all others, as from then on nobody is idle, so that few entries are made (of
+    /// newborns that were admitted before, of fibers that were polled just then). Those their workers end as they leave, and what an
+    /// `overflow` could not move as well.
+    fn end_left(home: &HomeRef, order: Order) {
         let core = Core::of(home);
         // SAFETY: not a cord, which is a crew of one and has nothing to steal.
         unsafe {
             core.end_rest();
-            Core::end_all(home);
+            Core::end_all(home, order);
             while let Some(task) = core.crew.steal_left() {
                 run::end_entry(task);
             }
         }
     }
 
-    /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. Not for its own thread.
-    pub(crate) fn end_in_its_place(home: &HomeRef) {
-        let crew = &Core::of(home).crew;
-        if crew.is_alone() {
-            // SAFETY: in its place.
-            crew.in_its_place(|| Core::ending(home, || unsafe { Core::end_worker(home, 0) }));
-        }
-    }
-
-    /// The same for its own thread, or that of another worker, unless somebody has come in its place.
+    /// Stops a runtime, and ends what there is of it. `inside`: this is the thread of that worker of it.
     ///
     /// # Safety
     ///
-    /// As for `drive`.
-    pub(crate) unsafe fn end_own(home: &HomeRef, index: usize) {
-        if !Core::of(home).crew.is_replaced() {
-            // SAFETY: by contract; nobody acts in its place.
-            unsafe { Core::end_worker(home, index) };
+    /// It is no cord.
+    pub(crate) unsafe fn end_runtime(home: &HomeRef, inside: Option<usize>) {
+        let crew = &Core::of(home).crew;
+        let is_at_work = || !crew.is_alone() || context::drives(home);
+        Core::ending(home, || {
+            // SAFETY: by contract.
+            unsafe { Core::stop(home) };
+            Core::end_left(home, Order::Age);
+            if let Some(index) = inside.filter(|_| is_at_work()) {
+                // SAFETY: as the caller says; and nobody acts in its place.
+                unsafe { Core::end_worker(home, index, Order::Age) };
+            }
+        });
+        if inside.is_some() && !is_at_work() {
+            // It is away, in a call of leno's further down this stack.
+            crew.in_its_own_place(|| Core::end_as_the_worker(home, Order::Age));
         }
     }
 
+    /// Of a stopped runtime with one worker: ends what that has, if it goes away before it ends. Not for its own thread.
+    pub(crate) fn end_in_its_place(home: &HomeRef, order: Order) {
+        let crew = &Core::of(home).crew;
+        if crew.is_alone() {
+            crew.in_its_place(|| Core::end_as_the_worker(home, order));
+        }
+    }
+
+    /// For who has come in the place of the only worker.
+    fn end_as_the_worker(home: &HomeRef, order: Order) {
+        // SAFETY: in its place.
+        Core::ending(home, || unsafe { Core::end_worker(home, 0, order) });
+    }
+
     /// Calls `f`, which ends fibers of a stopped runtime. Should this thread sleep in what is dropped there, another one goes on.
-    pub(crate) fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
+    fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
         context::ending(home, Core::have_ended, f)
     }
 
-    /// Has another thread end what is left of a stopped runtime; where there is none to be had, this one does.
+    /// Has another thread end what is left of a stopped runtime; where there is none to be had, this one does. (The youngest first: so
+    /// for all parents that join their children there is one helper.)
     fn have_ended(home: &HomeRef) {
+        fn end(home: &HomeRef) {
+            let core = Core::of(home);
+            let _helped = finally(|| core.crew.helped());
+            Core::ending(home, || Core::end_left(home, Order::Youth));
+            Core::end_in_its_place(home, Order::Youth);
+        }
+        let core = Core::of(home);
         let theirs = home.clone();
-        let crew = &Core::of(home).crew;
-        crew.helps();
-        let end = |home: &HomeRef| {
-            Core::ending(home, || Core::end_left(home));
-            Core::end_in_its_place(home);
-        };
-        let help = move || {
-            let _helped = finally(|| Core::of(&theirs).crew.helped());
-            end(&theirs);
-        };
-        if thread::Builder::new().name(String::from("leno-end")).spawn(help).is_err() {
-            crew.helped();
-            Core::end_left(home);
+        core.crew.helps();
+        match thread::Builder::new().name(String::from("leno-end")).spawn(move || end(&theirs)) {
+            Ok(helper) => core.helpers.lock().push(helper),
+            Err(_none) => end(home),
         }
     }
 
@@ -229,24 +256,37 @@ impl Core {
     ///
     /// As for `drive`.
     pub(crate) unsafe fn leave(home: &HomeRef, index: usize) {
-        // SAFETY: by contract.
-        unsafe { Core::end_own(home, index) };
-        Core::of(home).crew.gone();
+        let crew = &Core::of(home).crew;
+        if !crew.is_replaced() {
+            // SAFETY: by contract; nobody acts in its place.
+            unsafe { Core::end_worker(home, index, Order::Age) };
+        }
+        crew.gone();
     }
 
-    /// Of a stopped runtime: waits until the lives of so many workers are over, but for what their threads do at their very end.
+    /// Of a stopped runtime: waits until the lives of so many workers are over, but for what their threads do at their very end, and
+    /// until nobody helps.
     pub(crate) fn wait_gone(home: &Home, workers: usize) {
-        Core::of(home).crew.wait_gone(workers);
+        let core = Core::of(home);
+        core.crew.wait_gone(workers);
+        let helpers = std::mem::take(&mut *core.helpers.lock());
+        for helper in helpers {
+            // (None panics, as no worker does.)
+            let _ = helper.join();
+        }
     }
 
-    /// Drops the futures of all fibers of a stopped executor, oldest first. Those that other threads are
-    /// polling end after that poll.
+    /// Drops the futures of all fibers of a stopped executor, in this order. Those that other threads are polling end after that poll.
     ///
     /// # Safety
     ///
     /// For a cord, this is its thread.
-    pub(crate) unsafe fn end_all(home: &Home) {
-        for task in home.roster.snapshot() {
+    pub(crate) unsafe fn end_all(home: &Home, order: Order) {
+        let mut tasks = home.roster.snapshot();
+        if let Order::Youth = order {
+            tasks.reverse();
+        }
+        for task in tasks {
             // SAFETY: by contract.
             unsafe { run::end(&task) };
         }

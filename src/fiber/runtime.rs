@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::fiber::core::Core;
+use crate::fiber::core::{Core, Order};
 use crate::fiber::crew::MOST_WORKERS;
 use crate::fiber::fiber_ref::FiberRef;
 use crate::fiber::handle::Handle;
@@ -133,19 +133,12 @@ impl Drop for Runtime {
         let me = prim::thread::current().id();
         let inside = self.workers.iter().position(|worker| worker.thread().id() == me);
         // Before the threads are joined: one of them may wait for what ends here.
-        Core::ending(home, || {
-            // SAFETY: not a cord; and inside, this thread is that worker.
-            unsafe { Core::stop(home) };
-            Core::end_left(home);
-            if let Some(index) = inside {
-                // SAFETY: as above.
-                unsafe { Core::end_own(home, index) };
-            }
-        });
+        // SAFETY: not a cord.
+        unsafe { Core::end_runtime(home, inside) };
         if inside.is_none() {
             let _aside = context::stand_aside();
             if !self.workers.is_empty() {
-                Core::end_in_its_place(home);
+                Core::end_in_its_place(home, Order::Age);
             }
             Core::wait_gone(home, self.workers.len());
             for worker in self.workers.drain(..) {
@@ -154,7 +147,7 @@ impl Drop for Runtime {
             }
         }
         // SAFETY: not a cord. Whatever became idle only now.
-        unsafe { Core::end_all(home) };
+        unsafe { Core::end_all(home, Order::Age) };
     }
 }
 

@@ -187,14 +187,16 @@ pub(crate) fn asleep<R>(
 /// Calls `f`, which ends fibers of `home`. Should this thread sleep in what is dropped there, it calls `go_on` before, once: somebody
 /// else is to go on with that, and does not stop before all is ended.
 pub(crate) fn ending<R>(home: &HomeRef, go_on: fn(&HomeRef), f: impl FnOnce() -> R) -> R {
+    // (What has been dropped this far may wait for it.)
+    leave_the_rest();
     let replace = |ends| ENDS.try_with(|now| now.replace(ends)).unwrap_or(None);
     let before = replace(Some((ptr::from_ref(home), go_on)));
     let _before = finally(|| _ = replace(before));
     f()
 }
 
-/// This thread is about to sleep.
-fn leave_the_rest() {
+/// This thread is about to sleep, or waits otherwise.
+pub(crate) fn leave_the_rest() {
     if let Some((home, go_on)) = ENDS.try_with(Cell::take).unwrap_or(None) {
         // SAFETY: borrowed by an `ending` further up this thread's stack.
         go_on(unsafe { &*home });

@@ -417,7 +417,8 @@ fn away_against_close() {
 }
 
 /// Two come in the place of the only worker, one after the other: the first one blocks in turn until the second has ended what it
-/// waits for. Neither that one nor the worker goes on as the worker. `crew_returns_to_be_two`, `crew_is_taken_by_two`.
+/// waits for. Neither that one nor the worker, which is over by then, goes on as the worker. `crew_returns_to_be_two`,
+/// `crew_is_taken_by_two`, `crew_is_gone_where_replaced`.
 #[test]
 fn away_in_its_place() {
     large_model(1, || {
@@ -430,7 +431,7 @@ fn away_in_its_place() {
             thread::spawn(move || {
                 touch(&own);
                 let left = crew.leaves();
-                ended.wait_for(2);
+                ended.wait_for(1);
                 if crew.returns(left) {
                     touch(&own);
                 }

@@ -114,12 +114,22 @@ struct Presence {
     is_vacant: bool,
     /// So many have acted in its place, one after the other: whoever did so before is the worker no more.
     replaced: usize,
-    /// So many have ended what they had.
+    /// So many are over, and have ended what they had, but for one that was replaced.
     gone: usize,
     /// So many threads help to end what is left.
     helpers: usize,
-    /// Who ends the runtime, and waits for one of these to change.
+    /// Who ends the runtime, or helps, and waits for one of these to change.
     waiters: Vec<Waker>,
+}
+
+impl Presence {
+    /// Comes in the place of the only worker, if that is vacant.
+    fn take_place(&mut self) -> Option<usize> {
+        let is_vacant = self.is_vacant;
+        self.is_vacant &= bug!("crew_is_taken_by_two");
+        self.replaced += usize::from(is_vacant);
+        is_vacant.then_some(self.replaced)
+    }
 }
 
 /// See the module.
@@ -719,26 +729,33 @@ impl<T: Entry> Crew<T> {
         self.wait_for(|presence| (presence.gone >= workers && presence.helpers == 0).then_some(()));
     }
 
-    /// Of a crew that has ended: waits until the worker is gone, or away; in that case calls `f`, in its place.
+    /// Of a crew that has ended: waits until the worker is gone, and was not replaced, or until its place is vacant; in that case
+    /// calls `f`, in its place.
     pub(crate) fn in_its_place(&self, f: impl FnOnce()) {
         let replaced = self.wait_for(|presence| {
-            if presence.gone > 0 {
-                return Some(None);
-            }
-            let is_vacant = presence.is_vacant;
-            presence.is_vacant &= bug!("crew_is_taken_by_two");
-            is_vacant.then(|| {
-                presence.replaced += 1;
-                Some(presence.replaced)
-            })
+            let is_over =
+                presence.gone > 0 && (presence.replaced == 0 || bug!("crew_is_gone_where_replaced"));
+            if is_over { Some(None) } else { presence.take_place().map(Some) }
         });
         if let Some(replaced) = replaced {
-            f();
-            // Others may come to it as well, to find what is left.
-            let mut presence = self.presence.lock();
-            presence.is_vacant |= presence.replaced == replaced;
-            Self::tell(presence);
+            self.act(replaced, f);
         }
+    }
+
+    /// The same without waiting, for the worker's own thread while that is away: somebody else may have come in its place.
+    pub(crate) fn in_its_own_place(&self, f: impl FnOnce()) {
+        let replaced = self.presence.lock().take_place();
+        if let Some(replaced) = replaced {
+            self.act(replaced, f);
+        }
+    }
+
+    fn act(&self, replaced: usize, f: impl FnOnce()) {
+        f();
+        // Others may come to it as well, to find what is left.
+        let mut presence = self.presence.lock();
+        presence.is_vacant |= presence.replaced == replaced;
+        Self::tell(presence);
     }
 
     /// Whether somebody acts in its place, or has.

@@ -71,6 +71,7 @@ fn drive<F: Future + ?Sized>(
                 return None;
             }
             seen = now;
+            context::leave_the_rest();
             pause(&mut pauses);
             context::fire_timers();
         } else {
