@@ -463,14 +463,15 @@ fn drops_that_panic() {
     // What has to go, beside a waker that panics.
     let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
     let (tx, mut first) = channel(1);
-    let _slow = tx.subscribe();
+    let slow = tx.subscribe();
     assert!(tx.send(Bomb::new()).is_ok() && first.try_recv().is_ok());
     let mut waiting = first.recv();
     assert!(waiting.poll_with(&panics).is_pending());
     let mut bomb = Some(Bomb::new());
     panics_once(&mut || assert!(tx.send(bomb.take().unwrap()).is_ok()));
     assert!(waiting.must_be_ready("sent").is_ok());
-    std::mem::forget((tx, _slow));
+    let mut left = Some((tx, slow));
+    panics_once(&mut || drop(left.take()));
     // The last one sees the value while this one clones it: so this one drops the original.
     let (tx, mut rx) = channel(1);
     let bomb = Bomb::new();
