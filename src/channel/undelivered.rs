@@ -29,9 +29,7 @@ use std::sync::Arc;
 
 use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
-use crate::prim::thread;
-use crate::task::error::shielded;
-use crate::wait::{By, Parcel, Tray};
+use crate::wait::{By, Parcel, Tray, call};
 
 /// Gets what is undelivered.
 pub(super) type Hook<T> = Box<dyn Fn(T) + Send + Sync>;
@@ -116,7 +114,7 @@ fn give_from<T>(hook: &Hook<T>, tray: &mut Tray<T>) {
 #[cold]
 #[inline(never)]
 fn give<T>(hook: &Hook<T>, value: T) {
-    if thread::panicking() { shielded(|| hook(value)) } else { hook(value) }
+    call(|| hook(value));
 }
 
 /// A value in hand, which is disposed of should foreign code panic.

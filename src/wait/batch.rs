@@ -41,10 +41,16 @@ pub(crate) fn wake_all(wakers: impl Iterator<Item = Waker>) {
     for_all(wakers, Waker::wake);
 }
 
-/// Wakes one, as [`for_all`] does.
+/// Calls foreign code, as [`for_all`] does.
+#[inline(always)]
+pub(crate) fn call(foreign: impl FnOnce()) {
+    if thread::panicking() { shielded(foreign) } else { foreign() }
+}
+
+/// Wakes one in that way.
 #[inline(always)]
 pub(crate) fn wake_one(waker: Waker) {
-    if thread::panicking() { shielded(|| waker.wake()) } else { waker.wake() }
+    call(|| waker.wake());
 }
 
 /// What those have left whose owners are gone: their nodes, and the wakers that counted; there may be others in the nodes. All

@@ -377,6 +377,12 @@ fn close_against_inject_and_park() {
     });
 }
 
+/// What whoever acts as the only worker has; the cell says if it is two.
+fn touch(own: &UnsafeCell<i32>) {
+    // SAFETY: that is what the model is about.
+    own.with_mut(|own| unsafe { *own += 1 });
+}
+
 /// The only worker owns something, and either blocks until that is ended, so that who closes the crew has to act in its place, or
 /// ends it itself. `crew_leaves_unseen`, `crew_returns_to_be_two`.
 #[test]
@@ -385,8 +391,6 @@ fn away_against_close() {
         model(move || {
             let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
             let own = Arc::new(UnsafeCell::new(0));
-            // SAFETY: whoever acts as the worker; the cell says if it is two.
-            let touch = |own: &UnsafeCell<i32>| own.with_mut(|own| unsafe { *own += 1 });
             let worker = {
                 let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
                 thread::spawn(move || {
@@ -424,8 +428,6 @@ fn away_in_its_place() {
     large_model(1, || {
         let (crew, ended) = (Arc::new(Crew::new(1)), Arc::new(Ran::default()));
         let own = Arc::new(UnsafeCell::new(0));
-        // SAFETY: whoever acts as the worker; the cell says if it is two.
-        let touch = |own: &UnsafeCell<i32>| own.with_mut(|own| unsafe { *own += 1 });
         let worker = {
             let (crew, ended, own) = (crew.clone(), ended.clone(), own.clone());
             thread::spawn(move || {

@@ -98,7 +98,7 @@ use crate::task::finally;
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, for_all,
+    Attempt, Branch, By, Line, NodeRef, OWN, Operation, Primitive, STAMP_MASK, Tray, Waiter, Word, call,
     outcome, stands, wake_one,
 };
 
@@ -558,9 +558,7 @@ impl<T> SharedRef<T> {
         // SAFETY: the caller's promise; the value was dropped.
         let _free = finally(|| unsafe { self.free() });
         // SAFETY: the caller's promise.
-        let drop_value =
-            |()| unsafe { self.get().value.with_mut(|place| ptr::drop_in_place((*place).as_mut_ptr())) };
-        for_all(std::iter::once(()), drop_value);
+        call(|| unsafe { self.get().value.with_mut(|place| ptr::drop_in_place((*place).as_mut_ptr())) });
     }
 }
 
