@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Where /dev/null is a plain file, what was thrown away there would be compiled.
+[ -c /dev/null ] || export RUSTC_WRAPPER=$PWD/.ci/rustc
+
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always} RUST_BACKTRACE=1
 # Nothing is built twice here, and nobody debugs: lines are enough for backtraces, at a third of the disk.
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_DEBUG=0
@@ -69,7 +72,8 @@ finish() {
 sanitized() {
     local name=$1 flags=$2
     shift 2
-    RUSTFLAGS="$flags ${RUSTFLAGS:-}" CARGO_TARGET_DIR="$target/$name" RUSTUP_TOOLCHAIN=nightly limited "$@"
+    LSAN_OPTIONS="suppressions=$PWD/.ci/leaks:print_suppressions=0" \
+        RUSTFLAGS="$flags ${RUSTFLAGS:-}" CARGO_TARGET_DIR="$target/$name" RUSTUP_TOOLCHAIN=nightly limited "$@"
 }
 
 has_nightly() {
