@@ -1,10 +1,10 @@
 //! A TCP echo server that shuts down gracefully: what it has read by then is sent back. The sockets are async-net's; the
 //! connections are fibers of a scope, which ends with the last of them.
 //!
-//! * `cargo run --release --example echo` starts the server on the loopback interface, and clients who check what
+//! * `cargo run --release --example echo` starts the server on the loopback interface, and clients that check what
 //!   comes back; some of them never hang up, so that the server has to.
-//! * `cargo run --release --example echo -- 127.0.0.1:7000` serves until stdin has a line or ends; talk
-//!   to it with `nc 127.0.0.1 7000`.
+//! * `cargo run --release --example echo -- 127.0.0.1:7000` serves until stdin yields a line or ends; talk to it with
+//!   `nc 127.0.0.1 7000`.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::{Shutdown, SocketAddr};

@@ -1,7 +1,7 @@
 //! A pipeline: stages connected by bounded channels. Back-pressure, errors, and closing from either end.
 //!
-//! `cargo run --example pipeline` sums the squares of some numbers; `cargo run --example pipeline -- 1 2 x 4`
-//! meets a word that is no number and stops.
+//! `cargo run --example pipeline` sums the squares of some numbers; `cargo run --example pipeline -- 1 2 x 4` meets a
+//! word that is not a number and stops.
 
 use std::num::ParseIntError;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Request and reply: one fiber owns an account book; each request brings the oneshot that its answer goes to.
+//! Request and reply: one fiber owns an account book; each request carries the oneshot that its answer goes to.
 //!
 //! `cargo run --example request_reply`
 

@@ -2,8 +2,8 @@
 //! goods and charges for them, both or neither, no matter who gives up meanwhile: a backend, the customer, or the shop.
 //!
 //! * The backends are asked in a `try_scope`: the first that fails ends the others' work.
-//! * A customer may leave as long as the backends are being asked: a `CancelToken` below the shop's.
-//! * The two steps of the purchase are under a `shield`: a shop that closes waits for their end.
+//! * A customer may leave while the backends are being asked: a `CancelToken` below the shop's.
+//! * The two steps of the purchase are under a `shield`: a shop that closes waits for them to end.
 //! * What is logged says which order it is about, by a fiber-local number that children inherit.
 //!
 //! `cargo run --release --example scopes`

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! - A word is a run of Unicode letters and digits, in lower case.
-//! - Symbolic links below PATH are not followed; what is neither file nor folder is passed over, and so are the
+//! - Symbolic links below PATH are not followed; what is neither file nor folder is skipped, and so are the
 //!   folders of version control. Without PATH the current folder is counted, except for `target` folders.
-//! - Files that are not UTF-8 are skipped, counted and named; that is no error.
+//! - Files that are not UTF-8 are skipped, counted and named; this is not an error.
 //! - Words go to stdout, everything else to stderr.
 //! - Exit code: 0 all was counted, 1 something could not be read (the rest is counted) or `--check` found a
 //!   difference, 2 wrong usage.

@@ -39,7 +39,7 @@
 //! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` and cancellation-safe:
 //! dropping one cancels the operation and nothing else, and a dropped receive loses no value. (What a future owns is
 //! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an
-//! operation, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells.
+//! operation, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has.
 //!
 //! # Features of the crate
 //!
@@ -52,7 +52,7 @@
 //! # Models of your own code
 //!
 //! [loom](https://docs.rs/loom) runs a piece of concurrent code in every interleaving. leno's channels,
-//! [`Mutex`](sync::Mutex) and [`select!`] can take part in loom models of your own code: with `--cfg leno_loom` and the
+//! [locks](sync) and [`select!`] can take part in loom models of your own code: with `--cfg leno_loom` and the
 //! feature `loom` they are built on loom's atomics, cells and threads.
 //!
 //! ```toml
@@ -67,7 +67,7 @@
 //! unexpected_cfgs = { level = "warn", check-cfg = ["cfg(leno_loom)"] }
 //! ```
 //!
-//! A model is a test of a file that begins with `#![cfg(leno_loom)]`, and calls `loom::model(|| …)`:
+//! A model is a test that calls `loom::model(|| …)`, in a file that begins with `#![cfg(leno_loom)]`:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg leno_loom" cargo test --test model
@@ -108,6 +108,7 @@ struct Readme;
 #[cfg(any(leno_loom, leno_shuttle))]
 #[doc(hidden)]
 pub mod model {
+    pub use crate::channel::model as blocks;
     pub use crate::channel::ticker::model as ticker;
     pub use crate::fiber::model as crew;
     pub use crate::task::model as task;

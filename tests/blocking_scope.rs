@@ -158,17 +158,11 @@ fn cancelled_fibers_do_not_end_the_body() {
 #[test]
 fn a_waker_that_panics_ends_nothing() {
     // Who waits for the scope's token with such a waker, while the scope fails.
-    struct Panics;
-    impl std::task::Wake for Panics {
-        fn wake(self: std::sync::Arc<Self>) {
-            panic!("in a waker");
-        }
-    }
     in_time(|| {
         let mut waiting = None;
         let failed: Result<(), _> = blocking_scope(|s| {
             let token = s.token();
-            let waker = std::task::Waker::from(std::sync::Arc::new(Panics));
+            let waker = fiber_support::panicking_waker();
             let mut waits = Box::pin(async move { token.cancelled().await });
             assert!(waits.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
             waiting = Some(waits);

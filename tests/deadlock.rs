@@ -348,6 +348,43 @@ fn a_thread_of_its_own_and_another_runtime_count() {
     });
 }
 
+/// Whoever waits for them last: they may have begun elsewhere, and where nobody counts. (C12, F17)
+#[test]
+fn what_moves_here_counts_here() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let long = || thread::sleep(Duration::from_millis(50));
+    let begun = move || {
+        let mut job = unblock(long);
+        assert!(job.wait_timeout(Duration::ZERO).is_err());
+        job
+    };
+    on_each(begun);
+    on_each(move || {
+        // Another executor counts it first.
+        let mut job = Box::pin(unblock(long));
+        Cord::new().block_on(async { assert!(leno::timeout(Duration::ZERO, &mut job).await.is_err()) });
+        job
+    });
+    in_time(move || {
+        let virtually = || Cord::with_clock(Clock::virtual_time());
+        assert!(virtually().block_on(leno::timeout(HOUR, begun())).is_ok());
+        let other = Runtime::builder().workers(1).build().unwrap();
+        let mut job = fiber::on(&other, async move { long() });
+        assert!(job.wait_timeout(Duration::ZERO).is_err());
+        assert!(virtually().block_on(leno::timeout(HOUR, job)).is_ok());
+        // It is awaited where it runs, and here no more.
+        let (tx, rx) = rendezvous();
+        virtually().block_on(async move {
+            let mut job = Box::pin(fiber::on(&other, async move { rx.recv().await }));
+            assert!(leno::timeout(Duration::ZERO, &mut job).await.is_err());
+            let awaited = other.spawn(job);
+            sleep(HOUR).await;
+            tx.send(()).await.unwrap();
+            awaited.await.unwrap().unwrap();
+        });
+    });
+}
+
 /// A fiber that waits for the scope of which it is.
 #[test]
 fn a_scope_is_part_of_the_circle() {
@@ -630,5 +667,79 @@ fn without_a_block_on_nobody_is_told() {
         assert_eq!(runtime.block_on(async { 1 }), 1);
         runtime.block_on(tx.send(9)).unwrap();
         assert_eq!(runtime.block_on(fiber).unwrap(), Ok(9));
+    });
+}
+
+/// A job that nobody waits for any more runs on, and may wake others.
+#[test]
+fn a_job_that_runs_on_counts() {
+    on_each(|| async {
+        let ((begins, begun), (tx, rx)) = (rendezvous(), rendezvous());
+        let mut job = Box::pin(unblock(move || {
+            begins.send_blocking(()).unwrap();
+            thread::sleep(Duration::from_millis(20));
+            tx.send_blocking(3).unwrap();
+        }));
+        select! {
+            _ = &mut job => unreachable!("it waits for this"),
+            begins = begun.recv() => begins.unwrap(),
+        }
+        drop(job);
+        assert_eq!(rx.recv().await, Ok(3));
+    });
+}
+
+/// A `block_on` that has come to its end is told nothing: that is for the next one.
+#[test]
+fn one_that_waits_after_another_has_ended_is_reported() {
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            runtime.block_on(async { spawn(yield_now()).await.unwrap() });
+            assert!(report(|| runtime.block_on(fiber::park())).contains("park"));
+            assert!(report(|| runtime.block_on(pending())).contains("something outside leno"));
+        }
+        let cord = cord();
+        cord.block_on(yield_now());
+        assert!(report(|| cord.block_on(fiber::park())).contains("park"));
+        assert!(report(|| cord.block_on(pending())).contains("something outside leno"));
+    });
+}
+
+/// Whoever starts a prepared fiber from outside counts, also while it is about to: here in a hook.
+#[test]
+fn a_prepared_fiber_that_is_being_started_from_outside_counts() {
+    in_time(|| {
+        let (begins, goes_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+        let (begin, go_on) = (begins.clone(), goes_on.clone());
+        let runtime = Runtime::builder().workers(1).closed_world(true).on_spawn(move |fiber| {
+            if fiber.name().is_some() {
+                begin.wait();
+                go_on.wait();
+            }
+        });
+        let runtime = runtime.build().unwrap();
+        let (tx, rx) = rendezvous();
+        let late = async { Builder::new().name("late").prepare(async move { tx.send(7).await }) };
+        let late = runtime.block_on(late);
+        let starts = thread::spawn(move || drop(late.start()));
+        begins.wait();
+        let received = runtime.block_on(async {
+            let mut receiving = pin!(rx.recv());
+            let mut goes_on = Some(goes_on);
+            poll_fn(|cx| {
+                if let Some(goes_on) = goes_on.take() {
+                    // Some time after this has begun to wait.
+                    thread::spawn(move || {
+                        thread::sleep(Duration::from_millis(20));
+                        goes_on.wait();
+                    });
+                }
+                receiving.as_mut().poll(cx)
+            })
+            .await
+        });
+        assert_eq!(received, Ok(7));
+        starts.join().unwrap();
     });
 }

@@ -2,7 +2,7 @@
 
 mod fiber_support;
 
-use fiber_support::{Drops, Latch, SeqCst, in_time, until};
+use fiber_support::{Defer, Drops, Latch, SeqCst, in_time, until};
 use leno::channel::ticker;
 use leno::fiber::{self, Cord, Runtime, spawn_local, unblock};
 use leno::time::Clock;
@@ -35,10 +35,13 @@ fn in_a_runtimes_fiber_blocking_is_reported_once_per_place() {
     let lines = fiber.wait().unwrap();
     let warnings = WARNINGS.lock().unwrap();
     let expected = if cfg!(debug_assertions) { 3 } else { 0 };
-    let mine: Vec<_> = warnings.iter().filter(|text| text.contains("fiber_blocking.rs")).collect();
+    // (Other tests of this file are warned, too.)
+    let places: Vec<_> = lines.iter().map(|line| format!("fiber_blocking.rs:{line}:")).collect();
+    let mine: Vec<_> =
+        warnings.iter().filter(|text| places.iter().any(|place| text.contains(place))).collect();
     assert_eq!(mine.len(), expected, "{warnings:?}");
-    for (text, line) in mine.iter().zip(lines) {
-        assert!(text.contains(&format!("fiber_blocking.rs:{line}:")), "{text}");
+    for (text, place) in mine.iter().zip(&places) {
+        assert!(text.contains(place), "{text}");
         assert!(text.contains("unblock"), "{text}");
     }
     if cfg!(debug_assertions) {
@@ -271,5 +274,53 @@ fn virtual_time_stands_still_while_a_job_runs() {
             assert_eq!(cord.block_on(slept).unwrap() - start, Duration::from_secs(60));
             thread.join().unwrap();
         }
+    });
+}
+
+/// C25: that it may block shows on a cord in any case, and not only where there is something to wait for.
+#[test]
+fn in_a_cords_fiber_what_need_not_wait_panics_as_well() {
+    use leno::sync::{Lazy, OnceCell};
+    in_time(|| {
+        Cord::new().block_on(async {
+            for call in [
+                (|| _ = OnceCell::<u8>::new().get_or_init_blocking(|| 1)) as fn(),
+                || _ = OnceCell::<u8>::new().get_or_try_init_blocking(|| Err(())),
+                || _ = Lazy::new(async || 1).get_blocking(),
+                || drop(Runtime::builder().workers(1).build().unwrap().shutdown(Duration::ZERO)),
+            ] {
+                let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+                let message = payload.downcast_ref::<String>().unwrap();
+                assert!(message.contains("fiber_blocking.rs:") && message.contains("unblock"), "{message}");
+            }
+            // What is there is there.
+            let cell = OnceCell::from(3);
+            assert_eq!(*cell.get_or_init_blocking(|| 4), 3);
+        });
+    });
+}
+
+/// A result that nobody wants may panic in its drop, however often: its thread goes on with other jobs.
+#[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn unwanted_results_may_panic_in_their_drops() {
+    in_time(|| {
+        leno::block_on(async {
+            // More than there can be threads.
+            for _ in 0..600 {
+                let (inside, leave) = (Latch::default(), Latch::default());
+                let (entered, wait) = (inside.clone(), leave.clone());
+                let mut job = unblock(move || {
+                    entered.open();
+                    wait.wait();
+                    Defer(|| panic!("planted: a result panics in its drop"))
+                });
+                assert!(leno::timeout(Duration::ZERO, &mut job).await.is_err());
+                inside.wait();
+                drop(job);
+                leave.open();
+            }
+            assert_eq!(unblock(|| 5).await, 5);
+        });
     });
 }

@@ -531,6 +531,30 @@ mod joining {
         assert_eq!((panic_of(|| poll_once(both.as_mut()).map(drop)).as_str(), drops.count()), ("dropped", 4));
     }
 
+    #[test]
+    fn of_two_that_panic_in_their_drops_the_first_is_told() {
+        struct Panics(&'static str);
+        impl Drop for Panics {
+            fn drop(&mut self) {
+                std::panic::panic_any(self.0);
+            }
+        }
+        let held = |name| {
+            let panics = Panics(name);
+            async move {
+                let _panics = panics;
+                pending::<()>().await;
+            }
+        };
+        let first = Panics("first");
+        let winner = poll_fn(move |_| {
+            let _kept = &first;
+            Poll::Ready(())
+        });
+        let mut both = Box::pin(race(winner, held("second")));
+        assert_eq!(panic_of(|| poll_once(both.as_mut()).map(drop)), "first");
+    }
+
     /// Ready at once; what it keeps goes with it.
     struct Ready(#[allow(dead_code, reason = "it is dropped")] Angry);
     impl Future for Ready {
@@ -674,6 +698,50 @@ mod joining {
             assert!(raced.is_err());
             assert_eq!(drops.count(), 1, "{loses}");
         }
+    }
+
+    /// C29: an output and what it comes from.
+    #[test]
+    fn whose_drops_both_panic() {
+        let both = || {
+            let bomb = fiber_support::Defer(|| panic!("in the future's drop"));
+            poll_fn(move |_| {
+                let _inside = &bomb;
+                Poll::Ready(fiber_support::Defer(|| panic!("in the output's drop")))
+            })
+        };
+        let message = panic_of(|| cord().block_on(join_all([both()])).len());
+        assert_eq!(message, "in the future's drop");
+        let message = panic_of(|| {
+            let fails = Cell::new(true);
+            let both = [(); 2].map(|()| async {
+                if fails.replace(false) {
+                    yield_now().await;
+                    return Err::<(), _>(fiber_support::Defer(|| panic!("in the error's drop")));
+                }
+                let _bomb = fiber_support::Defer(|| panic!("in the other's drop"));
+                pending().await
+            });
+            cord().block_on(try_join_all(both)).is_err()
+        });
+        assert_eq!(message, "in the other's drop");
+    }
+
+    /// C29
+    #[test]
+    fn an_output_that_panics_in_its_drop_during_a_panic_ends_nothing() {
+        let joined = Cell::new(false);
+        let joins = fiber_support::Defer(|| {
+            let all = [false, true].map(|fails| async move {
+                (!fails).then(|| fiber_support::Defer(|| panic!("in the output's drop"))).ok_or(())
+            });
+            joined.set(cord().block_on(try_join_all(all)).is_err());
+        });
+        let message = panic_of(move || {
+            let _joins = joins;
+            panic!("outer");
+        });
+        assert_eq!((message.as_str(), joined.get()), ("outer", true));
     }
 
     #[test]
@@ -854,6 +922,50 @@ mod mapping {
             assert_eq!(*outputs.borrow(), [2, 0, 4, 3, 5, 1]);
             assert_eq!(gates.most.get(), 3);
         });
+    }
+
+    #[test]
+    fn a_stream_is_not_over_while_members_run() {
+        cord().block_on(async {
+            let mut stream = map_unordered([1, 2], 3, |n| async move {
+                leno::sleep(n * SECOND).await;
+                n
+            });
+            assert_eq!(stream.next().await, Some(1));
+            assert!(!stream.is_terminated());
+            assert_eq!(stream.next().await, Some(2));
+            assert_eq!(stream.next().await, None);
+            assert!(stream.is_terminated());
+        });
+    }
+
+    /// An iterator goes when no more is taken from it: with an error, before that is given; and with a panic, which goes on
+    /// though the iterator panics in its drop.
+    #[test]
+    fn the_iterator_goes_with_an_error_or_a_panic() {
+        struct Items(OnDrop, bool);
+        impl Iterator for Items {
+            type Item = u8;
+            fn next(&mut self) -> Option<u8> {
+                assert!(!self.1, "planted");
+                Some(1)
+            }
+        }
+        impl Drop for Items {
+            fn drop(&mut self) {
+                let _ = &self.0;
+                assert!(!self.1, "in the drop");
+            }
+        }
+        let drops = Drops::default();
+        let mut failing = try_map_concurrent(Items(drops.probe(), false), 1, |_| ready(Err::<u8, _>("no")));
+        assert_eq!(poll_once(Pin::new(&mut failing)), Poll::Ready(Err("no")));
+        assert_eq!(drops.count(), 1);
+        drop(failing);
+        let mut panicking = map_unordered(Items(drops.probe(), true), 1, ready);
+        assert_eq!(panic_of(|| poll_once(pin!(panicking.next())).is_ready()), "planted");
+        assert_eq!(drops.count(), 2);
+        assert_eq!(poll_once(pin!(panicking.next())), Poll::Ready(None));
     }
 
     #[test]

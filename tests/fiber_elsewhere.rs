@@ -270,3 +270,32 @@ fn a_handle_of_a_runtime_that_has_ended_starts_nothing() {
         assert!(late.wait().unwrap_err().is_cancelled());
     });
 }
+
+/// What is over holds up no clock, though its future is kept.
+#[test]
+fn virtual_time_goes_on_once_it_is_over() {
+    in_time(|| {
+        let there = Runtime::builder().workers(1).build().unwrap();
+        fiber_support::cord().block_on(async {
+            let mut sent = on(&there, async { 5 });
+            assert_eq!((&mut sent).await, 5);
+            leno::sleep(fiber_support::SECOND).await;
+            drop(sent);
+        });
+    });
+}
+
+/// It is no child, also where it comes back to the runtime that it is on.
+#[test]
+fn nothing_is_inherited_there() {
+    leno::fiber_local! { inherited static NAME: &'static str = "nobody"; }
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let handle = runtime.handle().clone();
+        let names = runtime.spawn(async move {
+            NAME.set("parent");
+            (leno::spawn(async { NAME.get() }).await.unwrap(), handle.on(async { NAME.get() }).await)
+        });
+        assert_eq!(names.wait().unwrap(), ("parent", "nobody"));
+    });
+}

@@ -194,3 +194,18 @@ fn a_warning_hook_may_panic() {
         assert!(is_told("`warned of`"), "{warnings:?}");
     });
 }
+
+/// Nobody is told of the end of a fiber that has not begun: one that was prepared only, or was refused.
+#[test]
+fn what_has_not_begun_does_not_end() {
+    let log = Log::default();
+    let runtime = Runtime::builder().workers(1).on_stop(note(&log, "stop")).build().unwrap();
+    let handle = runtime.handle().clone();
+    let main = runtime.block_on(async {
+        drop(Builder::new().prepare(async {}));
+        fiber::current().id()
+    });
+    drop(runtime);
+    assert!(handle.spawn(async {}).wait().unwrap_err().is_cancelled());
+    assert_eq!(*log.lock().unwrap(), [("stop", main)]);
+}

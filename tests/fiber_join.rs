@@ -160,13 +160,15 @@ fn a_handle_dropped_early_lets_go_of_its_waker() {
 
 #[test]
 fn waiting_on_a_thread() {
+    let (end, ends) = leno::channel::oneshot::channel();
     let mut fiber = leno::spawn(async {
-        leno::sleep(Duration::from_millis(20)).await;
+        ends.await.unwrap();
         3
     });
     assert!(fiber.wait_timeout(Duration::from_millis(1)).is_err());
     assert!(fiber.wait_deadline(Instant::now()).is_err());
     assert!(fiber.join_timeout(Duration::from_millis(1)).wait().is_err());
+    end.send(()).unwrap();
     assert_eq!(fiber.wait_timeout(Duration::MAX).unwrap().unwrap(), 3);
 }
 

@@ -248,3 +248,87 @@ fn outside_a_fiber_there_are_none() {
     assert!(panic.downcast_ref::<String>().unwrap().contains("try_with"));
     assert!(std::panic::catch_unwind(|| PATH.set(Vec::new())).is_err());
 }
+
+/// A destructor of a value that asks for its own local, or for one that is gone, gets an error; no initializer runs again.
+#[test]
+fn a_value_that_looks_for_itself_at_its_end() {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    static REFUSED: AtomicUsize = AtomicUsize::new(0);
+    struct Asks;
+    impl Asks {
+        fn new() -> Asks {
+            MADE.fetch_add(1, SeqCst);
+            Asks
+        }
+    }
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            assert!(ONE.try_with(|_| ()).is_err() && OTHER.try_with(|_| ()).is_err());
+            REFUSED.fetch_add(1, SeqCst);
+        }
+    }
+    fiber_local! {
+        static ONE: Asks = Asks::new();
+        static OTHER: Asks = Asks::new();
+    }
+    Cord::new().block_on(async {
+        spawn_local(async {
+            ONE.with(|_| ());
+            OTHER.with(|_| ());
+        })
+        .await
+        .unwrap();
+        spawn_local(async { ONE.with(|_| ()) }).await.unwrap();
+    });
+    assert_eq!((MADE.load(SeqCst), REFUSED.load(SeqCst)), (3, 3));
+}
+
+/// What is inherited goes on to the grandchildren; fibers of a `blocking_scope` are nobody's children.
+#[test]
+fn what_was_inherited_is_handed_on() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let seen = runtime.spawn(async {
+            PATH.set(vec!["top"]);
+            let grandchild = leno::spawn(async { leno::spawn(async { PATH.get() }).await.unwrap() });
+            let stranger = fiber::blocking_scope(|s| s.spawn(async { PATH.get() }).wait().unwrap());
+            (grandchild.await.unwrap(), stranger.unwrap())
+        });
+        assert_eq!(seen.wait().unwrap(), (vec!["top"], vec![]));
+    });
+}
+
+/// A fiber's future has its values to its end; then these go, the last one first, and none can be set any more.
+#[test]
+fn values_outlive_the_future_and_take_no_others() {
+    static LOG: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+    struct Notes(&'static str);
+    impl Drop for Notes {
+        fn drop(&mut self) {
+            let set = std::panic::catch_unwind(|| PATH.set(vec!["too late"]));
+            LOG.lock().unwrap().extend([self.0, if set.is_err() { "refused" } else { "kept" }]);
+        }
+    }
+    struct Looks;
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            LOG.lock().unwrap().push(FIRST.try_with(|notes| notes.0).unwrap_or("gone"));
+        }
+    }
+    fiber_local! {
+        static FIRST: Notes = Notes("first");
+        static SECOND: Notes = Notes("second");
+    }
+    Cord::new().block_on(async {
+        let fiber = spawn_local(async {
+            let _looks = Looks;
+            FIRST.with(|_| ());
+            SECOND.with(|_| ());
+            std::future::pending::<()>().await;
+        });
+        fiber::yield_now().await;
+        fiber.cancel();
+        assert!(fiber.await.unwrap_err().is_cancelled());
+    });
+    assert_eq!(*LOG.lock().unwrap(), ["first", "second", "refused", "first", "refused"]);
+}

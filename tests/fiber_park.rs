@@ -6,10 +6,12 @@ use fiber_support::{Drops, SeqCst, in_time, until};
 use leno::fiber::{self, Builder, Cord, FiberId, JoinHandle, Runtime, spawn_local, spawn_now};
 use leno::time::Clock;
 use std::collections::HashSet;
-use std::future::pending;
+use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 #[test]
@@ -315,4 +317,21 @@ fn many_unparks_of_one_fiber_from_many_threads() {
         until(|| fiber.is_finished());
         fiber.wait().unwrap();
     });
+}
+
+/// Who has polled its park from elsewhere has no more to wait for once the fiber has ended, though somebody knows it still.
+#[test]
+fn a_fiber_that_ends_lets_go_of_who_has_polled_its_park() {
+    let count = Arc::new(fiber_support::Count::default());
+    let waker = Waker::from(count.clone());
+    let cord = Cord::new();
+    let fiber = cord.spawn_local(async move {
+        let mut park = pin!(fiber::park());
+        assert!(park.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    });
+    let known = fiber.fiber();
+    cord.block_on(fiber).unwrap();
+    assert_eq!(Arc::strong_count(&count), 1);
+    known.unpark();
+    assert_eq!(count.0.load(SeqCst), 0);
 }

@@ -661,3 +661,229 @@ fn a_fiber_that_was_never_started_fails_no_scope() {
         assert_eq!(told.load(SeqCst), 1);
     });
 }
+
+/// F4: nothing of it is left that a shield could protect, whoever has the section, the error itself for example.
+#[test]
+fn a_member_that_fails_ends_though_a_section_of_it_goes_on_elsewhere() {
+    type Section = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+    in_time(|| {
+        let failed = leno::block_on(try_scope(async |s: &TryScope<Section>| {
+            drop(s.spawn(async {
+                let mut section: Section = Box::pin(fiber::shield(pending::<()>()));
+                assert!(poll_fn(|cx| Poll::Ready(section.as_mut().poll(cx).is_pending())).await);
+                Err::<(), _>(section)
+            }));
+            Ok(())
+        }));
+        drop(failed.expect("nothing panics").expect_err("the section"));
+    });
+}
+
+/// C13: as of whoever waits for something else.
+#[test]
+fn a_waker_that_panics_in_its_drop_costs_nothing() {
+    struct Bomb;
+    impl std::task::Wake for Bomb {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in a waker's drop");
+        }
+    }
+    in_time(|| {
+        let (tx, rx) = leno::rendezvous::<()>();
+        let mut over = Box::pin(scope(async move |s: &Scope| drop(s.spawn(async move { rx.recv().await }))));
+        let mut waits = |waker: Waker| over.as_mut().poll(&mut Context::from_waker(&waker)).is_pending();
+        assert!(waits(Waker::from(Arc::new(Bomb))) && waits(Waker::noop().clone()));
+        tx.send_blocking(()).unwrap();
+        futures_lite::future::block_on(over).expect("nothing failed");
+    });
+}
+
+/// F5, F14: whose drop panics as well.
+#[test]
+fn a_panic_that_nobody_hears_of_is_dropped_with_care() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (tx, rx) = leno::bounded(1);
+        let (ends, panics) = (Latch::default(), Latch::default());
+        let (member_ends, body_panics) = (ends.clone(), panics.clone());
+        let cancelled = runtime.spawn(scope(async move |s: &Scope| {
+            drop(s.spawn(fiber::shield(async move {
+                tx.send(()).await.unwrap();
+                fiber::unblock(move || member_ends.wait()).await;
+            })));
+            rx.recv().await.unwrap();
+            body_panics.open();
+            std::panic::panic_any(Defer(|| panic!("in the drop of the payload")));
+        }));
+        panics.wait();
+        cancelled.cancel();
+        ends.open();
+        assert!(cancelled.wait().unwrap_err().is_cancelled());
+    });
+}
+
+/// The first panic cancels the token at once, not only at the scope's end.
+#[test]
+fn a_scope_that_fails_cancels_its_token() {
+    in_time(|| {
+        let failed = leno::block_on(scope(async |s: &Scope| {
+            let (token, below) = (s.token(), s.token().child());
+            let (begins, begun) = leno::rendezvous();
+            s.spawn(fiber::shield(async move {
+                begins.send(()).await.unwrap();
+                token.cancelled().await;
+                below.cancelled().await;
+            }));
+            begun.recv().await.unwrap();
+            s.spawn(async { panic!("no luck") });
+            pending::<()>().await;
+        }));
+        assert!(failed.unwrap_err().is_panic());
+    });
+}
+
+/// Who waits for a token below that of the scope may panic when woken: the scope's outcome is what it is.
+#[test]
+fn wakers_that_panic_below_a_scope_are_no_failure_of_it() {
+    let waits = |token: &leno::fiber::CancelToken| {
+        let below = token.child();
+        let mut waits = Box::pin(async move { below.cancelled().await });
+        let waker = fiber_support::panicking_waker();
+        assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        waits
+    };
+    in_time(move || {
+        let kept = std::cell::RefCell::new(Vec::new());
+        // At its end, as a member fails, and as the body does.
+        let given = leno::block_on(scope(async |s: &Scope| {
+            kept.borrow_mut().push(waits(&s.token()));
+            5
+        }));
+        assert_eq!(given.unwrap(), 5);
+        let failed = leno::block_on(scope(async |s: &Scope| {
+            kept.borrow_mut().push(waits(&s.token()));
+            s.spawn(async { panic!("no luck") });
+            pending::<()>().await;
+        }));
+        assert_eq!(failed.unwrap_err().into_panic().downcast_ref::<&str>(), Some(&"no luck"));
+        let failed = leno::block_on(try_scope(async |s: &TryScope<u8>| {
+            kept.borrow_mut().push(waits(&s.token()));
+            s.spawn(async { Err::<(), _>(3) });
+            pending::<Result<(), u8>>().await
+        }));
+        assert_eq!(failed.unwrap(), Err(3));
+        let failed = leno::block_on(try_scope(async |s: &TryScope<u8>| {
+            kept.borrow_mut().push(waits(&s.token()));
+            Err::<(), _>(4)
+        }));
+        assert_eq!(failed.unwrap(), Err(4));
+    });
+}
+
+/// Of several errors the first is the scope's, also if a shielded section ends with another one; a panic outdoes it, also later.
+#[test]
+fn the_first_error_stands_unless_something_panics() {
+    in_time(|| {
+        for panics in [false, true] {
+            let failed = leno::block_on(try_scope(async |s: &TryScope<u8>| {
+                let token = s.token();
+                let (begins, begun) = leno::rendezvous();
+                s.spawn::<_, ()>(fiber::shield(async move {
+                    begins.send(()).await.unwrap();
+                    token.cancelled().await;
+                    assert!(!panics, "worse");
+                    Err(2)
+                }));
+                begun.recv().await.unwrap();
+                s.spawn::<_, ()>(async { Err(1) });
+                pending::<Result<(), u8>>().await
+            }));
+            if panics {
+                assert!(failed.unwrap_err().is_panic());
+            } else {
+                assert_eq!(failed.unwrap(), Err(1));
+            }
+        }
+    });
+}
+
+/// A scope that was dropped takes no panic: the executor's hook is told.
+#[test]
+fn a_panic_after_the_scope_was_dropped_is_told() {
+    in_time(|| {
+        let told = Arc::new(AtomicUsize::new(0));
+        let counter = told.clone();
+        let runtime = Runtime::builder().workers(1).on_panic(move |_, _| _ = counter.fetch_add(1, SeqCst));
+        let runtime = runtime.build().unwrap();
+        let (inside, leave) = (Latch::default(), Latch::default());
+        let (entered, wait) = (inside.clone(), leave.clone());
+        let handle = runtime.handle().clone();
+        let mut over = Box::pin(scope(async move |s: &Scope| {
+            drop(Builder::new().scope(s).spawn_on(&handle, async move {
+                entered.open();
+                wait.wait();
+                panic!("too late for the scope");
+            }));
+            pending::<()>().await;
+        }));
+        assert!(over.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        inside.wait();
+        drop(over);
+        leave.open();
+        until(|| told.load(SeqCst) == 1);
+    });
+}
+
+/// Who polls a scope may panic when woken: neither the worker whose fiber fails, nor who cancels the scope, learns of that; and of
+/// a second panic that is in the way nobody does.
+#[test]
+fn wakers_of_a_scope_that_panic_and_second_panics_end_nothing() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("in a waker");
+        }
+    }
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in the drop of a payload");
+        }
+    }
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        for cancels in [false, true] {
+            let (handle, go) = (runtime.handle().clone(), Latch::default());
+            let wait = go.clone();
+            let (give, given) = leno::bounded(1);
+            let mut over = Box::pin(scope(async move |s: &Scope| {
+                drop(Builder::new().scope(s).spawn_on(&handle, async move {
+                    wait.wait();
+                    assert!(cancels, "no luck");
+                    pending::<()>().await;
+                }));
+                give.send(s.clone()).await.unwrap();
+                let _bomb = Defer(move || {
+                    if !cancels {
+                        std::panic::panic_any(Bomb)
+                    }
+                });
+                pending::<()>().await;
+            }));
+            let panics = Waker::from(Arc::new(Panics));
+            assert!(over.as_mut().poll(&mut Context::from_waker(&panics)).is_pending());
+            let given = given.recv_blocking().unwrap();
+            go.open();
+            if cancels {
+                given.cancel();
+            }
+            until(|| given.token().is_cancelled());
+            let failed = leno::block_on(over).unwrap_err();
+            assert_eq!(failed.is_cancelled(), cancels);
+            assert_eq!(runtime.spawn(async { 1 }).wait().unwrap(), 1, "the worker lives");
+        }
+    });
+}

@@ -278,3 +278,55 @@ fn a_long_computation_asks_now_and_then() {
         assert!(fiber.wait().is_ok());
     });
 }
+
+/// The shield goes with the end of the section, though its future is kept.
+#[test]
+fn a_section_that_is_over_and_kept_shields_nobody() {
+    let cord = Cord::new();
+    let fiber = cord.spawn_local(async {
+        let mut section = Box::pin(shield(fiber::yield_now()));
+        section.as_mut().await;
+        fiber::yield_now().await;
+        drop(section);
+    });
+    cord.block_on(fiber::yield_now());
+    fiber.cancel();
+    assert!(cord.block_on(fiber).unwrap_err().is_cancelled());
+}
+
+/// A section that has begun goes on in a fiber that was cancelled before it came there; and polled outside of fibers it shields
+/// nobody any more.
+#[test]
+fn a_section_that_has_begun_goes_on_where_it_comes() {
+    let cord = Cord::new();
+    let begin = |turns| {
+        let (tx, rx) = leno::bounded(1);
+        let fiber = cord.spawn_local(async move {
+            let mut section = Box::pin(shield(async move {
+                for _ in 0..turns {
+                    fiber::yield_now().await;
+                }
+                5
+            }));
+            let begun = poll_fn(|cx| Poll::Ready(section.as_mut().poll(cx).is_pending()));
+            assert!(begun.await);
+            tx.send(section).await.unwrap();
+            pending::<()>().await;
+        });
+        (fiber, cord.block_on(rx.recv()).unwrap())
+    };
+    let (first, section) = begin(1);
+    let second = cord.spawn_local(async move {
+        fiber::current().cancel();
+        section.await
+    });
+    assert_eq!(cord.block_on(second).unwrap(), 5);
+    first.cancel();
+    assert!(cord.block_on(first).unwrap_err().is_cancelled());
+    let (first, mut section) = begin(2);
+    assert!(section.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    first.cancel();
+    cord.block_on(fiber::yield_now());
+    assert!(first.is_finished());
+    drop(section);
+}

@@ -284,6 +284,39 @@ fn what_is_dropped_with_a_runtime_may_wait_for_the_rest() {
     }
 }
 
+/// F7: each is dropped by a fiber of the other one.
+#[test]
+fn runtimes_that_keep_each_other_end() {
+    for (workers, others, busy) in [(1, 1, false), (1, 1, true), (2, 2, false), (2, 2, true), (2, 3, true)] {
+        in_time(move || {
+            let build = |workers| Arc::new(Runtime::builder().workers(workers).build().unwrap());
+            let runtimes: Vec<_> = (0..others).map(|_| build(workers)).collect();
+            let drops = Drops::default();
+            let ends = Latch::default();
+            for (number, runtime) in runtimes.iter().enumerate() {
+                let held = (runtimes[(number + 1) % others].clone(), drops.probe());
+                let ends = ends.clone();
+                drop(runtime.spawn(async move {
+                    let _held = held;
+                    if number == 0 {
+                        unblock(move || ends.wait()).await;
+                    } else if busy {
+                        loop {
+                            fiber::yield_now().await;
+                        }
+                    } else {
+                        pending().await
+                    }
+                }));
+            }
+            let threads = runtimes.iter().map(Arc::downgrade).collect::<Vec<_>>();
+            drop(runtimes);
+            ends.open();
+            until(|| drops.count() == others && threads.iter().all(|runtime| runtime.strong_count() == 0));
+        });
+    }
+}
+
 #[test]
 fn spawning_during_shutdown_is_cancelled() {
     // F8: from a drop that the shutdown causes, on both executors.
@@ -520,5 +553,58 @@ fn daemons_hold_nothing_up_and_are_ended() {
         assert!(worker.wait().is_ok());
         assert!(daemon.wait().unwrap_err().is_cancelled());
         assert_eq!(drops.count(), 3);
+    });
+}
+
+/// What the hooks of an executor hold goes with it, once the last of its fibers is unknown; a panic in that drop is nobody's.
+#[test]
+fn the_hooks_go_with_their_executor() {
+    in_time(|| {
+        for workers in [1, 2] {
+            let drops = Drops::default();
+            let held = (drops.probe(), Defer(|| panic!("planted")));
+            let builder = Runtime::builder().workers(workers).on_panic(move |_, _| _ = &held);
+            let runtime = builder.build().unwrap();
+            let kept = runtime.spawn(async {
+                // Timers, fired and cleared, and children.
+                leno::sleep(Duration::from_millis(1)).await;
+                drop(set_timer(Duration::from_secs(100), Waker::noop()));
+                (0..200).for_each(|_| drop(leno::spawn(fiber::yield_now())));
+                pending::<()>().await;
+            });
+            let sleeps = runtime.block_on(async { [set_timer(Duration::from_millis(2), Waker::noop())] });
+            thread::sleep(Duration::from_millis(10));
+            drop(runtime);
+            drop(sleeps);
+            assert_eq!(drops.count(), 0, "a fiber of it is known still");
+            drop(kept);
+            until(|| drops.count() == 1);
+        }
+        let drops = Drops::default();
+        let held = drops.probe();
+        let cord = Cord::builder().on_panic(move |_, _| _ = &held).build();
+        cord.block_on(async { spawn_local(leno::sleep(Duration::from_millis(1))).await.unwrap() });
+        drop(cord);
+        assert_eq!(drops.count(), 1);
+    });
+}
+
+/// The only worker's own fiber drops the runtime in a call that blocks, and waits for another fiber then.
+#[test]
+fn a_runtime_dropped_by_its_only_worker_in_a_call_ends_the_rest() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let other = runtime.spawn(pending::<()>());
+        let handle = runtime.handle().clone();
+        let (tell, told) = std::sync::mpsc::channel();
+        drop(handle.spawn(async move {
+            fiber::yield_now().await;
+            let ended = Cord::new().block_on(async move {
+                drop(runtime);
+                other.await
+            });
+            tell.send(ended).unwrap();
+        }));
+        assert!(told.recv().unwrap().unwrap_err().is_cancelled());
     });
 }

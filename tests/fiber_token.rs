@@ -4,8 +4,11 @@ mod fiber_support;
 
 use fiber_support::{Drops, in_time};
 use leno::fiber::{CancelToken, Runtime, TryScope};
-use std::future::pending;
+use std::future::{Future, pending};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Barrier};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 #[test]
@@ -203,4 +206,37 @@ fn a_child_made_during_the_cancel_is_cancelled() {
             assert!(children.iter().all(CancelToken::is_cancelled));
         }
     });
+}
+
+/// A waker that panics keeps nobody from being cancelled, and its panic goes on afterwards; the last of several does no harm.
+#[test]
+fn a_waker_that_panics_is_heard_of_when_all_are_cancelled() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("planted: a payload panics in its drop");
+        }
+    }
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::panic_any(Bomb);
+        }
+    }
+    let root = CancelToken::new();
+    let tokens: Vec<_> = (0..4).map(|_| root.child()).collect();
+    let waiting: Vec<_> = tokens[..3]
+        .iter()
+        .map(|token| {
+            let mut waits = token.cancelled();
+            let waker = Waker::from(Arc::new(Panics));
+            assert!(Pin::new(&mut waits).poll(&mut Context::from_waker(&waker)).is_pending());
+            waits
+        })
+        .collect();
+    let payload = catch_unwind(AssertUnwindSafe(|| root.cancel())).expect_err("a waker's panic goes on");
+    std::mem::forget(payload.downcast::<Bomb>().expect("the waker's"));
+    assert!(tokens.iter().all(CancelToken::is_cancelled));
+    drop(waiting);
+    assert!(!root.cancel());
 }

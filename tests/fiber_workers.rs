@@ -102,29 +102,57 @@ fn timers_of_a_stuck_worker_are_fired_by_others() {
     });
 }
 
+/// Calls `f` while a worker has a fiber that is always ready.
+fn beside_a_busy_fiber(runtime: &Runtime, f: impl FnOnce()) {
+    let over = Arc::new(AtomicBool::new(false));
+    let stop = over.clone();
+    let busy = runtime.spawn(async move {
+        while !stop.load(SeqCst) {
+            yield_now().await;
+        }
+    });
+    f();
+    over.store(true, SeqCst);
+    busy.wait().unwrap();
+}
+
 #[test]
 fn timers_of_a_stuck_worker_are_fired_by_a_busy_one() {
     // F10: nobody sleeps, so that nobody keeps watch.
     in_time(|| {
         let runtime = runtime(2);
-        let over = Arc::new(AtomicBool::new(false));
-        let stop = over.clone();
-        let busy = runtime.spawn(async move {
-            while !stop.load(SeqCst) {
-                yield_now().await;
+        beside_a_busy_fiber(&runtime, || {
+            for _ in 0..5 {
+                let stuck = runtime.spawn(async {
+                    let (done, slept) = mpsc::channel();
+                    // Set on this worker.
+                    let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
+                    slept.recv().unwrap();
+                });
+                stuck.wait().unwrap();
             }
         });
-        for _ in 0..5 {
-            let stuck = runtime.spawn(async {
-                let (done, slept) = mpsc::channel();
-                // Set on this worker.
-                let _sleep = set_timer(Duration::from_millis(3), &Waker::from(Arc::new(Sends(done))));
-                slept.recv().unwrap();
-            });
-            stuck.wait().unwrap();
-        }
-        over.store(true, SeqCst);
-        busy.wait().unwrap();
+    });
+}
+
+#[test]
+fn what_a_stuck_worker_keeps_waiting_is_run_by_a_busy_one() {
+    // F10: nobody sleeps, and nobody searches.
+    in_time(|| {
+        let runtime = runtime(2);
+        beside_a_busy_fiber(&runtime, || {
+            for keeps in [1, 2, 100] {
+                let stuck = runtime.spawn(async move {
+                    let (done, all) = mpsc::channel();
+                    for _ in 0..keeps {
+                        let done = done.clone();
+                        leno::spawn(async move { done.send(()).unwrap() });
+                    }
+                    (0..keeps).for_each(|_| all.recv().unwrap());
+                });
+                stuck.wait().unwrap();
+            }
+        });
     });
 }
 
@@ -401,7 +429,7 @@ fn what_is_over_at_once_lets_others_run() {
     let steps: [(&str, Step); 4] = [
         ("sleep", || Box::pin(leno::sleep(Duration::ZERO))),
         ("sleep_until", || Box::pin(fiber::sleep_until(fiber::now()))),
-        ("join", || Box::pin(async { fiber::spawn_now(async {}).await.unwrap() })),
+        ("join", || Box::pin(async { drop(fiber::spawn_now(async {}).await) })),
         ("park", || {
             fiber::current().unpark();
             Box::pin(fiber::park())
@@ -1063,4 +1091,36 @@ fn too_many_workers_are_an_error() {
         let error = Runtime::builder().workers(workers).build().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     }
+}
+
+#[test]
+fn two_that_only_wake_each_other_starve_nobody() {
+    // F10: without any operation of leno's.
+    in_time(|| {
+        for workers in [1, 2] {
+            let runtime = runtime(workers);
+            let over = Arc::new(AtomicBool::new(false));
+            let stop = over.clone();
+            let stuck = runtime.spawn(async move {
+                let wakers = Arc::new([(); 2].map(|()| std::sync::Mutex::new(None::<Waker>)));
+                let pair = [0, 1].map(|me| {
+                    let (wakers, over) = (wakers.clone(), over.clone());
+                    leno::spawn(std::future::poll_fn(move |cx| {
+                        *wakers[me].lock().unwrap() = Some(cx.waker().clone());
+                        let other = wakers[1 - me].lock().unwrap().take();
+                        other.into_iter().for_each(Waker::wake);
+                        if over.load(SeqCst) { Poll::Ready(()) } else { Poll::Pending }
+                    }))
+                });
+                for _ in 0..3 {
+                    yield_now().await;
+                }
+                stop.store(true, SeqCst);
+                for fiber in pair {
+                    fiber.await.unwrap();
+                }
+            });
+            stuck.wait().unwrap();
+        }
+    });
 }

@@ -705,6 +705,7 @@ fn fibers() {
         Race<Body, Body> => Either<u8, u8>;
         JoinAll<Body> => Vec<u8>;
         MapConcurrent<Items, Answer, Body> => Vec<u8>;
+        NextUnordered<'static, Items, Answer, Body> => Option<u8>;
         On<Body> => u8;
         OnNewThread<u8> => std::io::Result<u8>;
         Tick<'static> => Instant;

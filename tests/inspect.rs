@@ -46,6 +46,16 @@ fn dump_waiting(runtime: &Runtime, id: FiberId) -> Dump {
     }
 }
 
+/// Wakes a fiber that parks, and looks on until it has been polled anew, or has ended.
+fn unpark(runtime: &Runtime, parks: &FiberInfo) {
+    fiber::find(parks.id()).unwrap().unpark();
+    until(|| {
+        let dump = runtime.dump();
+        let now = dump.fibers().iter().find(|fiber| fiber.id() == parks.id());
+        now.is_none_or(|now| now.polls() > parks.polls())
+    });
+}
+
 /// What a fiber shows that waits for `future`: each wait as text, with `LINE` for what was said at `line` of this file,
 /// and `@` for addresses.
 fn shows<F: Future<Output = ()> + Send + 'static>(line: u32, future: F) -> Vec<String> {
@@ -887,5 +897,176 @@ fn a_hook_that_panics_is_of_no_consequence() {
         let panics = runtime.spawn(async { panic!("its own") });
         assert!(panics.wait().unwrap_err().is_panic());
         assert_eq!(runtime.block_on(async { 5 }), 5);
+    });
+}
+
+/// Of a set that has ended, or was dropped, nothing stays; nor of what waits beside it, once that is over.
+#[test]
+fn nothing_stays_of_a_set_that_is_over() {
+    in_time(|| {
+        for dropped in [false, true] {
+            let runtime = runtime(1);
+            let ((tx, rx), (end, stop)) = (rendezvous::<u8>(), rendezvous::<u8>());
+            let go = Latch::default();
+            let wait = go.clone();
+            let fiber = runtime.spawn(async move {
+                {
+                    // The park is left pending in the member's last poll.
+                    let member = fiber::race(fiber::park(), rx.recv());
+                    let mut set = pin!(fiber::join_all([member]));
+                    // Also beside it.
+                    select! {
+                        biased;
+                        _ = &mut set => assert!(!dropped),
+                        _ = stop.recv() => assert!(dropped),
+                    }
+                }
+                unblock(move || wait.wait()).await;
+                sleep(Duration::from_secs(3600)).await;
+            });
+            let shown = || {
+                let dump = dump_waiting(&runtime, fiber.id());
+                let waits = find(&dump, fiber.id()).waits();
+                waits.iter().map(|wait| wait.operation()).collect::<Vec<_>>()
+            };
+            assert_eq!(shown(), ["park", "recv", "recv"]);
+            if dropped {
+                end.send_blocking(1).unwrap()
+            } else {
+                tx.send_blocking(1).unwrap()
+            }
+            until(|| shown() == ["unblock"]);
+            go.open();
+            until(|| shown() == ["sleep"]);
+        }
+    });
+}
+
+/// Of a set one member of which has panicked nothing stays.
+#[test]
+fn nothing_stays_of_a_set_that_has_panicked() {
+    in_time(|| {
+        let runtime = runtime(1);
+        let (_tx, rx) = rendezvous::<u8>();
+        let fiber = runtime.spawn(async move {
+            let member = async {
+                let received = async { _ = rx.recv().await };
+                select! {
+                    biased;
+                    () = received => {}
+                    () = fiber::yield_now() => panic!("planted"),
+                }
+            };
+            let mut set = fiber::join_all([member]);
+            let panics = std::future::poll_fn(|cx| {
+                let poll = std::panic::AssertUnwindSafe(|| std::pin::Pin::new(&mut set).poll(cx));
+                match std::panic::catch_unwind(poll) {
+                    Ok(polled) => polled.map(drop),
+                    Err(_planted) => std::task::Poll::Ready(()),
+                }
+            });
+            panics.await;
+            fiber::park().await;
+        });
+        let dump = dump_waiting(&runtime, fiber.id());
+        let operations: Vec<_> =
+            find(&dump, fiber.id()).waits().iter().map(|wait| wait.operation()).collect();
+        assert_eq!(operations, ["park"]);
+    });
+}
+
+/// Between two nodes there is one edge of a kind, and a label says each thing once, in one line, whatever a name is.
+#[test]
+fn the_graph_says_each_thing_once() {
+    if !PLACES {
+        return;
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let looms = Arc::new(Semaphore::new(2));
+        let (kept, wanted) = (looms.clone(), looms.clone());
+        let holder = Builder::new().name("two\nlines").spawn_in(&runtime, async move {
+            let _permits = (kept.try_acquire().unwrap(), kept.try_acquire().unwrap());
+            let hour = || sleep(Duration::from_secs(3600));
+            fiber::race(hour(), hour()).await;
+        });
+        dump_waiting(&runtime, holder.id());
+        let waits = runtime.spawn(async move { _ = wanted.acquire().await });
+        let text = normalised(&dump_waiting(&runtime, waits.id()).to_dot());
+        assert_eq!(text.matches("held by").count(), 1, "{text}");
+        assert!(text.contains("`two lines`\\nwaiting: sleep\"]"), "{text}");
+    });
+}
+
+/// Permits that were all split off show once, also after they were merged again.
+#[test]
+fn permits_that_were_split_and_merged_show_once() {
+    if !PLACES {
+        return;
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let looms = Semaphore::new(3);
+        let taker = runtime.spawn(async move {
+            let mut permits = looms.acquire_many(2).await.unwrap();
+            let all = permits.split(2).unwrap();
+            fiber::park().await;
+            permits.merge(all);
+            fiber::park().await;
+            drop(permits);
+            fiber::park().await;
+        });
+        for expected in [1, 1, 0] {
+            let dump = dump_waiting(&runtime, taker.id());
+            assert_eq!(find(&dump, taker.id()).holds().len(), expected, "{dump}");
+            unpark(&runtime, find(&dump, taker.id()));
+        }
+        taker.wait().unwrap();
+    });
+}
+
+/// What was locked to write, or to read perhaps to write, shows as what it has become.
+#[test]
+fn a_downgraded_lock_shows_as_what_it_is() {
+    if !PLACES {
+        return;
+    }
+    in_time(|| {
+        let runtime = runtime(1);
+        let table = RwLock::new(1);
+        let taker = runtime.spawn(async move {
+            let writes = table.write().await;
+            let looks = RwLockWriteGuard::downgrade_to_upgradable(writes);
+            fiber::park().await;
+            let reads = RwLockUpgradableReadGuard::downgrade(looks);
+            fiber::park().await;
+            drop(reads);
+        });
+        for expected in ["upgradable_read", "read"] {
+            let dump = dump_waiting(&runtime, taker.id());
+            let holds: Vec<_> = find(&dump, taker.id()).holds().iter().map(|hold| hold.operation()).collect();
+            assert_eq!(holds, [expected]);
+            unpark(&runtime, find(&dump, taker.id()));
+        }
+        taker.wait().unwrap();
+    });
+}
+
+/// Who is waited for is in the graph, though it does not wait.
+#[test]
+fn the_graph_has_who_is_waited_for() {
+    in_time(|| {
+        let runtime = runtime(2);
+        let go = Latch::default();
+        let wait = go.clone();
+        let runs = Builder::new().name("runs").spawn_in(&runtime, async move { wait.wait() });
+        let runner = runs.id();
+        let joins = runtime.spawn(runs);
+        until(|| find(&runtime.dump(), runner).state() == FiberState::Running);
+        let dump = dump_waiting(&runtime, joins.id());
+        let node = format!("    f{runner} [label=\"fiber {runner} `runs`\\nrunning\"];\n");
+        assert!(dump.to_dot().contains(&node), "{}", dump.to_dot());
+        go.open();
+        joins.wait().unwrap().unwrap();
     });
 }

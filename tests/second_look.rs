@@ -21,7 +21,7 @@ use leno::sync::{self, Notify, RwLock, Semaphore, WaitGroup};
 use leno::{bounded, fiber, rendezvous, unbounded};
 use rand::RngExt as _;
 
-use support::{Event, PollExt, Tracker, hooked_waker};
+use support::{Event, PollExt, Tracker, hooked_waker, panicking_waker};
 
 /// C1, C29: a select that is polled again after a waker has panicked in it sends its value once.
 #[test]
@@ -29,7 +29,7 @@ fn a_select_that_is_polled_again_after_a_panic_sends_once() {
     let tracker = Tracker::new();
     let (tx, rx) = bounded(1);
     let mut waiting = rx.recv();
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     assert!(waiting.poll_with(&panics).is_pending());
     let mut set = Select::new();
     let token = set.send(&tx, tracker.value());
@@ -95,7 +95,7 @@ fn who_leaves_is_not_hit_by_the_waker_of_one_that_watches() {
         let mut set = Select::new();
         set.send(&tx, capacity);
         let mut asking = set.ready();
-        let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+        let panics = panicking_waker();
         assert!(asking.poll_with(&panics).is_pending());
         assert_eq!(rx.try_recv(), Ok(0), "its place is kept");
         drop(several);
@@ -199,7 +199,7 @@ fn what_a_broken_select_has_taken_survives_the_drop_of_its_waker() {
             if polls.get() == 2 {
                 tx.try_send(1).expect("there is room");
                 let mut sending = tx.send(2);
-                let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+                let panics = panicking_waker();
                 assert!(sending.poll_with(&panics).is_pending());
                 second.replace(Some(sending));
             }
@@ -238,7 +238,7 @@ fn a_stream_goes_on_after_a_panic() {
         }
         assert!(poll_it(stream).is_pending());
     }
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     for capacity in [0, 1, 64, 300] {
         for owned in [false, true] {
             let (tx, rx) = bounded(capacity);
@@ -468,7 +468,7 @@ fn a_value_survives_the_waker_of_one_that_asks() {
     let mut set = Select::new();
     set.send(&tx, tracker.value());
     let mut asking = set.ready();
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     assert!(asking.poll_with(&panics).is_pending());
     // A sender comes just before the receive would wait.
     let (value, waits) = (Mutex::new(Some(tracker.value())), Arc::new(Mutex::new(None)));
@@ -598,7 +598,7 @@ fn a_select_stays_with_its_winner_after_a_panic() {
     let (first, firsts) = bounded(1);
     let (second, seconds) = bounded(1);
     second.try_send(tracker.value()).expect("there is room");
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     let mut waiting = second.send(tracker.value());
     assert!(waiting.poll_with(&panics).is_pending());
     let mut selecting = select_biased((firsts.recv(), seconds.recv()));
@@ -627,7 +627,7 @@ fn a_select_that_waited_stays_with_its_winner_after_a_panic() {
         let guard = mutex.try_lock().expect("free");
         selecting.must_wait("told in vain, so that it is known to answer");
         let mut behind = mutex.lock();
-        let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+        let panics = panicking_waker();
         assert!(behind.poll_with(&panics).is_pending());
         drop(guard);
         tx.try_send(tracker.value()).expect("there is room");
@@ -694,7 +694,7 @@ fn a_waker_panics_during_a_panic() {
         }));
         assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"planted"), "{what}");
     }
-    let panics = &hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = &panicking_waker();
     macro_rules! waits {
         ($operation:expr) => {{
             let mut operation = $operation;
@@ -754,6 +754,48 @@ fn a_waker_panics_during_a_panic() {
     assert!(rx.poll_with(panics).is_pending());
     dropped_in_a_panic("the sender of a oneshot", tx);
     rx.must_be_ready("closed").unwrap_err();
+
+    // Its own waker's drop.
+    let bomb = Arc::new(AtomicBool::new(false));
+    let armed = Arc::clone(&bomb);
+    let panics = &hooked_waker(move |event| {
+        assert!(event != Event::Drop || !armed.load(Relaxed), "planted: a drop panics")
+    });
+    macro_rules! waits {
+        ($operation:expr) => {{
+            let mut operation = $operation;
+            assert!(operation.poll_with(panics).is_pending());
+            operation
+        }};
+    }
+    let (_tx, rx) = bounded::<u8>(1);
+    let (operations, others) =
+        ((waits!(notify.notified()), waits!(rx.recv())), (waits!(notify.notified()), waits!(rx.recv())));
+    bomb.store(true, Relaxed);
+    dropped_in_a_panic("two operations that wait", operations);
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(others)));
+    assert!(panic.is_err(), "the first one's");
+    bomb.store(false, Relaxed);
+}
+
+/// C2, S13: also where several have taken what was there.
+#[test]
+fn what_sets_give_back_keeps_its_order() {
+    for capacity in [Some(4), Some(255), Some(256), Some(1000), None] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let (tx, rx) = capacity.map_or_else(unbounded, bounded);
+            assert!((1..=4).all(|number| tx.try_send(number).is_ok()));
+            let mut sets = [(); 3].map(|()| {
+                let mut set = Select::new();
+                set.recv(&rx);
+                drop(set.try_select().expect("there is a value"));
+                Some(set)
+            });
+            order.iter().for_each(|number| drop(sets[*number].take()));
+            let received: Vec<i32> = rx.drain().collect();
+            assert_eq!(received, [1, 2, 3, 4], "{capacity:?}, {order:?}");
+        }
+    }
 }
 
 /// C2, C9, S13: what a set has received, and nobody takes, goes back to its old place: behind what others were handed before and give
@@ -799,4 +841,134 @@ fn what_a_set_gives_back_keeps_its_place() {
             }
         }
     }
+}
+
+/// What a type shows of itself is so.
+#[test]
+fn what_shows_is_so() {
+    use leno::fiber::{CancelToken, JoinError, Scope};
+    use leno::sync::{Condvar, Mutex, OnceCell};
+    use std::fmt::Debug;
+    use std::future::pending;
+    #[track_caller]
+    fn shows(what: &dyn Debug, text: &str) {
+        let shown = format!("{what:?}");
+        assert!(shown.contains(text), "{shown}");
+    }
+    fn polled<F: Future + Unpin>(mut future: F) -> F {
+        assert!(Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        future
+    }
+    let runtime = leno::fiber::Runtime::builder().workers(1).build().expect("a thread starts");
+    let fibers = runtime.block_on(async {
+        let fiber = leno::spawn(pending::<()>());
+        shows(&runtime, "workers: 1, fibers: 2");
+        shows(runtime.handle(), "fibers: 2");
+        shows(&fiber, "finished: false");
+        shows(&polled(fiber::on(&runtime, pending::<()>())), "started: true");
+        shows(&fiber::on(&runtime, pending::<()>()), "started: false");
+        shows(&fiber::unblock(|| ()), "submitted: false");
+        shows(&polled(fiber::unblock(std::thread::yield_now)), "submitted: true");
+        shows(&fiber::shield(pending::<()>()), "begun: false");
+        shows(&polled(fiber::shield(pending::<()>())), "begun: true");
+        shows(&polled(fiber::race(pending::<()>(), pending::<()>())), "ended: false");
+        shows(&polled(fiber::join_all([pending::<()>(), pending()])), "pending: 2");
+        shows(&polled(fiber::map_concurrent(0..9, 2, |_| pending::<()>())), "n: 2, taken: 2, pending: 2");
+        let scope = fiber::scope(async |s: &Scope| {
+            s.spawn(pending::<()>());
+            shows(s, "live: 1");
+            s.cancel();
+        });
+        scope.await.expect("it has ended");
+        [fiber]
+    });
+    let [fiber] = fibers;
+    fiber.cancel();
+    let ended: JoinError = fiber.wait().expect_err("cancelled");
+    assert_eq!(format!("{ended:?}"), "JoinError::Cancelled");
+    let token = CancelToken::new();
+    shows(&token, "cancelled: false");
+    token.cancel();
+    shows(&token, "cancelled: true");
+    let (mutex, lock) = (Mutex::fair(1), RwLock::new(2));
+    shows(&mutex, "value: 1, fair: true");
+    shows(&Mutex::new(1), "value: 1, fair: false");
+    let _guards = (mutex.try_lock(), lock.try_write());
+    shows(&mutex, "value: <locked>");
+    shows(&lock, "value: <locked>");
+    shows(&RwLock::new(2), "value: 2");
+    let semaphore = Semaphore::new(3);
+    shows(&semaphore, "available_permits: 3, closed: false");
+    shows(&semaphore.try_acquire_many(2), "permits: 2");
+    semaphore.close();
+    shows(&semaphore, "closed: true");
+    let group = WaitGroup::new();
+    let _worker = group.worker();
+    shows(&group, "count: 1");
+    assert_eq!(
+        format!("{:?} {:?}", OnceCell::<u8>::new(), OnceCell::from(1)),
+        "OnceCell(<empty>) OnceCell(1)"
+    );
+    let (condvar, other) = (Condvar::new(), Mutex::new(0));
+    let waits = condvar.wait(other.try_lock().expect("free"));
+    shows(&waits, "waits: false");
+    shows(&polled(waits), "waits: true");
+    assert_eq!(format!("{:?}", leno::time::Clock::real()), "Clock::Real");
+    let late = leno::sync::AcquireTimeoutError::Timeout.to_string();
+    assert_eq!(late, "timed out before enough permits were free");
+}
+
+/// F1: an unpark that comes while a park leaves its waker ends that park.
+#[test]
+fn an_unpark_while_a_park_leaves_its_waker_is_not_lost() {
+    fiber::Cord::new().block_on(async {
+        let me = fiber::current();
+        let unparks = hooked_waker(move |event| {
+            if event == Event::Clone {
+                me.unpark();
+            }
+        });
+        assert!(fiber::park().poll_with(&unparks).is_ready());
+    });
+}
+
+/// C29: a waker that panics in its drop costs nothing: neither one that was left with a park, nor with a join, nor with a scope.
+#[test]
+fn wakers_that_fibers_let_go_of_panic_in_their_drops() {
+    // (Clones are what is left behind.)
+    static ARMED: AtomicBool = AtomicBool::new(true);
+    let angry = || {
+        Arc::new(hooked_waker(|event| {
+            assert!(event != Event::Drop || !ARMED.load(Relaxed), "planted: the drop of a waker panics");
+        }))
+    };
+    support::within("the drop of a waker", move || {
+        let runtime = fiber::Runtime::builder().workers(1).build().expect("a thread starts");
+        let (parks, joins) = (angry(), angry());
+        let parker = Arc::clone(&parks);
+        let parked = runtime.spawn(async move {
+            assert!(pin!(fiber::park()).poll(&mut Context::from_waker(&parker)).is_pending());
+            1
+        });
+        assert_eq!(parked.wait().expect("it has ended"), 1);
+        let mut first = runtime.spawn(std::future::pending::<()>());
+        assert!(first.poll_with(&joins).is_pending());
+        assert!(first.poll_with(Waker::noop()).is_pending(), "the waker before it is let go of");
+        assert!(first.poll_with(&joins).is_pending());
+        drop(first);
+        let goes_on = AtomicBool::new(false);
+        let body = || poll_fn(|_| if goes_on.load(Relaxed) { Poll::Ready(7) } else { Poll::Pending });
+        let mut scope = Box::pin(fiber::scope(async |_: &fiber::Scope| body().await));
+        for _ in 0..2 {
+            assert!(scope.as_mut().poll(&mut Context::from_waker(&joins)).is_pending());
+            assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        goes_on.store(true, Relaxed);
+        let Poll::Ready(given) = scope.as_mut().poll(&mut Context::from_waker(&joins)) else {
+            panic!("it is over")
+        };
+        assert_eq!(given.expect("nobody has failed"), 7);
+        assert_eq!(runtime.spawn(async { 2 }).wait().expect("the worker lives"), 2);
+        ARMED.store(false, Relaxed);
+    });
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -292,4 +292,30 @@ fn no_wait_ends_before_its_time() {
         assert!(rx.recv_timeout(limit).is_err());
         assert!(start.elapsed() >= limit);
     }
+}
+
+/// A thread that waits for a time looks when that has come, though nobody has time to fire its timer: all workers are stuck.
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter's clock counts steps")]
+fn a_thread_wakes_in_time_beside_workers_that_are_stuck() {
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let (stuck, leave) = (Arc::new(Barrier::new(workers + 1)), Arc::new(Barrier::new(workers + 1)));
+    for _ in 0..workers {
+        let (stuck, leave) = (stuck.clone(), leave.clone());
+        drop(leno::spawn(async move {
+            stuck.wait();
+            leave.wait();
+        }));
+    }
+    stuck.wait();
+    let (done, ended) = std::sync::mpsc::channel();
+    let waits = std::thread::spawn(move || {
+        leno::sleep(Duration::from_millis(3)).wait();
+        leno::sleep(Duration::from_millis(3)).wait_timeout(Duration::from_secs(3600)).unwrap();
+        done.send(()).unwrap();
+    });
+    let in_time = ended.recv_timeout(Duration::from_secs(10));
+    leave.wait();
+    waits.join().unwrap();
+    assert!(in_time.is_ok(), "it has waited for a worker");
 }

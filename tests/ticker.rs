@@ -407,3 +407,17 @@ fn many() {
         assert_eq!(now(), start + 200 * SECOND);
     });
 }
+
+/// It goes on with what was left by the clock of the executor that has ended, however far that clock had gone.
+#[test]
+fn the_executor_ends_with_its_clock_far_ahead() {
+    in_time(|| {
+        let cord = cord();
+        let one = cord.block_on(async {
+            leno::sleep(100_000 * SECOND).await;
+            after(Duration::from_millis(3))
+        });
+        drop(cord);
+        one.recv_blocking().expect("it does not close");
+    });
+}

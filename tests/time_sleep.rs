@@ -6,7 +6,7 @@ use fiber_support::{Count, Defer, Drops, Latch, SECOND, SeqCst, cord, in_time, s
 use leno::fiber::{self, Cord, Runtime, Sleep, sleep_until, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -352,6 +352,41 @@ fn wakers_of_timers_that_wait_do_not_pile_up_without_an_end() {
     });
 }
 
+/// F12, F7: what was due with it comes from a timer after it, or ends with the runtime.
+#[test]
+fn a_waker_of_a_timer_may_wait_for_what_was_due_with_it() {
+    struct Receives(leno::Receiver<u8>, mpsc::Sender<u8>);
+    impl Wake for Receives {
+        fn wake(self: Arc<Self>) {
+            self.1.send(self.0.recv_blocking().unwrap()).unwrap();
+        }
+    }
+    struct Sends(leno::Sender<u8>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            self.0.send_blocking(7).unwrap();
+        }
+    }
+    for ends in [false, true] {
+        in_time(move || {
+            let clock = Clock::virtual_time();
+            let runtime = Runtime::builder().workers(2).clock(clock).build().unwrap();
+            let (tx, rx) = leno::rendezvous();
+            let (tell, told) = mpsc::channel();
+            let receives = Waker::from(Arc::new(Receives(rx, tell)));
+            let sends = Waker::from(Arc::new(Sends(tx)));
+            let sleeps = runtime.block_on(async { [receives, sends].map(|waker| set_timer(SECOND, &waker)) });
+            if ends {
+                drop(runtime);
+            } else {
+                runtime.block_on(leno::sleep(2 * SECOND));
+            }
+            assert_eq!(told.recv(), Ok(7));
+            drop(sleeps);
+        });
+    }
+}
+
 #[test]
 fn a_limit_for_several_steps() {
     // F12
@@ -560,6 +595,56 @@ fn a_timeout_polls_once_more_after_its_timer() {
     });
 }
 
+/// C28: also if the time runs out during the first poll; but a limit that was over before it polls once.
+#[test]
+fn a_timeout_polls_once_more_after_a_first_poll_that_takes_long() {
+    Cord::new().block_on(async {
+        let polls = std::cell::Cell::new(0);
+        let future = || {
+            poll_fn(|_| {
+                polls.set(polls.get() + 1);
+                std::thread::sleep(Duration::from_millis(2));
+                if polls.get() % 2 == 0 { Poll::Ready(()) } else { Poll::Pending }
+            })
+        };
+        let limit = Duration::from_millis(1);
+        assert!(leno::timeout(limit, future()).await.is_ok());
+        assert!(fiber::timeout_at(fiber::now() + limit, future()).await.is_ok());
+        assert_eq!(polls.get(), 4);
+        assert!(leno::timeout(Duration::ZERO, future()).await.is_err());
+        assert!(fiber::timeout_at(fiber::now(), future()).await.is_ok());
+        assert_eq!(polls.get(), 6);
+    });
+}
+
+/// F10: what is over at once counts, also if nothing in it does.
+#[test]
+fn timeouts_that_are_over_at_once_let_others_run() {
+    let cord = cord();
+    cord.block_on(async {
+        let turns = Rc::new(std::cell::Cell::new(0));
+        let counts = turns.clone();
+        let other = spawn_local(async move {
+            loop {
+                counts.set(counts.get() + 1);
+                leno::yield_now().await;
+            }
+        });
+        let token = leno::fiber::CancelToken::new();
+        token.cancel();
+        for _ in 0..2000 {
+            assert!(leno::timeout(Duration::ZERO, std::future::pending::<()>()).await.is_err());
+        }
+        assert!(turns.get() >= 2000 / 256);
+        turns.set(0);
+        for _ in 0..2000 {
+            assert_eq!(token.run_until_cancelled(std::future::pending::<()>()).await, None);
+        }
+        assert!(turns.get() >= 2000 / 256);
+        other.cancel();
+    });
+}
+
 #[test]
 fn a_timeout_drops_its_future_with_itself() {
     let cord = cord();
@@ -715,5 +800,63 @@ fn a_cancelled_fiber_takes_its_timer_with_it() {
         fiber.await.unwrap_err();
         assert!(leno::timeout(SECOND, pending::<()>()).await.is_err());
         assert_eq!(fiber::now() - start, SECOND);
+    });
+}
+
+/// Once the time is up by the clock it is up, whether or not somebody has had time to fire the timer; and then it is so everywhere.
+#[test]
+fn what_is_over_is_over_before_its_timer_is_fired_and_on_any_clock() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(async {
+            let mut sleep = set_timer(Duration::from_millis(1), Waker::noop());
+            while !sleep.is_elapsed() {
+                std::hint::spin_loop();
+            }
+            assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+        });
+        fiber.wait().unwrap();
+        let mut sleep = leno::sleep(SECOND);
+        let [mut sleep] = cord().block_on(async move {
+            leno::sleep(5 * SECOND).await;
+            (&mut sleep).await;
+            [sleep]
+        });
+        let mut poll = || Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop()));
+        cord().block_on(async { assert!(poll().is_ready()) });
+        assert!(poll().is_ready());
+    });
+}
+
+/// Those that are found due at one time are woken in the order of their deadlines, whenever they were set.
+#[test]
+fn what_is_overdue_is_woken_in_the_order_of_deadlines() {
+    struct Notes(usize, Arc<std::sync::Mutex<Vec<usize>>>);
+    impl Wake for Notes {
+        fn wake(self: Arc<Self>) {
+            self.1.lock().unwrap().push(self.0);
+        }
+    }
+    Cord::new().block_on(async {
+        let log = Arc::<std::sync::Mutex<Vec<usize>>>::default();
+        // (On a busy machine some may be over before they are set: then all are set anew.)
+        let sleeps = loop {
+            let start = fiber::now() + Duration::from_millis(5);
+            let set = [3, 0, 4, 1, 2].map(|at| {
+                let mut sleep = sleep_until(start + at as u32 * Duration::from_micros(1));
+                let waker = Waker::from(Arc::new(Notes(at, log.clone())));
+                let set = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending();
+                (sleep, set)
+            });
+            if set.iter().all(|(_, set)| *set) {
+                break set;
+            }
+        };
+        std::thread::sleep(Duration::from_millis(10));
+        while log.lock().unwrap().is_empty() {
+            fiber::yield_now().await;
+        }
+        assert_eq!(*log.lock().unwrap(), [0, 1, 2, 3, 4]);
+        drop(sleeps);
     });
 }

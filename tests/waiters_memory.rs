@@ -8,6 +8,7 @@ mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use leno::fiber::{self, Runtime};
 use leno::rendezvous;
@@ -159,4 +160,23 @@ fn a_million_parked_fibers_give_their_memory_back() {
         let left = settled(before);
         assert!(left < CACHES, "{left} bytes are left of a million fibers");
     }
+}
+
+/// Threads that end give their nodes back.
+#[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn threads_that_end_keep_no_nodes() {
+    let _alone = alone();
+    let (_tx, rx) = leno::bounded::<u8>(1);
+    let round = || {
+        thread::scope(|scope| {
+            scope.spawn(|| rx.recv().must_wait("it is empty"));
+        });
+    };
+    (0..50).for_each(|_| round());
+    let before = Counting::live();
+    (0..1000).for_each(|_| round());
+    // (Some 3 KB each, otherwise.)
+    let grown = settled(before);
+    assert!(grown < CACHES, "{grown} bytes stayed allocated");
 }

@@ -2,10 +2,11 @@
 //! limit of a bounded channel, the end.
 
 use leno::channel::{RecvError, TrySendError};
+use leno::model::blocks::{Blocks, Claimed};
 use leno::{Receiver, Sender, bounded, unbounded};
 
 use super::buffered;
-use super::harness::thread;
+use super::harness::{Arc, thread};
 use super::support::{Value, Values, poll, settle};
 
 /// Slots of a block.
@@ -197,6 +198,55 @@ pub(crate) fn two_receivers_and_a_sender_at_a_boundary() {
     assert_eq!(here + receiver.join().unwrap(), 3);
     sender.join().unwrap();
     assert_eq!(drain(&rx), [3, 4]);
+}
+
+/// Blocks of which one is left that a visitor, who is there still, has kept from being freed; the next one is through but for the
+/// last slot, which is claimed.
+fn a_block_is_retired() -> (Arc<Blocks>, Claimed) {
+    let blocks = Blocks::default();
+    let send = |number| blocks.publish(blocks.claim(), number);
+    (0..SLOTS).for_each(send);
+    blocks.enter();
+    (0..SLOTS).for_each(|number| assert_eq!(blocks.receive(), number));
+    assert!(blocks.has_retired());
+    (SLOTS..2 * SLOTS - 1).for_each(|number| {
+        send(number);
+        assert_eq!(blocks.receive(), number);
+    });
+    let last = blocks.claim();
+    (Arc::new(blocks), last)
+}
+
+/// A visitor that leaves takes what is retired. Before it does, but after it has found that it is alone, another one comes, and the
+/// block where that looks is retired as well: it is not freed. `retired_looked_at_once`.
+pub(crate) fn a_visitor_leaves_as_another_one_comes() {
+    let (blocks, last) = a_block_is_retired();
+    let (theirs, coming) = (blocks.clone(), blocks.clone());
+    let coming = thread::spawn(move || coming.visit_the_back());
+    let going_on = thread::spawn(move || {
+        theirs.publish(last, 9);
+        assert_eq!(theirs.receive(), 9);
+    });
+    blocks.leave();
+    going_on.join().unwrap();
+    coming.join().unwrap();
+    assert!(!blocks.has_retired());
+}
+
+/// Somebody puts back what is retired because of a visitor, which leaves meanwhile, and finds nothing there.
+/// `retired_stay_behind`.
+pub(crate) fn a_visitor_leaves_while_blocks_are_looked_at() {
+    let (blocks, last) = a_block_is_retired();
+    let other = blocks.clone();
+    let other = thread::spawn(move || {
+        other.enter();
+        other.leave();
+    });
+    blocks.leave();
+    other.join().unwrap();
+    assert!(!blocks.has_retired());
+    blocks.publish(last, 9);
+    assert_eq!(blocks.receive(), 9);
 }
 
 /// Two receivers wait, one value comes, the first is dropped before it runs: the second gets it.

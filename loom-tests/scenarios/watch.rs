@@ -106,6 +106,18 @@ pub(crate) fn two_sends_against_wait_for() {
     assert!(rx.wait_for(|value| *value > 2).wait().is_err());
 }
 
+/// The value that is waited for is the last one, and its sender goes: it is found before the end is.
+pub(crate) fn last_sender_against_wait_for() {
+    let (tx, mut rx) = watch::channel(0);
+    let sending = thread::spawn(move || {
+        tx.send_replace(1);
+        drop(tx);
+    });
+    let found = rx.wait_for(|value| *value == 1).wait().map(|value| *value);
+    assert_eq!(found, Ok(1), "the value comes before the end");
+    sending.join().unwrap();
+}
+
 /// Waiting is broken off as something is sent: that is still to be seen.
 pub(crate) fn send_against_cancel() {
     let (tx, mut rx) = watch::channel(0);

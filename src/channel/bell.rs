@@ -1,4 +1,4 @@
-//! A bell: those who wait for something that all of them see, as a new value of [`watch`](super::watch); whoever makes it
+//! A bell: those who wait for something that all of them see, such as a new value of [`watch`](super::watch). Whoever makes it
 //! happen rings, and all who wait look for themselves.
 //!
 //! ```text
@@ -15,9 +15,9 @@
 //! joins, the look that follows sees the change. If it comes between the load and the entering exchange, that fails. If it
 //! comes later, the ring finds the waiter and takes it out.
 //!
-//! A ring takes out those who come while it goes on, too; but these have to be polled for that, and it wakes nobody before
-//! it is through. Who is told looks, and waits again if it finds nothing: with several who ring one may be told of what it
-//! has seen already.
+//! A ring also takes out those who come while it goes on; but they come only if they are polled, and it wakes nobody before it is
+//! through. Whoever is told looks, and waits again if it finds nothing: where several ring, it may be told of what it has seen
+//! already.
 //!
 //! # Orderings
 //!
@@ -30,11 +30,12 @@
 //! array behind it, 5 for each in the list; and their wakers.
 //!
 //! A thread that is suspended between its look and its exchange, for exactly 2^36 rings, waits for the next one.
+//!
+//! Those who wait for a channel to close stand in a bell, too. That is not rung but [closed](super::close): the change is made in
+//! its own word, and then all are told.
 
 use crate::task::watch::Thing;
-use crate::wait::{
-    Attempt, Branch, By, Line, NodeRef, Notified, Primitive, Tray, Waiter, Word, outcome, stands,
-};
+use crate::wait::{Attempt, Branch, By, Line, NodeRef, Primitive, Tray, Waiter, Word, outcome, stands};
 
 pub(crate) struct Bell {
     line: Line,
@@ -83,8 +84,8 @@ impl Bell {
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
             is_rung = true;
             match popped.notify() {
-                Notified::Told(waker) => by.wakes(waker),
-                Notified::Gone(claim, waker) => {
+                Ok(waker) => by.wakes(waker),
+                Err((claim, waker)) => {
                     claim.bury();
                     by.wakes(waker);
                 }
@@ -112,10 +113,10 @@ pub(crate) trait Look {
     /// Whether a look may find something; no foreign code.
     fn is_ready(&self) -> bool;
 
-    /// Looks; whom it has to wake it leaves to `by`.
+    /// Looks; leaves to `by` those whom it has to wake.
     fn look(&mut self, by: &mut By) -> Option<Self::Output>;
 
-    /// Makes an outcome that nobody wants as if it had not happened.
+    /// Undoes an outcome that nobody wants.
     fn restore(&mut self, output: Self::Output);
 }
 

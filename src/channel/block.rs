@@ -87,7 +87,7 @@ impl<T> Block<T> {
         unsafe { block.byte_add(Self::layout().2).cast() }
     }
 
-    /// Nobody may look there any more, but for who makes it anew, or frees it.
+    /// Nobody may look there any more, except whoever resets or frees it.
     pub(super) fn end(&self) {
         self.life.end();
     }
@@ -196,7 +196,7 @@ impl<T> Block<T> {
         word
     }
 
-    /// Makes a block anew whose life is over.
+    /// Resets a block whose life is over.
     ///
     /// # Safety
     /// The block is the caller's alone.

@@ -36,24 +36,24 @@
 //!    `back`.
 //! 2. `front` and `back` are at the blocks of `head` and `tail` or at those before. So what was read while a word
 //!    stayed the same is the one or the other, and its lowest bit says which.
-//! 3. `front` ≤ `back`: `front` leaves a block when its last value is published, and then `back` has left it.
-//!    (The quick ways, which have nothing to do with the last slot of a block, compare it with the next position, and so leave
-//!    that one: whoever has come to it has claimed the slot before by a pointer to its block, which it is not before therefore.)
+//! 3. `front` ≤ `back`: `front` leaves a block when its last value is published, and then `back` has left it. (The quick ways leave
+//!    the last slot of a block alone: they compare the pointer with the *next* position, and so fail there. Whoever has come there
+//!    has claimed the slot before by a pointer to its block, so the pointer is at no earlier one.)
 //! 4. Each block up to `back` is linked to the next one, and stays so while anybody may look there.
 //! 5. A block that is retired, or in the cache, belongs to whoever takes it from there.
 //!
 //! # Progress
 //!
-//! Lock-free, but for this: a receiver is told to look again while the first value is not published, or one that was given back
-//! is still on its way to the receive that was dropped. Nobody waits
-//! for whoever is to go on to the next block: who comes next does it, if it is not done yet.
+//! Lock-free, but for this: a receiver is told to look again while the first value is not published, or one that was given back is
+//! still on its way to the receive that was dropped. Nobody waits for whoever is to go on to the next block: the next one to come
+//! does it, if it is not done yet.
 //!
 //! # Wrapping
 //!
 //! Positions have 35 bits, and wrap. A channel holds less than 2^34 values (with more the program ends), so that what is before
-//! and what is behind can be told apart. An operation that is suspended for 2^35 others exactly, between a look and its
-//! compare-exchange, would take the one position for the other; and a receiver that notes what it saw ready so late, or up to
-//! 1024 others earlier, would note what is not.
+//! and what is behind can be told apart. An operation that is suspended for exactly 2^35 others, between a look and its
+//! compare-exchange, would take one position for the other; and a receiver that notes what it saw ready that late, or up to 1024
+//! others earlier, would note values that are not.
 //!
 //! # Orderings
 //!
@@ -65,8 +65,8 @@
 //!
 //! # Source
 //!
-//! A claim without a look at the slot, and a claim that keeps the block, as in the unbounded queue of crossbeam,
-//! whose receivers wait in a loop where they are told to look again here, and mark slots by a locked instruction.
+//! Claims that do not look at the slot, and that keep the block, as in crossbeam's unbounded queue, whose receivers
+//! wait in a loop where ours are told to look again, and mark slots by a locked instruction.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -76,7 +76,7 @@ use super::block::{Block, block_of, index_of, parity_of, with_parity, without_pa
 use super::boundary::Visit;
 use super::many::push;
 use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::wait::{REST_SHIFT, Tray, Word};
+use crate::wait::{REST_SHIFT, Word};
 
 /// The bits of a word that are not its position.
 pub(super) const FLAGS: u64 = ONE - 1;
@@ -159,8 +159,8 @@ impl<T> Blocks<T> {
         block_of(self.back.block.load(Ordering::Acquire), parity_of::<T>(tail))
     }
 
-    /// The same for the quick ways, which leave the last slot of a block to the slow ones: of that, `None` as well. (As long as
-    /// the tail is there: with one that is over by now comes a block that is of no use, and an exchange that fails.)
+    /// The same for the quick ways, which leave the last slot of a block to the slow ones: of that, `None` as well. (If the tail is
+    /// still there: for an outdated one the block is of no use, and the exchange fails.)
     #[inline(always)]
     pub(super) fn room_inside(&self, tail: u64) -> Option<*mut Block<T>> {
         let next = if bug!("quick_puts_last") { tail } else { tail.wrapping_add(ONE) };
@@ -200,8 +200,8 @@ impl<T> Blocks<T> {
             if ahead <= 0 {
                 return false;
             }
-            // (Where there is one only this saves nothing; but the note must not fall behind until it is ahead: so the slow ways
-            // note it at the last slot of each block.)
+            // (If only one is ready, a note saves nothing; but it must not fall so far behind that it seems ahead: so the slow ways
+            // make one at the last slot of each block.)
             if ahead as u64 > ONE || noted {
                 seen_ready.store(position.wrapping_add(ahead.unsigned_abs().min(SPAN)), Ordering::Release);
             }
@@ -244,38 +244,21 @@ impl<T> Blocks<T> {
         index_of::<T>(position) + 1 == Block::<T>::SLOTS
     }
 
-    /// Publishes a value in the slot `tail` of `block`.
+    /// Publishes a value in the slot `tail` of `block`; `last`: it is the last one of that. (Where it is known not to be, there is
+    /// no call but a final one: this is inlined where values are sent.)
     ///
     /// # Safety
     /// The caller has claimed the slot, and gives the value up.
-    pub(super) unsafe fn put(&self, tail: u64, block: *mut Block<T>, value: &MaybeUninit<T>) {
-        if !Self::is_last(tail) {
-            // SAFETY: the caller's promise.
-            return unsafe { self.put_inside(tail, block, value) };
-        }
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, tail: u64, block: *mut Block<T>, value: &MaybeUninit<T>, last: bool) {
         // SAFETY: the caller's promise. The claimed slot keeps the block.
         unsafe {
             Block::slot(block, index_of::<T>(tail))
                 .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
-            if !bug!("last_slot_links_nothing") {
+            if last && !bug!("last_slot_links_nothing") {
                 self.fill_block(tail, block);
             }
-            self.publish(tail, block, 1, true);
-        }
-    }
-
-    /// The same in a slot that is not the last one of its block. (Without a call, but for what comes last: it is compiled in
-    /// where values are sent.)
-    ///
-    /// # Safety
-    /// As for [`Blocks::put`].
-    #[inline(always)]
-    pub(super) unsafe fn put_inside(&self, tail: u64, block: *mut Block<T>, value: &MaybeUninit<T>) {
-        // SAFETY: the caller's promise. The claimed slot keeps the block.
-        unsafe {
-            Block::slot(block, index_of::<T>(tail))
-                .with_mut(|place| place.copy_from_nonoverlapping(value, 1));
-            self.publish(tail, block, 1, false);
+            self.publish(tail, block, 1, last);
         }
     }
 
@@ -365,49 +348,22 @@ impl<T> Blocks<T> {
         for at in 0..count as u64 {
             let head = head.wrapping_add(ONE * at);
             // SAFETY: the caller's promise. The last slot keeps the block.
-            unsafe { push(out, |to| self.take_to(head, block, to)) };
+            unsafe { push(out, |to| self.take(head, block, to, Self::is_last(head))) };
         }
     }
 
-    /// Takes the value out of the slot `head` of `block`.
+    /// Takes the value out of the slot `head` of `block`, to an empty place; `last`: it is the last one of that.
     ///
     /// # Safety
     /// The caller has claimed the slot, which is published.
-    #[inline]
-    pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
-        // SAFETY: at once; the caller's promise.
-        unsafe { self.take_to(head, block, tray.place()) };
-    }
-
-    /// The same with a slot that is not the last one of its block.
-    ///
-    /// # Safety
-    /// As for [`Blocks::take`].
     #[inline(always)]
-    pub(super) unsafe fn take_inside(&self, head: u64, block: *mut Block<T>, tray: &mut Tray<T>) {
-        debug_assert!(!Self::is_last(head));
+    pub(super) unsafe fn take(&self, head: u64, block: *mut Block<T>, to: &mut MaybeUninit<T>, last: bool) {
+        debug_assert_eq!(last, Self::is_last(head));
         let index = index_of::<T>(head);
-        // SAFETY: the caller's promise; at once. The claimed slot keeps the block until it is marked.
+        // SAFETY: the caller's promise. The claimed slot keeps the block until it is marked.
         unsafe {
-            Block::slot(block, index).with(|place| place.copy_to_nonoverlapping(tray.place(), 1));
-            Block::mark_read(block, index);
-        }
-    }
-
-    /// The same with any, to an empty place.
-    ///
-    /// # Safety
-    /// As for [`Blocks::take`].
-    #[inline(always)]
-    unsafe fn take_to(&self, head: u64, block: *mut Block<T>, to: &mut MaybeUninit<T>) {
-        let index = index_of::<T>(head);
-        // SAFETY: the claimed slot keeps the block.
-        let slot = unsafe { Block::slot(block, index) };
-        // SAFETY: the slot is the caller's, and published.
-        slot.with(|place| unsafe { place.copy_to_nonoverlapping(to, 1) });
-        // SAFETY: as above.
-        unsafe {
-            if Self::is_last(head) {
+            Block::slot(block, index).with(|place| place.copy_to_nonoverlapping(to, 1));
+            if last {
                 self.leave_block(head, block);
             } else {
                 Block::mark_read(block, index);

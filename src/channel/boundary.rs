@@ -3,8 +3,8 @@
 //!
 //! A sender that has claimed the last slot of a block links the next one and moves `back` there, before it
 //! publishes. A receiver that has claimed that slot finds the next block linked, moves `front` there, and then
-//! leaves the block. Who comes to the first slot of the next block meanwhile does the same for them, as a visitor
-//! (see below); compare-exchanges decide.
+//! leaves the block. Whoever comes to the first slot of the next block meanwhile does this for them, as a visitor (see
+//! below); compare-exchanges decide.
 //!
 //! # Visitors
 //!
@@ -13,19 +13,21 @@
 //!
 //! # Freeing
 //!
-//! Whoever moves `front` on to the next block *retires* the one before. It takes what is retired as well, and then,
-//! if there is no visitor (but itself), frees those blocks of which all slots are `read`; it retires the others
-//! again. A visitor that leaves does the same. Nobody looks there any more: who visited before has left; who visits
-//! later finds neither `front` nor `back` there (invariant 3); and nobody has a claim.
+//! Whoever moves `front` on to the next block *retires* the one before. If there is no visitor after that (but itself), and all
+//! slots of the block are `read`, it frees it; otherwise it puts it among the retired. Nobody looks there any more: who
+//! visited before has left; who visits later finds neither `front` nor `back` there (invariant 3); and nobody has a claim.
+//! Then it takes what is retired, if there still is no visitor, looks once more whether there is one, and does the same
+//! with each of those. A visitor that leaves does so, too. Whoever puts some back because of a visitor looks once more whether that
+//! has left, and then takes them again: so one of the two sees to them.
 //!
-//! So it takes no more than a plain store to mark a slot as `read`. In return, a block can stay for a while: one
-//! whose last receiver was slow, until the next one is retired; and those that are retired while a visitor's thread
-//! is suspended, until that one leaves. One free block is kept in the cache: a steady flow does not allocate.
+//! So marking a slot as `read` takes only a plain store. In return, a block can stay for a while: one whose last receiver was slow,
+//! until the next one is retired; and those retired while a visitor's thread is suspended, until that leaves (nobody looks at them
+//! meanwhile). One free block is kept in the cache: a steady flow does not allocate.
 //!
 //! # Orderings
 //!
 //! `visitors` is changed by read-modify-writes only: a visitor that comes is seen by whoever frees, or has acquired
-//! what that one has seen, and `front` and `back` with it. `read` is released by the one who has taken the value and
+//! what the latter has seen, and `front` and `back` with it. `read` is released by the one who has taken the value and
 //! acquired by the one who frees the block.
 
 use std::ptr::{self, NonNull};
@@ -115,35 +117,54 @@ impl<T> Blocks<T> {
         self.front.block.compare_exchange(pointer, next, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Retires a block, if it is not null, and frees what has been retired, if nobody visits but `visiting` of the
-    /// caller's own visits, which this ends.
+    /// Retires a block, if it is not null, ends `visiting` of the caller's own visits, and frees what has been retired, unless
+    /// somebody visits.
     ///
     /// # Safety
     /// The block is not null only if the caller has moved `front` on from it.
-    unsafe fn retire(&self, block: *mut Block<T>, visiting: usize) {
-        let mut taken = ptr::null_mut();
-        if !self.retired.load(Ordering::Relaxed).is_null() {
-            taken = self.retired.swap(ptr::null_mut(), Ordering::AcqRel);
-        }
-        if !block.is_null() {
-            // SAFETY: the caller's promise: it is the only one to retire it.
-            unsafe { &(*block).below }.store(taken, Ordering::Relaxed);
-            taken = block;
-        }
+    pub(super) unsafe fn retire(&self, block: *mut Block<T>, visiting: usize) {
         // ORDERING: one location: see the header.
         let alone = self.visitors.fetch_sub(visiting, Ordering::AcqRel) == visiting;
-        while !taken.is_null() {
-            let block = taken;
-            // SAFETY: what is retired belongs to whoever has taken it (invariant 5).
-            taken = unsafe { &(*block).below }.load(Ordering::Relaxed);
-            // SAFETY: as above.
-            let is_read = unsafe { (*block).is_read() } || bug!("block_freed_unread");
-            if is_read && (alone || bug!("visitors_do_not_count")) {
-                // SAFETY: nobody looks there any more (see the header).
-                unsafe { self.keep(block) };
-            } else {
-                self.put_back(block);
+        if !block.is_null() {
+            // SAFETY: the caller's promise: it is the only one to retire it.
+            unsafe { self.dispose(block, alone) };
+        }
+        while !self.retired.load(Ordering::Relaxed).is_null() && self.is_alone() {
+            let mut taken = self.retired.swap(ptr::null_mut(), Ordering::AcqRel);
+            let alone = bug!("retired_looked_at_once") || self.is_alone();
+            while !taken.is_null() {
+                let block = taken;
+                // SAFETY: what is retired belongs to whoever has taken it (invariant 5).
+                unsafe {
+                    taken = (*block).below.load(Ordering::Relaxed);
+                    self.dispose(block, alone);
+                }
             }
+            if alone || bug!("retired_stay_behind") {
+                // What is left is not read.
+                return;
+            }
+        }
+    }
+
+    /// Whether nobody visits, of those who may look at what was retired before.
+    fn is_alone(&self) -> bool {
+        // ORDERING: one location: see the header. (A load could be an old one.)
+        self.visitors.fetch_add(0, Ordering::AcqRel) == 0
+    }
+
+    /// Frees a retired block, or leaves it to others. `alone`: nobody has visited since it was retired.
+    ///
+    /// # Safety
+    /// The block is the caller's (invariant 5).
+    unsafe fn dispose(&self, block: *mut Block<T>, alone: bool) {
+        // SAFETY: the caller's promise.
+        let is_read = unsafe { (*block).is_read() } || bug!("block_freed_unread");
+        if is_read && (alone || bug!("visitors_do_not_count")) {
+            // SAFETY: nobody looks there any more (see the header).
+            unsafe { self.keep(block) };
+        } else {
+            self.put_back(block);
         }
     }
 
@@ -163,7 +184,7 @@ impl<T> Blocks<T> {
     /// A sender that has claimed the last slot of a block sees to the next one.
     ///
     /// # Safety
-    /// The slot is not published yet, nor the block freed therefore.
+    /// The slot is not published yet: so the block is not freed.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn fill_block(&self, tail: u64, block: *mut Block<T>) {
@@ -174,7 +195,7 @@ impl<T> Blocks<T> {
     /// A receiver that has taken the value of the last slot of a block leaves that.
     ///
     /// # Safety
-    /// The slot is not marked yet, nor the block freed therefore.
+    /// The slot is not marked yet: so the block is not freed.
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn leave_block(&self, head: u64, block: *mut Block<T>) {

@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::close::is_shut;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::thread::Prospects;
@@ -44,15 +45,6 @@ macro_rules! branch {
 pub(super) use branch;
 
 branch!(&Shared<T>: Send Recv Watch);
-
-impl<T> Send<T> {
-    /// Sends without waiting; `gone`: for the value that there was no room for. False: the channel is closed. The operation
-    /// is not over.
-    pub(super) fn force(&mut self, gone: &mut Tray<T>, by: &mut By) -> bool {
-        // SAFETY: as in `shared`; the value is borrowed beside it.
-        unsafe { self.shared.as_ref() }.try_force(&mut self.value, gone, by)
-    }
-}
 
 /// What a branch of either side does, whichever its channel is.
 macro_rules! common {
@@ -235,7 +227,8 @@ macro_rules! watches {
         }
 
         fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-            self.shared().watchers().register(node)
+            let watchers = self.shared().watchers();
+            watchers.register(node, || is_shut(watchers))
         }
 
         stands!(self => self.shared().watchers());

@@ -6,7 +6,7 @@ use super::handle;
 use super::undelivered::{Extras, Hook};
 use super::{Receiver, Sender};
 
-/// What a send does where there is no room.
+/// What a send does when there is no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// It waits.
@@ -42,8 +42,8 @@ pub enum Overflow {
 ///
 /// With [`Overflow::DropOldest`] and [`Overflow::DropNewest`] a send completes at its first poll: `try_send` never reports
 /// a full channel, and a sending branch of a `select!` is always ready. (In a fiber whose [turn](crate::fiber#turns) is
-/// over that is the first poll of the next turn, as for every operation.) The send succeeds even if its own value was the
-/// one discarded. What is discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is
+/// over, this means the first poll of the next turn, as for every operation.) The send succeeds even if its own value was
+/// the one discarded. What is discarded goes to [`on_undelivered`](Self::on_undelivered) before the send returns, or is
 /// dropped.
 ///
 /// * *Capacity 0*: with either policy a send discards its value unless a receiver waits for it.
@@ -52,8 +52,8 @@ pub enum Overflow {
 /// * *Unbounded* channels always have room, and discard nothing.
 /// * A value handed to a receive that was dropped, and thus next to be received, takes up no room and is not discarded.
 ///
-/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a
-/// name, a hook or a policy take the general kind.
+/// The restricted kinds ([`mpsc`](super::mpsc), [`spsc`](super::spsc)) have no builder: for a name, a hook or a policy
+/// use the general kind.
 #[must_use = "`build` makes the channel"]
 pub struct Builder<T> {
     capacity: Option<usize>,
@@ -90,21 +90,21 @@ impl<T> Builder<T> {
     /// Calls `hook` once with each value that was sent or offered but neither received nor given back to its sender:
     ///
     /// * what is in the channel at [`close_now`](Sender::close_now), or when the last receiver is dropped;
-    /// * that of a send that is dropped before it was polled, or while it waits, or that loses in a `select!` in whose branch it
-    ///   was made. (Not that of [`into_inner`](super::SendFuture::into_inner), of an error, or of a time that is up: these
-    ///   give the value back.)
+    /// * the value of a send that is dropped before it is polled or while it waits, or that was made in a branch of a `select!`
+    ///   and loses. (Not the value in an [`into_inner`](super::SendFuture::into_inner), an error or a timeout: these give it
+    ///   back.)
     /// * what a policy discards;
     /// * what was handed to a receive that was dropped, if there is nobody left to receive it.
     ///
-    /// For values that are not just memory: the other end of a request that wants an answer, a connection to be closed in good
-    /// order.
+    /// This is for values that are not just memory: the other end of a request that expects an answer, a connection to be
+    /// closed cleanly.
     ///
     /// It is called by the operation that disposes of the value (a send, a close, the drop of a future or of a handle), on
     /// its thread, after everything else is done. It may use the channel, and drop handles of it. It should not block.
     ///
-    /// A panic of the hook propagates to the caller of that operation, which still takes effect: if an overflowing `send`
-    /// panics so, its value is sent. The hook is first called for the other values due. During another panic one of the
-    /// hook is swallowed, and so is one in the middle of something else (such as a reservation that is dropped, and lets others in).
+    /// A panic of the hook propagates to the caller of that operation, which still takes effect: if an overflowing `send` panics
+    /// this way, its value is sent. The hook is first called for the other values due. A panic of the hook is swallowed during
+    /// another panic, and in the middle of something else (such as the drop of a reservation that lets others in).
     ///
     /// The hook is dropped with the channel's memory: a hook that owns a handle of its channel keeps that side open, and
     /// one that owns even a weak handle leaks itself and the channel.

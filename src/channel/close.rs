@@ -1,43 +1,16 @@
 //! How a channel closes: sends fail from then on, and all who wait are told to look.
 //!
-//! CLOSED is set in each of the channel's words, one after the other, that of its places first; then everybody is taken out of the
-//! lines, and woken when nobody waits there any more. So somebody may know of a close that is not through: he helps
-//! ([`Shared::finish_close`]). In a large channel that waits for the forced sends that are under way: see [`room`](super::room).
+//! CLOSED is set in each of the channel's words, one after the other, and everybody is taken out of their lines, and woken when
+//! nobody waits there any more. The word that says who closed the channel is the first: that of its places, if it has any. So
+//! somebody may learn of a close that is not through: he helps ([`Shared::finish_close`]). In a large channel this waits for the
+//! forced sends under way: see [`room`](super::room).
 
 use super::queue::SEND;
 use super::shared::{CLOSED, RETURNED, Shared};
 use crate::task::error::InTurn;
 use crate::task::finally;
 use crate::task::thread;
-use crate::wait::{
-    Attempt, By, Left, Line, Notified, Parcel, Primitive, Tray, Waiter, Word, for_all, wake_all,
-};
-
-/// Those who wait for a channel to close.
-pub(super) struct Watchers {
-    line: Line,
-}
-
-impl Primitive for Watchers {
-    fn line(&self) -> &Line {
-        &self.line
-    }
-
-    fn is_to_wait(&self, word: Word) -> bool {
-        !word.has(CLOSED)
-    }
-}
-
-impl Watchers {
-    pub(super) fn new() -> Self {
-        Watchers { line: Line::new(0) }
-    }
-
-    /// Enters the line; false: it is closed.
-    pub(super) fn register(&self, node: &Waiter) -> bool {
-        self.line_up_unless(node, 0, |word| word.has(CLOSED)).is_some()
-    }
-}
+use crate::wait::{Attempt, By, Left, Parcel, Primitive, Tray, for_all, wake_all};
 
 impl<T> Shared<T> {
     /// Whether this call closed the channel.
@@ -70,7 +43,7 @@ impl<T> Shared<T> {
     #[inline(never)]
     fn finish_close_slowly(&self) {
         if let Some(room) = self.room() {
-            // The places first, also for who helps.
+            // The places first, also for one that helps.
             shut(&room.queue);
             room.wait_for_forced();
         }
@@ -100,11 +73,12 @@ impl<T> Shared<T> {
         self.close()
     }
 
-    /// Disposes of what is in the channel, which is closed; of the rest also when that of a value panics. Waits for those who
-    /// are in the middle of publishing a value: otherwise one that owns a handle of this channel would keep both.
+    /// Disposes of what is in the closed channel; of the rest even if one value's disposal panics. Waits for those who are in the
+    /// middle of publishing a value: otherwise a value that owns a handle of this channel would keep both alive.
     fn discard(&self) {
         self.end_turns();
-        if self.has_nothing() {
+        let word = self.line.load();
+        if !self.is_linked() && !word.has(RETURNED) && self.ring_len(word) == 0 {
             return;
         }
         let (mut pauses, mut values) = (0, InTurn::default());
@@ -119,12 +93,6 @@ impl<T> Shared<T> {
             }
         });
         values.end();
-    }
-
-    /// Whether it is a ring with nothing in it.
-    fn has_nothing(&self) -> bool {
-        let word = self.line.load();
-        !self.is_linked() && !word.has(RETURNED) && self.ring_len(word) == 0
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -148,7 +116,7 @@ impl<T> Told<T> {
         Told { wakers: Vec::new(), values: Vec::new(), left: Left::default() }
     }
 
-    /// Wakes them, and drops what they have left, also when a waker panics; their values as `dispose` has it.
+    /// Wakes them, and drops what they have left, also when a waker panics; their values go to `dispose`.
     pub(super) fn wake<D>(self, dispose: impl FnOnce(Vec<Parcel<T>>) -> D) {
         let Told { wakers, values, left: _left } = self;
         let _values = dispose(values);
@@ -166,12 +134,12 @@ impl<T> Told<T> {
             let Some(popped) = primitive.pop(word, |word| primitive.bump(word)) else { continue };
             primitive.tells(&popped);
             let waker = match popped.notify() {
-                Notified::Told(waker) => waker,
-                Notified::Gone(claim, waker) if is_reservation => {
-                    self.left.add((claim, waker));
+                Ok(waker) => waker,
+                Err(left) if is_reservation => {
+                    self.left.add(left);
                     None
                 }
-                Notified::Gone(claim, waker) => {
+                Err((claim, waker)) => {
                     if sends {
                         // SAFETY: a receive is never left in a peer's hands; so it is a send of this channel.
                         self.values.push(unsafe { claim.take() });
@@ -189,6 +157,11 @@ impl<T> Told<T> {
 pub(super) fn is_done<P: Primitive>(primitive: &P) -> bool {
     let word = primitive.line().load();
     word.is_free() && word.has(CLOSED)
+}
+
+/// Whether it is closed.
+pub(super) fn is_shut<P: Primitive>(primitive: &P) -> bool {
+    primitive.line().load().has(CLOSED)
 }
 
 /// Sets CLOSED; true the first time.

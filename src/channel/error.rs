@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::task::error::{asks, errors};
+use crate::task::error::{error_cases, errors};
 
 /// The channel is closed; the value comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,177 +12,117 @@ pub struct SendError<T>(pub T);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecvError;
 
-/// Why a send did not happen at once; the value comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TrySendError<T> {
-    /// There is no room now, or others already wait for it; on a rendezvous channel: no receiver waits.
-    Full(T),
-    /// The channel is closed.
-    Closed(T),
-}
-
-/// Why a receive did not happen at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TryRecvError {
-    /// There is no value now.
-    Empty,
-    /// The channel is closed, and nothing is left in it.
-    Closed,
-}
-
-/// Why a send with a time limit did not happen; the value comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SendTimeoutError<T> {
-    /// The time was up.
-    Timeout(T),
-    /// The channel is closed.
-    Closed(T),
-}
-
-/// Why a receive with a time limit did not happen. Nothing was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecvTimeoutError {
-    /// The time was up.
-    Timeout,
-    /// The channel is closed, and nothing is left in it.
-    Closed,
-}
-
-/// Why no room was reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReserveError {
-    /// The channel is closed.
-    Closed,
-    /// It is a rendezvous channel, which has no room.
-    Rendezvous,
-}
-
-/// Why no room was reserved for several values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReserveManyError {
-    /// The channel is closed.
-    Closed,
-    /// It is a rendezvous channel, which has no room.
-    Rendezvous,
-    /// The channel can never hold that many values.
-    TooMany,
-}
-
-/// Why no room was reserved at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TryReserveError {
-    /// There is no room now, or others already wait for it.
-    Full,
-    /// The channel is closed.
-    Closed,
-    /// It is a rendezvous channel, which has no room.
-    Rendezvous,
-}
-
-/// Why no room was reserved for several values at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TryReserveManyError {
-    /// There is not enough room now, or others already wait for it.
-    Full,
-    /// The channel is closed.
-    Closed,
-    /// It is a rendezvous channel, which has no room.
-    Rendezvous,
-    /// The channel can never hold that many values.
-    TooMany,
-}
-
-/// Why no room was reserved within a time limit. Nothing is reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReserveTimeoutError {
-    /// The time was up.
-    Timeout,
-    /// The channel is closed.
-    Closed,
-    /// It is a rendezvous channel, which has no room.
-    Rendezvous,
-    /// The channel can never hold that many values.
-    TooMany,
-}
-
 const MEETING: &str = "a rendezvous channel has no room to reserve";
 const TOO_MANY: &str = "the channel can never hold that many values";
 const CLOSED: &str = "the channel is closed";
 const DRAINED: &str = "the channel is closed and empty";
 
+error_cases! {
+    /// Why a send did not happen at once; the value comes back.
+    TrySendError<T> {
+        /// There is no room now, or others already wait for it; on a rendezvous channel: no receiver waits.
+        Full(_: T) => "the channel is full, or no receiver is waiting",
+            is_full: "Whether a later attempt may succeed.";
+        /// The channel is closed.
+        Closed(_: T) => CLOSED, is_closed: "Whether every later attempt will fail.";
+    }
+
+    /// Why a receive did not happen at once.
+    TryRecvError {
+        /// There is no value now.
+        Empty => "the channel is empty",
+            is_empty: "Whether a later attempt may succeed.";
+        /// The channel is closed, and nothing is left in it.
+        Closed => DRAINED, is_closed: "Whether every later attempt will fail.";
+    }
+
+    /// Why a send with a time limit did not happen; the value comes back.
+    SendTimeoutError<T> {
+        /// The time was up.
+        Timeout(_: T) => "timed out before the value was sent",
+            is_timeout: "Whether the time was up.";
+        /// The channel is closed.
+        Closed(_: T) => CLOSED, is_closed: "Whether the channel is closed.";
+    }
+
+    /// Why a receive with a time limit did not happen. Nothing was taken.
+    RecvTimeoutError {
+        /// The time was up.
+        Timeout => "timed out before a value was received",
+            is_timeout: "Whether the time was up.";
+        /// The channel is closed, and nothing is left in it.
+        Closed => DRAINED, is_closed: "Whether the channel is closed and empty.";
+    }
+
+    /// Why no room was reserved.
+    ReserveError {
+        /// The channel is closed.
+        Closed => CLOSED, is_closed: "Whether the channel is closed.";
+        /// It is a rendezvous channel, which has no room.
+        Rendezvous => MEETING;
+    }
+
+    /// Why no room was reserved for several values.
+    ReserveManyError {
+        /// The channel is closed.
+        Closed => CLOSED, is_closed: "Whether the channel is closed.";
+        /// It is a rendezvous channel, which has no room.
+        Rendezvous => MEETING;
+        /// The channel can never hold that many values.
+        TooMany => TOO_MANY;
+    }
+
+    /// Why no room was reserved at once.
+    TryReserveError {
+        /// There is no room now, or others already wait for it.
+        Full => "the channel has no room now",
+            is_full: "Whether a later attempt may succeed.";
+        /// The channel is closed.
+        Closed => CLOSED, is_closed: "Whether the channel is closed.";
+        /// It is a rendezvous channel, which has no room.
+        Rendezvous => MEETING;
+    }
+
+    /// Why no room was reserved for several values at once.
+    TryReserveManyError {
+        /// There is not enough room now, or others already wait for it.
+        Full => "the channel does not have enough room now",
+            is_full: "Whether a later attempt may succeed.";
+        /// The channel is closed.
+        Closed => CLOSED, is_closed: "Whether the channel is closed.";
+        /// It is a rendezvous channel, which has no room.
+        Rendezvous => MEETING;
+        /// The channel can never hold that many values.
+        TooMany => TOO_MANY;
+    }
+
+    /// Why no room was reserved within a time limit. Nothing is reserved.
+    ReserveTimeoutError {
+        /// The time was up.
+        Timeout => "timed out before room was reserved",
+            is_timeout: "Whether the time was up.";
+        /// The channel is closed.
+        Closed => CLOSED, is_closed: "Whether the channel is closed.";
+        /// It is a rendezvous channel, which has no room.
+        Rendezvous => MEETING;
+        /// The channel can never hold that many values.
+        TooMany => TOO_MANY;
+    }
+}
+
 errors! {
     SendError<T> {
         SendError(_) => CLOSED,
     }
-    TrySendError<T> {
-        TrySendError::Full(_) => "the channel is full, or no receiver is waiting",
-        TrySendError::Closed(_) => CLOSED,
-    }
-    SendTimeoutError<T> {
-        SendTimeoutError::Timeout(_) => "timed out before the value was sent",
-        SendTimeoutError::Closed(_) => CLOSED,
-    }
     RecvError {
         RecvError => DRAINED,
     }
-    TryRecvError {
-        TryRecvError::Empty => "the channel is empty",
-        TryRecvError::Closed => DRAINED,
-    }
-    RecvTimeoutError {
-        RecvTimeoutError::Timeout => "timed out before a value was received",
-        RecvTimeoutError::Closed => DRAINED,
-    }
-    ReserveError {
-        ReserveError::Closed => CLOSED,
-        ReserveError::Rendezvous => MEETING,
-    }
-    ReserveManyError {
-        ReserveManyError::Closed => CLOSED,
-        ReserveManyError::Rendezvous => MEETING,
-        ReserveManyError::TooMany => TOO_MANY,
-    }
-    TryReserveError {
-        TryReserveError::Full => "the channel has no room now",
-        TryReserveError::Closed => CLOSED,
-        TryReserveError::Rendezvous => MEETING,
-    }
-    TryReserveManyError {
-        TryReserveManyError::Full => "the channel does not have enough room now",
-        TryReserveManyError::Closed => CLOSED,
-        TryReserveManyError::Rendezvous => MEETING,
-        TryReserveManyError::TooMany => TOO_MANY,
-    }
-    ReserveTimeoutError {
-        ReserveTimeoutError::Timeout => "timed out before room was reserved",
-        ReserveTimeoutError::Closed => CLOSED,
-        ReserveTimeoutError::Rendezvous => MEETING,
-        ReserveTimeoutError::TooMany => TOO_MANY,
-    }
 }
 
-/// Without a bound on `T`, so that `?` and `unwrap` work for any value.
-macro_rules! debug {
-    ($($error:ident { $($pattern:pat => $text:literal,)+ })+) => {$(
-        impl<T> fmt::Debug for $error<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $($pattern => $text,)+ })
-            }
-        }
-    )+};
-}
-
-debug! {
-    SendError {
-        SendError(_) => "SendError(..)",
-    }
-    TrySendError {
-        TrySendError::Full(_) => "Full(..)",
-        TrySendError::Closed(_) => "Closed(..)",
-    }
-    SendTimeoutError {
-        SendTimeoutError::Timeout(_) => "Timeout(..)",
-        SendTimeoutError::Closed(_) => "Closed(..)",
+/// Without a bound on `T`, as of the others.
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendError(..)")
     }
 }
 
@@ -208,59 +148,6 @@ impl<T> SendTimeoutError<T> {
         match self {
             SendTimeoutError::Timeout(value) | SendTimeoutError::Closed(value) => value,
         }
-    }
-}
-
-asks! {
-    TrySendError<T> {
-        /// Whether a later attempt may succeed.
-        is_full: Full,
-        /// Whether every later attempt will fail.
-        is_closed: Closed,
-    }
-    SendTimeoutError<T> {
-        /// Whether the time was up.
-        is_timeout: Timeout,
-        /// Whether the channel is closed.
-        is_closed: Closed,
-    }
-    TryRecvError {
-        /// Whether a later attempt may succeed.
-        is_empty: Empty,
-        /// Whether every later attempt will fail.
-        is_closed: Closed,
-    }
-    RecvTimeoutError {
-        /// Whether the time was up.
-        is_timeout: Timeout,
-        /// Whether the channel is closed and empty.
-        is_closed: Closed,
-    }
-    TryReserveError {
-        /// Whether a later attempt may succeed.
-        is_full: Full,
-        /// Whether the channel is closed.
-        is_closed: Closed,
-    }
-    TryReserveManyError {
-        /// Whether a later attempt may succeed.
-        is_full: Full,
-        /// Whether the channel is closed.
-        is_closed: Closed,
-    }
-    ReserveTimeoutError {
-        /// Whether the time was up.
-        is_timeout: Timeout,
-        /// Whether the channel is closed.
-        is_closed: Closed,
-    }
-    ReserveError {
-        /// Whether the channel is closed.
-        is_closed: Closed,
-    }
-    ReserveManyError {
-        /// Whether the channel is closed.
-        is_closed: Closed,
     }
 }
 
@@ -290,7 +177,7 @@ from! {
     }
     ReserveManyError => ReserveError {
         ReserveManyError::Closed => ReserveError::Closed,
-        // What one place is too many for is a rendezvous.
+        // A channel for which one place is too many is a rendezvous.
         ReserveManyError::Rendezvous | ReserveManyError::TooMany => ReserveError::Rendezvous,
     }
 }

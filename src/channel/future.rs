@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::time::Instant;
 
+use super::branch::Send;
 use super::kind::{Kind, Many};
 use super::many::Gives;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -70,7 +71,7 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
     /// Sends without waiting.
     #[inline(always)]
     pub(super) fn try_now(self) -> Result<(), TrySendError<T>> {
-        // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
+        // (It stays in registers, as its address goes to no call: nor to its drop, which is left to the slow way.)
         let mut quick = ManuallyDrop::new(self);
         match quick.operation.quick_output() {
             Some(sent) => sent.map_err(|SendError(value)| TrySendError::Closed(value)),
@@ -99,7 +100,9 @@ impl<T> SendFuture<'_, T> {
             return Ok(());
         }
         let mut by = By::plain();
-        let is_sent = self.operation.branch_mut().force(gone, &mut by);
+        let Send { shared, value } = self.operation.branch_mut();
+        // SAFETY: the sender is borrowed.
+        let is_sent = unsafe { shared.as_ref() }.try_force(value, gone, &mut by);
         if is_sent {
             self.operation.end();
         }
@@ -189,7 +192,7 @@ future! {
 }
 future! {
     ['a, T, K: Kind] RecvFuture<'a, T, K>, "RecvFuture", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
+    K::Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
 }
 future! {
     ['a, T, K: Kind] Closed<'a, T, K>, "Closed", "closed";

@@ -49,9 +49,9 @@ impl<T> Sender<T> {
     /// `Some`.
     ///
     /// Waiting senders keep their places, and the value is queued ahead of theirs. On a rendezvous channel nothing can be
-    /// removed: if no receiver waits, `value` itself comes back, as it does where permits, and room kept for a waiting
-    /// reservation, take up the whole capacity. An unbounded channel always has room. A returned value does not go to
-    /// [`on_undelivered`](super::Builder::on_undelivered).
+    /// removed: if no receiver waits, `value` itself comes back. The same applies where permits, and room kept for a
+    /// waiting reservation, take up the whole capacity. An unbounded channel always has room. A returned value does not
+    /// go to [`on_undelivered`](super::Builder::on_undelivered).
     ///
     /// # Errors
     /// The channel is closed; the value comes back.
@@ -140,7 +140,8 @@ receiver! {
     /// # });
     /// ```
     recv_many;
-    /// On a rendezvous channel that is nothing; [`try_iter`](Self::try_iter) takes the values of waiting senders.
+    /// On a rendezvous channel that is nothing, but for what a dropped receive was handed; [`try_iter`](Self::try_iter) takes the
+    /// values of waiting senders.
     ///
     /// ```
     /// let (tx, rx) = leno::bounded(4);
@@ -179,7 +180,7 @@ macro_rules! shareable {
 }
 pub(super) use shareable;
 
-/// What a handle of any kind of channel says of that, and how it closes it. `$hook` and `$permits`: what there is to add of its kind.
+/// What a handle of any kind of channel says about that, and how it closes it. `$hook` and `$permits`: additions for its kind.
 macro_rules! asks {
     ($name:ident $(, hook: $hook:literal)? $(, permits: $permits:literal)?) => {
         impl<T> $name<T> {
@@ -216,7 +217,7 @@ macro_rules! asks {
                 self.get().is_full()
             }
 
-            /// How many values the channel holds, as was asked for; `None`: there is no bound.
+            /// How many values the channel can hold, as requested; `None`: any number.
             pub fn capacity(&self) -> Option<usize> {
                 self.get().capacity()
             }
@@ -236,28 +237,45 @@ macro_rules! asks {
 }
 pub(super) use asks;
 
+/// For a handle with a module's `SharedRef`: what that leads to, and the drop of the handle.
 macro_rules! handle {
-    ($name:ident, $end:ident, $side:literal) => {
+    ($name:ident: $channel:ty, $owner:ident $(, $what:ident: $more:literal)*) => {
         shareable!($name);
-        asks! {
-            $name,
+        asks!($name $(, $what: $more)*);
+
+        impl<T> $name<T> {
+            #[inline(always)]
+            pub(in $crate::channel) fn get(&self) -> $channel {
+                // SAFETY: this handle keeps the channel alive.
+                unsafe { self.shared.as_ref() }
+            }
+
+            #[inline(always)]
+            pub(in $crate::channel) fn shared(&self) -> SharedRef<T> {
+                self.shared
+            }
+        }
+
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // SAFETY: this is the handle that is consumed.
+                unsafe { $owner::drop_handle(self.shared, End::$name) };
+            }
+        }
+    };
+}
+pub(super) use handle;
+
+macro_rules! shares {
+    ($($name:ident)*) => {$(
+        handle! {
+            $name: &Shared<T>, Shared,
             hook: ", or gives it to the hook of [`on_undelivered`](super::Builder::on_undelivered)",
             permits: "Permits count: the room that they hold is taken. (What a waiting \
 [`reserve_many`](super::Sender::reserve_many) gathers counts once it has all of it.)"
         }
 
         impl<T> $name<T> {
-            #[inline(always)]
-            pub(super) fn get(&self) -> &Shared<T> {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared.as_ref() }
-            }
-
-            #[inline(always)]
-            pub(super) fn shared(&self) -> SharedRef<T> {
-                self.shared
-            }
-
             /// # Safety
             /// It is counted already.
             pub(super) unsafe fn counted(shared: SharedRef<T>) -> Self {
@@ -277,21 +295,14 @@ macro_rules! handle {
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                self.get().add_handle(End::$end);
+                self.get().add_handle(End::$name);
                 $name { shared: self.shared, _values: PhantomData }
-            }
-        }
-
-        impl<T> Drop for $name<T> {
-            fn drop(&mut self) {
-                // SAFETY: this is the handle that is consumed.
-                unsafe { Shared::drop_handle(self.shared, End::$end) };
             }
         }
 
         impl<T> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let mut fields = f.debug_struct($side);
+                let mut fields = f.debug_struct(stringify!($name));
                 if let Some(name) = self.get().name() {
                     fields.field("name", &name);
                 }
@@ -304,11 +315,9 @@ macro_rules! handle {
                     .finish_non_exhaustive()
             }
         }
-    };
+    )*};
 }
-
-handle!(Sender, Sender, "Sender");
-handle!(Receiver, Receiver, "Receiver");
+shares!(Sender Receiver);
 
 impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;

@@ -2,7 +2,6 @@
 
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
-use std::fmt;
 use std::iter::FusedIterator;
 
 use super::future::RecvFuture;
@@ -86,13 +85,16 @@ impl<T, K: Kind> Iterator for IntoIter<T, K> {
 
 impl<T, K: Kind> FusedIterator for Drain<'_, T, K> {}
 
+/// Shows the receiver.
 macro_rules! debug {
     ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
-        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl<T, K: Kind> std::fmt::Debug for $name<$($lifetime,)? T, K> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_tuple(stringify!($name)).field(&self.receiver).finish()
             }
         }
     )*};
 }
+pub(super) use debug;
+
 debug!(Iter<'_, T, K> TryIter<'_, T, K> Drain<'_, T, K> IntoIter<T, K>);

@@ -1,5 +1,5 @@
 //! What the futures, streams, iterators and sinks of a channel ask of its kind: what its operations are, and how one is made of a
-//! handle. There are three kinds of handles, and of operations: so that each of those types is written once.
+//! handle. There are three kinds of handles, and two of operations: so that each of those types is written once.
 
 #![allow(
     private_interfaces,
@@ -85,6 +85,15 @@ macro_rules! kind {
 kind!(Many, channel, channel);
 kind!(Mpsc, mpsc, channel);
 kind!(Single, spsc, spsc);
+
+/// The types of a kind's module that are those of `channel`, for this kind.
+macro_rules! of_kind {
+    ($kind:ident: $($name:ident $(<$lifetime:lifetime>)?)+) => {$(
+        #[doc = concat!("See [`channel::", stringify!($name), "`](super::", stringify!($name), ").")]
+        pub type $name<$($lifetime,)? T> = super::$name<$($lifetime,)? T, $kind>;
+    )+};
+}
+pub(super) use of_kind;
 
 /// A kind that has permits: its channels are those of [`Many`].
 pub trait Reserves: Kind {

@@ -1,4 +1,4 @@
-//! Places that are reserved: a permit holds one, and who waits for one stands in one line with the sends that wait.
+//! Places that are reserved: a permit holds one, and whoever waits for one stands in the same line as the sends that wait.
 //!
 //! # Rings
 //!
@@ -29,12 +29,12 @@
 //! value goes to a receiver or into the ring, a reservation gets limit − n. Who wants several waits until as many are free
 //! at once: those behind wait for it. Nobody left in the queue, and limit > 0: let go.
 //!
-//! A plain sender in the word comes out, and len + 1, by one exchange, as where a receive lets it in. By two a receive in between
-//! would let in the next one, which stands in the word by then, before it. (A select is taken out and claimed first, as in the
-//! ring.)
+//! A plain sender in the word is taken out, and `len` raised, by one exchange, as where a receive lets it in. With two, a receive
+//! in between could let in the next sender, which stands in the word by then, before it. (A select is taken out and claimed first,
+//! as in the ring.)
 //!
-//! So senders that wait while all places are reserved wait in the queue, not in the word, where receivers may have to.
-//! They are not served by those: what they wait for is a place, as are reservations, and nobody overtakes.
+//! So senders that wait while all places are reserved wait in the queue, not in the word, where receivers may have to
+//! wait. Those do not serve them: like reservations they wait for places; nobody overtakes.
 //!
 //! ## Invariants
 //! 1. The limit changes under the lock and while the word says HELD; who lets go changes the version. So an exchange that
@@ -58,7 +58,8 @@
 //!
 //! # Progress
 //!
-//! While the word says HELD each operation of either side takes the lock, for a few instructions, and waits for whoever has it.
+//! While the word says HELD each operation of either side (but a receive that finds the ring empty) takes the lock, for a few
+//! instructions, and waits for whoever has it.
 //! Who serves a ring by turns fills the slot behind the last, which a receive may not be through with: it is waited for, under the
 //! lock, so also in the drop of a permit, and of a reservation that gives way to a send.
 //!
@@ -75,12 +76,11 @@
 //! the lock and the queue are allocated with the first reservation.
 
 use std::mem::MaybeUninit;
-use std::ptr;
 
 use super::queue::{Queue, SEND};
 use super::ring::{HELD, ONE_LEN};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
-use crate::prim::{self, AtomicPtr, AtomicU64, Mutex, Ordering};
+use crate::prim::{AtomicU64, Mutex, Ordering};
 use crate::task::thread;
 use crate::wait::{By, Claim, Left, Primitive, SENDERS, Waiter, Word};
 
@@ -99,15 +99,6 @@ pub(super) struct Turns {
 pub(super) const CHANGES: u32 = 40;
 
 impl Turns {
-    /// Frees what a channel had for this.
-    pub(super) fn free(place: &AtomicPtr<Turns>) {
-        let turns = place.load(Ordering::Acquire);
-        if !turns.is_null() {
-            // SAFETY: it came from a box, and nobody else is left.
-            prim::free(unsafe { Box::from_raw(turns) });
-        }
-    }
-
     fn permits(&self) -> u64 {
         self.permits.load(Ordering::Acquire) & ((1 << CHANGES) - 1)
     }
@@ -121,7 +112,7 @@ impl Turns {
     }
 }
 
-/// What came of a try to reserve.
+/// What came of an attempt to reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reserved {
     Yes,
@@ -141,34 +132,17 @@ pub(super) struct Turn<'a, T> {
 
 impl<T> Shared<T> {
     pub(super) fn turns(&self) -> Option<&Turns> {
-        // ORDERING: Acquire pairs with `make_turns`.
-        let turns = self.turns.load(Ordering::Acquire);
-        // SAFETY: it is freed with the channel.
-        unsafe { turns.as_ref() }
+        self.turns.get()
     }
 
+    /// (Who closes the channel afterwards finds what was made here: every reservation changes the word, or that of the room,
+    /// before.)
     pub(super) fn make_turns(&self) -> &Turns {
-        if let Some(turns) = self.turns() {
-            return turns;
-        }
-        let new = Box::into_raw(Box::new(Turns {
+        self.turns.get_or_make(|| Turns {
             gone: Mutex::new(false),
             queue: Queue::new(0),
             permits: AtomicU64::new(0),
-        }));
-        // ORDERING: Release publishes it, Acquire sees that of somebody else. Who closes the channel afterwards finds it: every
-        // reservation changes the word, or that of the room, before.
-        match self.turns.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: it is freed with the channel.
-            Ok(_) => unsafe { &*new },
-            Err(now) => {
-                // SAFETY: nobody has seen it; the other one is freed with the channel.
-                unsafe {
-                    prim::free(Box::from_raw(new));
-                    &*now
-                }
-            }
-        }
+        })
     }
 
     /// Does something under the lock.
@@ -232,7 +206,7 @@ impl<T> Shared<T> {
         has_left
     }
 
-    /// Serves those who wait, in the middle of something: a waker that panics does so for itself.
+    /// Serves those who wait, in the middle of something: panics of wakers end here.
     pub(super) fn in_passing<R>(&self, serve: impl FnOnce(&mut By) -> R) -> R {
         let mut by = By::plain();
         let outcome = serve(&mut by);
@@ -345,7 +319,7 @@ impl<T> Shared<T> {
         })
     }
 
-    /// Sends the value of one that waited, by `put`. Closed: it finds out by itself, and has its value.
+    /// Sends the value of a waiter, by `put`. Closed: the waiter finds out by itself, and has its value.
     pub(super) fn send_for(
         &self,
         claim: Claim,
@@ -354,7 +328,7 @@ impl<T> Shared<T> {
     ) -> Sent {
         // SAFETY: a send of this channel.
         let mut parcel = unsafe { claim.take::<T>() };
-        // (It meets whom it has to, whoever this is.)
+        // (Being plain, it may claim whomever it meets.)
         let mut handing = By::plain();
         // SAFETY: the parcel has its value until it is sent.
         let sent = put(unsafe { &mut *parcel.place() }, &mut handing);
@@ -470,7 +444,7 @@ impl<T> Turn<'_, T> {
             }
             let limit = shared.limit();
             let first = queue.load();
-            // (Those who wait are told by who closes it.)
+            // (Those who wait are told by whoever closes it.)
             let is_over = word.has(CLOSED) || first.is_free() && limit > 0;
             let room = limit.saturating_sub(shared.ring_len(word));
             let senders = word.has(SENDERS);

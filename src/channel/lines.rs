@@ -1,6 +1,6 @@
-//! Memory that begins with a cache line, taken to have 64 bytes, though it is an ordinary allocation: one that asks for more
-//! alignment than allocators give in any case takes 20 to 45 ns longer to be had and freed. So it has *spare* bytes, and what is
-//! in it begins behind some of them, the *lead*.
+//! Memory that begins with a cache line (assumed to have 64 bytes), though it is an ordinary allocation: one with more than the
+//! usual alignment takes 20 to 45 ns longer to allocate and free. So it has *spare* bytes, and its content begins behind some of
+//! them, the *lead*.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::Deref;
@@ -40,7 +40,7 @@ pub(super) fn allocate(layout: Layout, lined: bool) -> (NonNull<u8>, u16) {
     let (layout, spare) = spared(layout, lined);
     // SAFETY: the layout has a size.
     let Some(allocation) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-    // (Of the bits of what is missing to the line those that alignment leaves.)
+    // (Of the distance to the next line, the bits that alignment leaves open.)
     let lead = allocation.addr().get().wrapping_neg() & spare;
     // SAFETY: no more than what is spare.
     (unsafe { allocation.add(lead) }, lead as u16)

@@ -19,27 +19,29 @@
 //! | nobody waits | send k, as far as the block goes | tail + k | puts them into the block, publishes all |
 //! | | recv k: so many are published, as far as the block goes | head + k | takes them |
 //!
-//! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it was there once, and the
-//! word with that tail is exchanged, it is there still. While a receiver waits nothing changes `head`; so the last one
-//! that goes puts it back into the word.
+//! "It is empty, and I wait" is one step here as well: `head` never passes `tail`, so if it has reached that, and then
+//! the word with that tail is exchanged, it is still there. While a receiver waits nothing changes `head`; so the last
+//! one to go puts it back into the word, as the tail.
 //!
-//! What is given back comes before the values in the blocks, and those are claimed at the head. So the head has a flag for it below
-//! its position, GIVEN: set and cleared under the lock of what was given back, after RETURNED was set in the word and before it is
-//! cleared. While there is something, and the lock is free, both are set. So who takes a value looks at the head alone, and leaves
-//! the word, which changes with each send, to the senders' core.
+//! What is given back comes before the values in the blocks, which are claimed at the head. So the head has a flag for it below its
+//! position, GIVEN, which changes under the lock of what was given back: it is set after RETURNED was set in the word, and cleared
+//! before that is. While there is something, and the lock is free, both are set. So whoever takes a value looks at the head alone,
+//! and leaves the word, which changes with each send, to the senders' core.
 //!
-//! A version is the number of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a
-//! count within. Who is going to end a stay, by taking the last waiter out, counts it before. So no node stands in the word twice
-//! with one version: it comes again only after its stay was counted. But one that looked before a stay began, and whose exchange
-//! finds the word as it was, comes with the version of a stay that is over: it is given a new one before it is taken out
-//! (`is_stale`), so that stamps are in the order of the hand-overs. As is one whose stay somebody has counted who then did not
-//! get it, or will now: nobody can tell. But that version is RENEWED: all stays that are over have lower ones, and it stays so until
-//! this one is. So each stay is given a new one once at most, and who takes waiters out fails only to others who do. (So is one that
-//! is counted up past the number of its stay, by those who join and leave, as it may have been over.)
+//! A version is the number of a *stay* (from when somebody begins to wait where nobody did, until nobody does) and a count within
+//! it. Whoever is about to end a stay, by taking the last waiter out, counts it first. So no node stands in the word twice with one
+//! version: it comes again only after its stay was counted. But a waiter that looked before a stay began, and whose exchange finds
+//! the word as it was, comes with the version of a stay that is over: it is given a new one before it is taken out (`is_stale`), so
+//! that stamps are in the order of the hand-overs. So is one whose stay was counted by somebody who then did not get it, or is
+//! about to: nobody can tell. But the new version is RENEWED: all stays that are over have lower ones, and this holds until its own
+//! stay is over. So each stay is given a new version once at most, and whoever takes waiters out fails only because of others who
+//! do. (A version counted up past the number of its stay, by those who join and leave, becomes RENEWED, too: it may have been over.
+//! What a dynamic set takes while nobody waits is a stay of nobody: so it can come back to its place between others.)
 //!
-//! Stays have 30 bits. Who has looked and is suspended before its exchange, while others begin and end exactly 2^30 stays (a minute
-//! at full speed) and the same waiter stands there alone, takes the one for the other: it hands over to who waits indeed, but
-//! leaves the head of that time in the word as the tail, and with that values are lost, and slots read that nobody has written.
+//! The number of a stay has 30 bits. An operation that is suspended between its look and its exchange, while others begin and end
+//! exactly 2^30 stays (a minute at full speed) and the same waiter stands there alone, takes one stay for the other: it hands over
+//! to somebody who does wait, but leaves an old head in the word as the tail. Then values are lost, and slots are read that nobody
+//! has written.
 //!
 //! # Large, and bounded
 //!
@@ -48,16 +50,16 @@
 //! the head, and senders collect what was left when they find no place any more. Once there were permits, or forced sends, places
 //! are counted there (HELD): then a send takes one, one locked instruction more, before it puts its value.
 //!
-//! Only where senders wait the head says so, in a second flag: then receives give them the places, and put their values for them,
-//! one at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect, two for
-//! each sender, and two more and a fence after the last one. A receive that meets another one which does so leaves its place to
-//! that, by one.
+//! Only where senders wait, the head says so, in a second flag, WANTED: then receives give them the places, and put their values
+//! for them, one at a time, so that they keep their order. That takes two locked instructions to begin and to end, one to collect,
+//! two for each sender, and two more and a fence after the last one. A receive that finds another one doing so leaves its place to
+//! that, by one locked instruction.
 //!
-//! The quick ways leave the last slot of a block to the others: so nothing is called in them but what comes last, and what
-//! they need stays in registers. (A locked instruction waits for the stores before it.)
+//! The quick ways leave the last slot of a block to the slow ones: so they make no call but a final one, and what they need stays
+//! in registers. (A locked instruction waits for the stores before it.)
 //!
 //! Locked instructions, of one value or of several in a block: send 1, or 2 if places are counted, and 2 more where it collects;
-//! receive 1; a receive that waits 1, and who ends its stay 1 more.
+//! receive 1, and of a dynamic set 1 more; a receive that waits 1, and who ends its stay 1 more.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -86,15 +88,15 @@ const WANTED: u64 = 2;
 
 /// Bits of a version below the number of its stay.
 const STEP_BITS: u32 = 6;
-/// With these it counts within the stay, but for the lowest one.
+/// One step of the count within a stay: all of these bits but the lowest.
 const STEP: u64 = 2;
-/// It is a new one, which the stay was given.
+/// The lowest of them: a new version that the stay was given.
 const RENEWED: u64 = 1;
-/// As many stays have numbers; and those that are farther away lie ahead.
+/// So many stays have numbers; one that is `FAR` or more behind lies ahead.
 const STAYS: u64 = (1 << (REST_BITS - STEP_BITS)) - 1;
 const FAR: u64 = 1 << (REST_BITS - STEP_BITS - 1);
 
-/// Without a bound it has no more values than this, and those that come until somebody looks.
+/// Without a bound it holds no more values than this, plus those that come until somebody looks.
 const MOST: u64 = (1 << 34) - 2 * LOOK;
 /// How often somebody looks.
 const LOOK: u64 = 1 << 20;
@@ -108,7 +110,7 @@ impl<T> Linked<T> {
         self.room.as_ref().expect("only sends of bounded channels wait")
     }
 
-    /// How many places there are from the tail on, which is that of this word, for who moves it.
+    /// How many places there are from this word's tail on, for whoever moves it.
     #[inline(always)]
     fn open_at(&self, word: Word) -> u64 {
         self.room.as_ref().map_or(u64::MAX, |room| room.open_at(word))
@@ -125,7 +127,7 @@ impl<T> Linked<T> {
         Word(self.load_head() & !FLAGS).with(if counts { HELD } else { 0 }).rest()
     }
 
-    /// The same, with what the head says beside it.
+    /// The head, with the flags below its position.
     #[inline(always)]
     pub(super) fn load_head(&self) -> u64 {
         self.blocks.front.head.load(Ordering::Acquire)
@@ -194,12 +196,7 @@ impl<T> Linked<T> {
         self.room.is_none() && ahead(self.load_head(), tail) > MOST
     }
 
-    /// How many places are uncollected beside so many that are.
-    pub(super) fn uncollected(&self, collected: u64) -> u64 {
-        ahead(collected, self.load_head())
-    }
-
-    /// Collects them; how many.
+    /// Collects the places that receives have left; how many.
     pub(super) fn collect(&self) -> u64 {
         self.room().collect(|| self.load_head())
     }
@@ -221,6 +218,12 @@ impl<T> Linked<T> {
     /// The version with which a stay begins.
     pub(super) fn version(&self) -> u64 {
         (self.stays.load(Ordering::Relaxed) & STAYS) << STEP_BITS
+    }
+
+    /// Counts a stay of nobody; gives the version with which that begins: behind all that are over.
+    pub(super) fn skip_stay(&self) -> u64 {
+        // ORDERING: Relaxed: as versions are read.
+        (self.stays.fetch_add(1, Ordering::Relaxed) & STAYS) << STEP_BITS
     }
 
     /// How many stays there were since this version. (A stay of very many steps runs ahead.)
@@ -249,7 +252,7 @@ impl<T> Linked<T> {
         if is_past && !self.is_over(next) { next | RENEWED } else { next }
     }
 
-    /// A version in the stead of one that is over, or itself.
+    /// A new version for one that is over; or itself, if it is new.
     pub(super) fn renewed(&self, version: u64) -> u64 {
         if version & RENEWED == 0 { self.version() | RENEWED } else { version }
     }
@@ -263,10 +266,14 @@ impl<T> Linked<T> {
     }
 
     pub(super) fn len(&self, word: Word) -> usize {
+        self.len_from(self.load_head(), word)
+    }
+
+    /// With this head.
+    pub(super) fn len_from(&self, head: u64, word: Word) -> usize {
         if !word.is_free() {
             return 0;
         }
-        let head = self.load_head();
         usize::try_from(ahead(head, word.0)).unwrap_or(usize::MAX)
     }
 }
@@ -286,7 +293,7 @@ impl<T> Shared<T> {
             return false;
         }
         // SAFETY: claimed, and not the last one; the caller gives the value up.
-        unsafe { linked.blocks.put_inside(word.0, block, value) };
+        unsafe { linked.blocks.put(word.0, block, value, false) };
         true
     }
 
@@ -317,8 +324,8 @@ impl<T> Shared<T> {
         if !linked.move_head(head, 1) {
             return false;
         }
-        // SAFETY: claimed, and published; not the last one.
-        unsafe { linked.blocks.take_inside(head, block, tray) };
+        // SAFETY: claimed, and published; not the last one. At once.
+        unsafe { linked.blocks.take(head, block, tray.place(), false) };
         true
     }
 
@@ -473,9 +480,10 @@ impl<T> Shared<T> {
         if !self.cas(word, plus(word, 1)) {
             return Step::Lost;
         }
+        let last = Blocks::<T>::is_last(word.0);
         // SAFETY: claimed; a send has a value until it is done.
-        unsafe { linked.blocks.put(word.0, block, value) };
-        if Blocks::<T>::is_last(word.0) {
+        unsafe { linked.blocks.put(word.0, block, value, last) };
+        if last {
             linked.check_length(word.0);
         }
         Step::Ready(Sent::Kept)
@@ -511,8 +519,8 @@ impl<T> Shared<T> {
             if head & GIVEN != 0 && !has_seen || !linked.move_head(head, 1) {
                 return Step::Lost;
             }
-            // SAFETY: claimed, and published.
-            unsafe { linked.blocks.take(head, block, tray) };
+            // SAFETY: claimed, and published; at once.
+            unsafe { linked.blocks.take(head, block, tray.place(), Blocks::<T>::is_last(head)) };
             taken(head & WANTED != 0);
             return Step::Ready(());
         }
@@ -545,7 +553,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody who has got on.
+/// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody's progress.
 #[inline(always)]
 pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
     let mut lost = 0;

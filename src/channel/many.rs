@@ -5,10 +5,9 @@
 //!              (nobody is in the way)          (somebody is, or it has to wait)
 //! ```
 //!
-//! A batch is a single operation of the channel, gone through again and again: its [`Branch`] is that of a send or a receive,
-//! so that a batch waits, is served, closes and leaves as any other, and goes into a select. What is its own is the way
-//! before: where nobody waits several values go by one exchange. Where somebody does, values go one at a time, so that
-//! those who wait are served in order.
+//! A batch is a single operation of the channel, repeated: its [`Branch`] is that of a send or a receive, so that a batch waits, is
+//! served, meets a close and leaves like any other, and goes into a select. Only the step before is its own: where nobody waits
+//! several values go by one exchange. Where somebody does, values go one at a time, so that those who wait are served in order.
 //!
 //! | | one exchange is | and then |
 //! |---|---|---|
@@ -32,7 +31,7 @@
 //!
 //! # In a select
 //!
-//! The select claims the single operation, by its one value, or by several where nobody waits who would have to be claimed, too.
+//! The select is decided by the single operation, by its one value, or by several if no waiter would have to be claimed for them.
 //! The rest goes, without waiting, when the branch has won. So a branch that loses has neither sent nor received anything.
 
 #![allow(private_interfaces, private_bounds, reason = "nobody outside the crate can name kinds")]
@@ -89,29 +88,20 @@ impl<T> Drop for Lent<'_, T> {
     }
 }
 
-/// A send of a kind of channel. Of one that is made for several values these come to its place one by one.
+/// A send of a kind of channel. If it is made for several values, these come to its place one by one.
 pub(super) trait Gives<T>: Branch<Goods = ()> {
     /// Where the value is until the operation is over, unless it waits.
     fn place(&mut self) -> &mut MaybeUninit<T>;
 
-    /// Sends values by one exchange, if nobody is in the way; how many. Takes nobody out whom a select would have to ask.
-    fn several(&self, values: &mut VecDeque<T>) -> usize;
-
-    /// The same; takes others out, and has them woken.
-    fn several_by(&self, values: &mut VecDeque<T>, _by: &mut By) -> usize {
-        self.several(values)
-    }
+    /// Sends values by one exchange, if nobody is in the way; how many. Without `by` it takes nobody out whom a select would have
+    /// to ask; with it, it does, and has them woken.
+    fn several(&self, values: &mut VecDeque<T>, by: Option<&mut By>) -> usize;
 }
 
 /// A receive of a kind of channel, made for several values.
 pub(super) trait Takes<T>: Branch<Goods = T, Output = Result<T, RecvError>> {
-    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. Takes nobody out, as above.
-    fn several(&self, out: &mut Vec<T>, max: usize) -> usize;
-
-    /// The same; takes others out, and has them woken.
-    fn several_by(&self, out: &mut Vec<T>, max: usize, _by: &mut By) -> usize {
-        self.several(out, max)
-    }
+    /// Receives values by one exchange, `max` at most, if nobody is in the way; how many. `by`: as above.
+    fn several(&self, out: &mut Vec<T>, max: usize, by: Option<&mut By>) -> usize;
 }
 
 impl<T> Gives<T> for Send<T> {
@@ -120,45 +110,27 @@ impl<T> Gives<T> for Send<T> {
         &mut self.value
     }
 
-    fn several(&self, values: &mut VecDeque<T>) -> usize {
+    fn several(&self, values: &mut VecDeque<T>, by: Option<&mut By>) -> usize {
         let shared = self.shared();
-        match shared.linked() {
-            None => shared.put_into_ring(values),
-            Some(linked) => shared.put_into_blocks(linked, values),
+        let Some(linked) = shared.linked() else { return shared.put_into_ring(values) };
+        let before = values.len();
+        let is_put = shared.put_into_blocks(linked, values) > 0;
+        if let Some(by) = by.filter(|by| !is_put && linked.room.is_some() && by.is_plain()) {
+            shared.put_with_places(linked, values, by);
         }
-    }
-
-    fn several_by(&self, values: &mut VecDeque<T>, by: &mut By) -> usize {
-        let sent = self.several(values);
-        match self.shared().linked() {
-            Some(linked) if sent == 0 && linked.room.is_some() && by.is_plain() => {
-                let before = values.len();
-                self.shared().put_with_places(linked, values, by);
-                before - values.len()
-            }
-            _ => sent,
-        }
+        before - values.len()
     }
 }
 
 impl<T> Takes<T> for Recv<T> {
-    fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
+    fn several(&self, out: &mut Vec<T>, max: usize, by: Option<&mut By>) -> usize {
         let shared = self.shared();
-        match shared.linked() {
-            None => shared.take_from_ring(out, max),
-            Some(linked) if linked.room.is_none() => {
-                shared.take_from_block(linked, out, max, &mut By::plain())
-            }
-            Some(_) => 0,
-        }
-    }
-
-    fn several_by(&self, out: &mut Vec<T>, max: usize, by: &mut By) -> usize {
-        match self.shared().linked() {
-            Some(linked) if linked.room.is_some() && by.is_plain() => {
-                self.shared().take_from_block(linked, out, max, by)
-            }
-            _ => self.several(out, max),
+        let Some(linked) = shared.linked() else { return shared.take_from_ring(out, max) };
+        match by.filter(|by| by.is_plain()) {
+            Some(by) => shared.take_from_block(linked, out, max, by),
+            // (Whoever takes a value from there may have to let in a sender.)
+            None if linked.room.is_some() => 0,
+            None => shared.take_from_block(linked, out, max, &mut By::plain()),
         }
     }
 }
@@ -188,13 +160,46 @@ pub struct Receiving<'a, T, B> {
     is_closed: bool,
 }
 
+/// The operation of a batch.
+trait Batch: Branch {
+    /// How many values it has sent, or received, if it does not wait.
+    fn moved(&self) -> usize;
+
+    /// Whether there is more to be done for it, which is through.
+    fn goes_on(&self) -> bool;
+}
+
+/// Makes it fresh again if it goes on.
+fn goes_on<B: Batch>(operation: &mut Operation<B>) -> bool {
+    operation.branch().goes_on() && operation.renew()
+}
+
+/// Does what can be done without waiting; `now`: that has to be told exactly. Fresh before, over after.
+fn go<B: Batch>(operation: &mut Operation<B>, now: bool) {
+    loop {
+        let mut tray = Tray::new();
+        // (To tell exactly it waits for those who are in the middle of something.)
+        let is_through = if now { operation.try_now(&mut tray) } else { operation.try_once(&mut tray) };
+        if !is_through {
+            return operation.end();
+        }
+        let _ = operation.output(&mut tray);
+        if !goes_on(operation) {
+            return;
+        }
+    }
+}
+
+/// The first values were sent, or received: the rest of what can be.
+fn rest<B: Batch, E>(operation: &mut Operation<B>, moved: Result<usize, E>) -> Result<usize, E> {
+    if goes_on(operation) {
+        go(operation, false);
+    }
+    moved.map(|_| operation.branch().moved())
+}
+
 impl<T, B> Sending<'_, T, B> {
     const CALL: &'static str = "send_many";
-
-    /// How many were sent, of an operation that does not wait.
-    fn sent(&self) -> usize {
-        self.asked - self.values.len()
-    }
 
     fn may_wait(&self) -> bool {
         self.is_stowed
@@ -220,13 +225,9 @@ impl<T, B: Gives<T>> Sending<'_, T, B> {
 impl<T, B> Receiving<'_, T, B> {
     const CALL: &'static str = "recv_many";
 
-    fn received(&self) -> usize {
-        self.out.len() - self.before
-    }
-
     /// How many more are asked for.
     fn left(&self) -> usize {
-        self.asked - self.received()
+        self.asked - (self.out.len() - self.before)
     }
 
     fn may_wait(&self) -> bool {
@@ -303,7 +304,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     delegate!(());
 
     fn quick(&mut self, tray: &mut Tray<()>) -> bool {
-        let is_through = self.values.is_empty() || self.branch.several(self.values) > 0;
+        let is_through = self.values.is_empty() || self.branch.several(self.values, None) > 0;
         if is_through {
             tray.put(());
         }
@@ -311,7 +312,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<()>) -> Attempt<()> {
-        /// Moves the value back unless it is sent, also when the waker of somebody panics whom a close tells.
+        /// Moves the value back unless it is sent, also when the waker of somebody who is told of a close panics.
         struct Loaded<'s, 'a, T, B: Gives<T>>(&'s mut Sending<'a, T, B>, &'s mut Tray<()>);
         impl<T, B: Gives<T>> Drop for Loaded<'_, '_, T, B> {
             fn drop(&mut self) {
@@ -320,7 +321,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
                 }
             }
         }
-        if self.branch.several_by(self.values, by) > 0 {
+        if self.branch.several(self.values, Some(by)) > 0 {
             tray.put(());
             return Attempt::Ready(());
         }
@@ -346,7 +347,7 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
 
     fn output(&mut self, tray: &mut Tray<()>) -> Self::Output {
         self.is_closed = tray.take().is_none();
-        if self.is_closed && self.sent() == 0 { Err(SendError(())) } else { Ok(self.sent()) }
+        if self.is_closed && self.moved() == 0 { Err(SendError(())) } else { Ok(self.moved()) }
     }
 
     /// Waits for the peer that has the node (2).
@@ -365,6 +366,26 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
     }
 }
 
+impl<T, B: Gives<T>> Batch for Sending<'_, T, B> {
+    fn moved(&self) -> usize {
+        self.asked - self.values.len()
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.is_closed && !self.values.is_empty()
+    }
+}
+
+impl<T, B: Takes<T>> Batch for Receiving<'_, T, B> {
+    fn moved(&self) -> usize {
+        self.out.len() - self.before
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.is_closed && self.left() > 0
+    }
+}
+
 impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
     type Output = Result<usize, RecvError>;
     type Goods = T;
@@ -373,13 +394,13 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
 
     fn quick(&mut self, _tray: &mut Tray<T>) -> bool {
         let left = self.left();
-        self.came = self.came || left == 0 || self.branch.several(self.out, left) > 0;
+        self.came = self.came || left == 0 || self.branch.several(self.out, left, None) > 0;
         self.came
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<T>) -> Attempt<()> {
         let left = self.left();
-        self.came = self.came || self.branch.several_by(self.out, left, by) > 0;
+        self.came = self.came || self.branch.several(self.out, left, Some(by)) > 0;
         if self.came { Attempt::Ready(()) } else { self.branch.attempt(by, tray) }
     }
 
@@ -389,7 +410,7 @@ impl<T, B: Takes<T>> Branch for Receiving<'_, T, B> {
             Some(value) => self.out.push(value),
             None => self.is_closed = !came,
         }
-        if self.is_closed && self.received() == 0 { Err(RecvError) } else { Ok(self.received()) }
+        if self.is_closed && self.moved() == 0 { Err(RecvError) } else { Ok(self.moved()) }
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
@@ -432,39 +453,11 @@ impl<'a, T, K: Kind> SendMany<'a, T, K> {
         SendMany { operation, _sender: PhantomData }
     }
 
-    /// Makes it fresh again if there is more to be sent.
-    fn goes_on(&mut self) -> bool {
-        let sending = self.operation.branch();
-        !sending.is_closed && !sending.values.is_empty() && self.operation.renew()
-    }
-
-    /// Sends what can be sent without waiting; `now`: that has to be told exactly. Fresh before, over after.
-    fn go(&mut self, now: bool) {
-        loop {
-            let mut tray = Tray::new();
-            if !at_once(&mut self.operation, &mut tray, now) {
-                return self.operation.end();
-            }
-            let _ = self.operation.output(&mut tray);
-            if !self.goes_on() {
-                return;
-            }
-        }
-    }
-
-    /// The first have been sent: in a select, the rest of what can be.
-    fn rest(&mut self, sent: Result<usize, SendError<()>>) -> Result<usize, SendError<()>> {
-        if self.goes_on() {
-            self.go(false);
-        }
-        sent.map(|_| self.operation.branch().sent())
-    }
-
     /// Sends without waiting.
     pub(super) fn try_now(mut self) -> Result<usize, TrySendError<()>> {
-        self.go(true);
+        go(&mut self.operation, true);
         let sending = self.operation.branch();
-        match sending.sent() {
+        match sending.moved() {
             0 if sending.is_closed => Err(TrySendError::Closed(())),
             0 if sending.asked > 0 => Err(TrySendError::Full(())),
             sent => Ok(sent),
@@ -474,9 +467,9 @@ impl<'a, T, K: Kind> SendMany<'a, T, K> {
     fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<()>> {
         loop {
             match self.operation.block_on(deadline) {
-                Some(_) if self.goes_on() => {}
+                Some(_) if goes_on(&mut self.operation) => {}
                 Some(sent) => return Ok(sent?),
-                None => match self.operation.branch().sent() {
+                None => match self.operation.branch().moved() {
                     0 => return Err(SendTimeoutError::Timeout(())),
                     sent => return Ok(sent),
                 },
@@ -497,34 +490,11 @@ impl<'a, T, K: Kind> RecvMany<'a, T, K> {
         RecvMany { operation: Operation::new(receiving), _receiver: PhantomData }
     }
 
-    /// Receives what there is without waiting; `now`: that has to be told exactly. Fresh before, over after.
-    fn go(&mut self, now: bool) {
-        loop {
-            let mut tray = Tray::new();
-            if self.operation.branch().left() == 0 || !at_once(&mut self.operation, &mut tray, now) {
-                return self.operation.end();
-            }
-            let _ = self.operation.output(&mut tray);
-            if self.operation.branch().is_closed {
-                return;
-            }
-            self.operation.renew();
-        }
-    }
-
-    /// The first have come: the rest of what there is.
-    fn rest(&mut self, received: Result<usize, RecvError>) -> Result<usize, RecvError> {
-        received?;
-        self.operation.renew();
-        self.go(false);
-        Ok(self.operation.branch().received())
-    }
-
     /// Receives without waiting.
     pub(super) fn try_now(mut self) -> Result<usize, TryRecvError> {
-        self.go(true);
+        go(&mut self.operation, true);
         let receiving = self.operation.branch();
-        match receiving.received() {
+        match receiving.moved() {
             0 if receiving.is_closed => Err(TryRecvError::Closed),
             0 if receiving.asked > 0 => Err(TryRecvError::Empty),
             received => Ok(received),
@@ -532,17 +502,14 @@ impl<'a, T, K: Kind> RecvMany<'a, T, K> {
     }
 }
 
-/// Looks, for a fresh operation; `now`: waits for those who are in the middle of something. Whether it is through.
-fn at_once<B: Branch>(operation: &mut Operation<B>, tray: &mut Tray<B::Goods>, now: bool) -> bool {
-    if now { operation.try_now(tray) } else { operation.try_once(tray) }
-}
-
 future! {
     ['a, T, K: Kind] SendMany<'a, T, K>, "SendMany", "send_many";
-    Sending<'a, T, K::Send<T>> => Result<usize, SendError<()>>, SendMany::rest, while SendMany::goes_on;
+    Sending<'a, T, K::Send<T>> => Result<usize, SendError<()>>, |this: &mut Self, sent| rest(&mut this.operation, sent),
+        while |this: &mut Self| goes_on(&mut this.operation);
     until Result<usize, SendTimeoutError<()>>
 }
 future! {
     ['a, T, K: Kind] RecvMany<'a, T, K>, "RecvMany", "recv_many";
-    Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, RecvMany::rest; or RecvTimeoutError => usize
+    Receiving<'a, T, K::Recv<T>> => Result<usize, RecvError>, |this: &mut Self, received| rest(&mut this.operation, received);
+    or RecvTimeoutError => usize
 }

@@ -71,9 +71,9 @@
 //!
 //! # Batches
 //!
-//! [`Sender::send_many`] sends the contents of a `VecDeque`, [`Receiver::recv_many`] appends what there is to a `Vec`, in
-//! order; each has a `try_` form. While nobody waits, several values move with a single atomic exchange, as far as a ring
-//! or a block goes; otherwise they go one by one, so that all waiters are served in order. `send_many` waits until the last
+//! [`Sender::send_many`] sends the contents of a `VecDeque`, [`Receiver::recv_many`] appends the available values to a
+//! `Vec`, in order; each has a `try_` form. While nobody waits, several values move with a single atomic exchange, within a
+//! ring or a block; otherwise they go one by one, so that all waiters are served in order. `send_many` waits until the last
 //! value is sent, `recv_many` only for the first one. Values not sent remain in the deque, whatever ends the operation: a
 //! dropped future, a time limit, a close. Received values are in the vector.
 //!
@@ -100,8 +100,8 @@
 //! # Handles
 //!
 //! A handle can be cloned, and [downgraded](Sender::downgrade) to a weak one, which keeps neither the channel open nor its
-//! values alive, and can be upgraded as long as its side has a handle: for registries, and for fibers that send to
-//! themselves. The futures of [`Sender::into_send`] and [`Receiver::into_recv`] own their handle and borrow nothing.
+//! values alive, and can be upgraded as long as its side has a handle. Weak handles suit registries, and fibers that send
+//! to themselves. The futures of [`Sender::into_send`] and [`Receiver::into_recv`] own their handle and borrow nothing.
 //!
 //! With the feature `sink` senders are sinks of `futures` (`Sender::sink`, `Sender::into_sink`), as receivers are
 //! [streams](Receiver::stream).
@@ -114,9 +114,9 @@
 //!
 //! # Questions
 //!
-//! *Is there an unordered channel, which is faster for it?* No: it was tried (several channels behind one handle), and is
-//! slower where fibers wait. Wall time relative to a single channel, on two cores, geometric mean of 4 × 4 and 100 × 100
-//! fibers with capacities 64, 1000 and unbounded:
+//! *Is there an unordered channel that is faster?* No: it was tried (several channels behind one handle), and is slower
+//! where fibers wait. Wall time relative to a single channel, on two cores, geometric mean of 4 × 4 and 100 × 100 fibers
+//! with capacities 64, 1000 and unbounded:
 //!
 //! | | two workers | `try_` only, two threads |
 //! |---|---:|---:|
@@ -126,13 +126,13 @@
 //! | two channels that know nothing of each other | 0.61 | |
 //! | the same, each with a worker or thread of its own | 0.42 | 0.29 |
 //!
-//! At every second value (capacity 64) a sender finds its own shard full, or a receiver its own empty, and waiting at
+//! For every second value (capacity 64) a sender finds its own shard full, or a receiver its own empty, and waiting at
 //! several places costs several times as much. What pays off is splitting the work itself: two channels, and the sender
 //! chooses by the content of the value.
 //!
 //! *Does it matter how large a capacity is?* Channels of up to 255 values (and 256 KiB) are a ring whose state is in one
-//! word; larger ones are linked blocks, allocated on demand, and each side has its own cache lines. A value through 1000
-//! places takes up to half as long again as through 64 between fibers of one worker, and a third less between threads.
+//! word; larger ones are linked blocks, allocated on demand, and each side has its own cache lines. With capacity 1000,
+//! a value takes up to half as long again as with 64 between fibers of one worker, and a third less between threads.
 //! (After the first permit or forced send, a send into a large channel takes two atomic exchanges instead of one: for a
 //! place, then for a position.)
 //!
@@ -158,6 +158,8 @@ mod limit;
 mod lines;
 mod linked;
 mod many;
+#[cfg(any(leno_loom, leno_shuttle))]
+pub mod model;
 pub mod moving;
 pub mod mpsc;
 pub mod oneshot;

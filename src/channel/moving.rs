@@ -59,7 +59,7 @@
 //! | `tx.force_send(v)` | the same; if the channel is full, the oldest value is removed and returned |
 //! | `tx.close()`, `tx.closed().await`, `len`, `capacity`, `sender_count`, `same_channel`, … | the same |
 //! | `is_closed` | the same: sends can only fail |
-//! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle counts the others (`sender_count`) |
+//! | `tx.downgrade()`, `rx.downgrade()`, `upgrade()` | the same; a weak handle can count the strong ones (`sender_count`) |
 //! | `Receiver` is a `Stream` | `rx.stream()`, or `rx.into_stream()`; since the receiver itself is not a stream, a dropped `next()` leaves no waiter behind |
 //!
 //! Dropping a waiting `send` means the value was not sent; `into_inner` gives it back.
@@ -115,7 +115,7 @@
 //! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same, with error types of their own; `reserve_many` may fail with `TooMany` |
 //! | `try_reserve_many(n)` | the same, with an error of its own |
 //! | `try_reserve_owned()` | `tx.clone().reserve_owned()` beside the `default` of a [`select!`](crate::select!) |
-//! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are there |
+//! | `reserve_many(n)`, and a send for each permit | also `tx.send_many(&mut deque)`, if the values are already there |
 //! | `permit.send(v)` | it returns a `Result`: there may be no receiver left |
 //! | `owned.send(v)` returns the sender, `owned.release()` | a `Result` of the sender, the same |
 //! | operations count against the task's budget | on leno's executors; in a loop on tokio's, call its `consume_budget().await` |
@@ -151,7 +151,7 @@
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
 //! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
 //! | `watch::Sender::new(v)`, `broadcast::Sender::new(n)` | `channel(..).0` |
-//! | `broadcast`: `tx.downgrade()`, and how many senders a receiver sees | – |
+//! | `broadcast`: `tx.downgrade()`, and a receiver's count of senders | – |
 //! | `broadcast`: `T: Clone + Send` | also `Sync`: receivers clone concurrently from one place |
 //! | `broadcast`: a capacity is rounded up to a power of two | it is exact |
 //! | a clone of a sender only; `resubscribe` | a receiver can be cloned, too, and begins where the original is |
@@ -163,7 +163,7 @@
 //! | Kotlin | leno |
 //! |---|---|
 //! | `Channel(CONFLATED)` | [`conflated()`](super::conflated) |
-//! | `Channel(n, BufferOverflow.DROP_OLDEST)`, `DROP_LATEST` | [`Builder::overflow`](super::Builder::overflow) with [`DropOldest`](super::Overflow::DropOldest), [`DropNewest`](super::Overflow::DropNewest); without a capacity that is 0, not 1 as there |
+//! | `Channel(n, BufferOverflow.DROP_OLDEST)`, `DROP_LATEST` | [`Builder::overflow`](super::Builder::overflow) with [`DropOldest`](super::Overflow::DropOldest), [`DropNewest`](super::Overflow::DropNewest); the default capacity is 0, not 1 as there |
 //! | `Channel(n) { undelivered -> … }` | [`Builder::on_undelivered`](super::Builder::on_undelivered) |
 //! | `channel.send(v)`, `channel.receive()` | `tx.send(v).await`, `rx.recv().await` |
 //! | `trySend(v)`, `tryReceive()` | `try_send`, `try_recv` |

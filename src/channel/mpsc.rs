@@ -25,7 +25,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::handle::asks;
-use super::kind::Mpsc;
+use super::kind::{Mpsc, of_kind};
 use super::receiver::receiver;
 use super::sender::sender;
 use super::shared::{Shared, SharedRef};
@@ -36,49 +36,12 @@ pub use super::{
     SendTimeoutError, TryRecvError, TryReserveError, TryReserveManyError, TrySendError,
 };
 
-/// See [`channel::RecvFuture`](super::RecvFuture).
-pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Mpsc>;
-
-/// See [`channel::RecvMany`](super::RecvMany).
-pub type RecvMany<'a, T> = super::RecvMany<'a, T, Mpsc>;
-
-/// See [`channel::RecvStream`](super::RecvStream).
-pub type RecvStream<'a, T> = super::RecvStream<'a, T, Mpsc>;
-
-/// See [`channel::IntoStream`](super::IntoStream).
-pub type IntoStream<T> = super::IntoStream<T, Mpsc>;
-
-/// See [`channel::Iter`](super::Iter).
-pub type Iter<'a, T> = super::Iter<'a, T, Mpsc>;
-
-/// See [`channel::TryIter`](super::TryIter).
-pub type TryIter<'a, T> = super::TryIter<'a, T, Mpsc>;
-
-/// See [`channel::Drain`](super::Drain).
-pub type Drain<'a, T> = super::Drain<'a, T, Mpsc>;
-
-/// See [`channel::IntoIter`](super::IntoIter).
-pub type IntoIter<T> = super::IntoIter<T, Mpsc>;
-
-/// A [`Permit`] that owns its sender. See [`leno::channel::OwnedPermit`](super::OwnedPermit).
-pub type OwnedPermit<T> = super::OwnedPermit<T, Mpsc>;
-
-/// The future of [`Sender::reserve_owned`]. See [`leno::channel::ReserveOwned`](super::ReserveOwned).
-pub type ReserveOwned<T> = super::ReserveOwned<T, Mpsc>;
-
-/// A send that keeps its sender. Made by [`Sender::into_send`].
-pub type IntoSend<T> = super::IntoSend<T, Mpsc>;
-
-/// A receive that keeps its receiver. Made by [`Receiver::into_recv`].
-pub type IntoRecv<T> = super::IntoRecv<T, Mpsc>;
-
-/// See [`channel::SendSink`](super::SendSink).
+of_kind! {
+    Mpsc: RecvFuture<'a> RecvMany<'a> RecvStream<'a> IntoStream Iter<'a> TryIter<'a> Drain<'a> IntoIter
+    IntoSend IntoRecv ReserveOwned OwnedPermit
+}
 #[cfg(feature = "sink")]
-pub type SendSink<'a, T> = super::SendSink<'a, T, Mpsc>;
-
-/// See [`channel::IntoSink`](super::IntoSink).
-#[cfg(feature = "sink")]
-pub type IntoSink<T> = super::IntoSink<T, Mpsc>;
+of_kind!(Mpsc: SendSink<'a> IntoSink);
 
 /// The receiving side of an mpsc channel; there is one only.
 ///
@@ -137,10 +100,10 @@ impl<T> Sender<T> {
         self.0.reserve()
     }
 
-    /// Reserves room for one value if there is some now, and nobody waits for it already.
+    /// Reserves room for one value if there is some now, and nobody already waits for it.
     ///
     /// # Errors
-    /// There is no room, or somebody waits for it; or the channel is closed, or a rendezvous.
+    /// There is no room, or others wait for it; or the channel is closed or a rendezvous channel.
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
         self.0.try_reserve()
     }

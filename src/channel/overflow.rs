@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A channel that overflows is a channel like any other, with the same quick ways and the same steps, up to the moment at
-//! which a send would wait: then it goes on here. (A short look that says so beforehand is not taken for such a channel, and
+//! which a send would wait: then it goes on here. (For such a channel the short look that would say so beforehand is left out, and
 //! none of its sends enters a line.)
 //!
 //! # Steps, DropOldest
@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | a [ring](super::ring) that is full | head + 1 | puts the own value behind the last, takes the first one out |
 //! | capacity 0, or all places are [reserved](super::limit), nobody waits to receive | – | the own value is the one that goes |
-//! | [linked](super::linked), no place is left, nor with somebody in the middle of something | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
+//! | [linked](super::linked), no place is left, nor any in the hands of somebody in the middle of something | its head + 1 | takes the first value, and keeps the place; then puts the own value there as one that has a place |
 //! | the same, and no value is there | – | the own value goes |
 //!
 //! In a ring this is one exchange, in which `len` stays the same: nobody finds the channel less than full, or more. It
@@ -25,17 +25,17 @@
 //! value at its head or behind, and waits until that is written.
 //!
 //! Of a linked channel the head and the places are two words. So the head is loaded first, then it is made sure that all places are
-//! taken, by values, permits and what waits for its sender: if the exchange finds that head no value has been received since. While
-//! somebody is in the middle of something, who may be about to leave a place, a forced send waits for that.
+//! taken, by values, by permits, or kept for those who wait: if the exchange finds that head, no value has been received since.
+//! While somebody is in the middle of something, who may be about to leave a place, a forced send waits for that.
 //!
 //! Senders that wait stay where they are, before the exchange and after it (invariant 1 of the ring: a sender waits implies
 //! that it is full; it is). So a forced send overtakes them, and they are let in by receives, as before.
 //!
-//! Reservations that wait, and those sends that wait behind them, are not before it where a receiver waits: it hands over all the
-//! same. But room that is kept for a reservation of several is no room: a value goes then as if there were none.
+//! Where a receiver waits, a forced send hands over at once, even if reservations wait, and sends behind them. But room that is
+//! kept for a reservation of several counts as none: then a value goes.
 //!
-//! What was given back by a dropped receive is in a receiver's hands, more or less: it is in no slot, takes no room, and is
-//! not what goes.
+//! What a dropped receive has given back counts as being in a receiver's hands: it is in no slot, takes no room, and is not the
+//! value that goes.
 //!
 //! # Against a close
 //!
@@ -66,7 +66,7 @@ impl<T> Shared<T> {
         self.extras().is_some_and(Extras::overflows)
     }
 
-    /// A send has found no room, or somebody in the middle of something: where senders never wait it goes on.
+    /// A send has found no room, or somebody in the middle of something: if senders never wait, it goes on here.
     #[cold]
     pub(super) fn send_over(
         &self,
@@ -98,8 +98,8 @@ impl<T> Shared<T> {
         sent != Some(Sent::Closed)
     }
 
-    /// Sends a value without waiting; `gone`: where the one goes that there was no room for. With [`Sent::Closed`] that is
-    /// empty, and the value where it was. `None`: a select has met itself, and has to see to that first.
+    /// Sends a value without waiting; `gone` gets the one that there was no room for. With [`Sent::Closed`] it stays empty, and the
+    /// value is where it was. `None`: a select has met itself, and has to see to that first.
     pub(super) fn force(
         &self,
         overflow: Overflow,
@@ -222,7 +222,7 @@ impl<T> Shared<T> {
                 Step::Lost | Step::Ready(()) | Step::Wait => Step::Lost,
             };
         }
-        // The oldest stays only where there was none all the while.
+        // The own value goes only if there was no oldest one all the while.
         let is_over =
             overflow == Overflow::DropOldest && (linked.load_head(), self.line.load()) != (head, word);
         if is_over { Step::Lost } else { self.refuse(value, gone) }

@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! 1. The operation is dropped, or is through, before the handle goes: what it has begun it takes back while the handle keeps the
-//!    channel. The order of the fields says so where the whole is dropped, and also where a drop panics.
+//!    channel. The order of the fields ensures that, also where a drop panics.
 //!
 //! Otherwise they are the futures of [`future`](super::future): their operations are the same, and a handle that they keep is used
 //! for nothing else.
@@ -108,5 +108,5 @@ future! {
 }
 future! {
     [T, K: Kind] IntoRecv<T, K>, "IntoRecv", "recv";
-    K::Recv<T> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
+    K::Recv<T> => Result<T, RecvError>, |_, received| received, back Result::ok; or RecvTimeoutError => T
 }

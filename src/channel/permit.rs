@@ -14,7 +14,8 @@ use crate::wait::By;
 ///
 /// Made by [`Sender::reserve`] and [`Sender::try_reserve`]. Dropping it frees the room, for the first waiter if there is
 /// one. A permit reserves room, not a position: the value is ordered by when it is sent, and receivers do not wait for
-/// permits. The room counts for [`Sender::is_full`], not for [`Sender::len`].
+/// permits. But a send waits while all places are reserved, even if a receiver comes later and waits, too. The room
+/// counts for [`Sender::is_full`], not for [`Sender::len`].
 ///
 /// A permit outlives a close: its value can still be sent and received. But a receiver that finds the channel closed and
 /// empty does not wait for permits; and once the channel was emptied, by [`close_now`](Sender::close_now) or because its
@@ -46,7 +47,7 @@ fn shared<T, K: Reserves>(sender: &K::Sender<T>) -> &Shared<T> {
     unsafe { K::shared(sender).as_ref() }
 }
 
-/// A value that is not sent yet: disposed of should a waker panic that is told of a close before that.
+/// A value that is not sent yet: disposed of if the waker of somebody told of a close panics first.
 struct Unsent<'a, T>(&'a Shared<T>, MaybeUninit<T>);
 
 impl<T> Drop for Unsent<'_, T> {

@@ -8,6 +8,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::blocks::ahead;
 use super::limit::{CHANGES, Reserved, Turns, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
@@ -18,7 +19,7 @@ use crate::prim::{Ordering, fence};
 use crate::wait::{By, Claim, Left, Primitive, Waiter, Word};
 
 impl<T> Shared<T> {
-    /// Gives so many places, which no receive has left, to those who wait for them, in order, or back.
+    /// Gives so many places, which were not left by receives, to those who wait for them, in order, or back.
     #[inline(always)]
     pub(super) fn release(&self, linked: &Linked<T>, places: usize, by: &mut By) {
         let Some(room) = &linked.room else { return };
@@ -95,18 +96,17 @@ impl<T> Shared<T> {
             }
             let Some(claim) = room.let_in(word, &|| self.rest_of_room(linked), by) else { continue };
             let is_taken = match said {
-                SEND => self.put_for(linked, claim, by) == Sent::Kept,
+                SEND => {
+                    let put =
+                        |value: &mut _, by: &mut _| insist(|| self.put(linked, self.line.load(), value, by));
+                    self.send_for(claim, by, put) == Sent::Kept
+                }
                 _ => self.grant_places(claim, wanted, by, gone),
             };
             if is_taken {
                 places -= wanted;
             }
         }
-    }
-
-    /// Sends the value of one that waited, which has a place.
-    fn put_for(&self, linked: &Linked<T>, claim: Claim, by: &mut By) -> Sent {
-        self.send_for(claim, by, |value, by| insist(|| self.put(linked, self.line.load(), value, by)))
     }
 
     /// Grants a reservation so many places. False: its owner has left.
@@ -131,7 +131,8 @@ impl<T> Shared<T> {
             return;
         }
         room.begin_to_count();
-        // (While a receiver waits it is in no version, but in the word that is written when it has gone.)
+        // (While a receiver waits the word has a version instead: HELD comes into the word that is written when it has
+        // gone.)
         self.update(|word| match word.is_free() {
             true if bug!("counts_beside_open_places") || word.has(HELD) => None,
             true => Some(word.with(HELD)),
@@ -141,8 +142,8 @@ impl<T> Shared<T> {
         room.count(|| self.tail(linked));
     }
 
-    /// What the word of the room says beside its flags when the last one leaves who waits there. (The tail stays where it is until
-    /// that is said: nobody has a place.)
+    /// What the word of the room says beside its flags when the last waiter leaves. (The tail stays where it is until that is said:
+    /// nobody has a place.)
     pub(super) fn rest_of_room(&self, linked: &Linked<T>) -> u64 {
         let counts = linked.room().counts();
         if bug!("last_sender_leaves_no_tail") {
@@ -212,7 +213,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Somebody has entered the line, whom who found nobody there may not have seen.
+    /// Somebody has entered the line, perhaps unseen by one that found nobody there.
     fn stay_wanted(&self, linked: &Linked<T>) {
         // ORDERING: with that of `want_no_more`: one of the two sees the other.
         fence(Ordering::SeqCst);
@@ -256,14 +257,14 @@ impl<T> Shared<T> {
         let word = room.queue.load();
         // In this order: what passes from one to the next meanwhile counts for less, not for more.
         let collected = room.collected();
-        let kept = if word.is_free() { linked.uncollected(collected) } else { room.kept() };
+        let kept = if word.is_free() { ahead(collected, linked.load_head()) } else { room.kept() };
         let before = permits();
         let permitted = before & ((1 << CHANGES) - 1);
         let out = kept + permitted;
         let capacity = room.most();
         let is_unsure = match end {
             End::Sender => {
-                // Where somebody waits it is he for whom there may be enough; what is kept is for him.
+                // Where somebody waits, enough for him is what counts; what is kept is for him.
                 let first = if word.is_free() { count } else { wanted(room.queue.said(word)) };
                 let line = self.line.load();
                 linked.len(line) as u64 + permitted + first <= capacity || self.line.load() != line

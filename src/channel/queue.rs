@@ -8,15 +8,15 @@
 //!
 //! Of a ring it is where sends go [by turns](super::limit), of a bounded channel that is no ring in its [room](super::room).
 //!
-//! A version is that of a *stay*, from the time when somebody waits where nobody did until nobody does any more, and a count from
-//! there. A stay may be of any length; so the first versions of two that follow each other are far [apart](crate::wait::apart).
+//! A version is the first one of its *stay* (from when somebody begins to wait where nobody did, until nobody does), and a count
+//! from there. A stay may be of any length; so the first versions of successive stays are far [apart](crate::wait::apart).
 
 use super::shared::CLOSED;
 use crate::prim::{AtomicU64, Ordering};
 use crate::wait::{Line, Popped, Primitive, SENDERS, Waiter, Word, apart};
 
-/// What a send says that waits. Any other number is how many places a reservation wants. (The stamps of those that wait in a
-/// ring's word are even.)
+/// What a waiting send says. Any other number is how many places a reservation wants. (The stamps of those that wait in a ring's
+/// word are even.)
 pub(super) const SEND: u32 = u32::MAX;
 
 /// How many places one wants that says so.
@@ -39,8 +39,8 @@ impl Queue {
         self.line.load()
     }
 
-    /// Enters, or joins, for one that is to say this. `rest`: what the word says beside its flags when it is the last to leave.
-    /// False: the word has changed, or there is no reason to wait any more.
+    /// Enters or joins; the node's place is to say `said`. `rest`: what the word says beside its flags when it is the last to
+    /// leave. False: the word has changed, or there is no reason to wait any more.
     pub(super) fn wait(&self, word: Word, node: &Waiter, said: u32, rest: &dyn Fn() -> u64) -> bool {
         Asking(self, rest).line_up_saying(word, node, SENDERS, said)
     }
@@ -87,7 +87,7 @@ impl Primitive for Queue {
     }
 }
 
-/// The line, for one that knows what the word says beside its flags when nobody is left.
+/// The line, for a caller that knows what the word says beside its flags when nobody is left.
 struct Asking<'a>(&'a Queue, &'a dyn Fn() -> u64);
 
 impl Primitive for Asking<'_> {

@@ -1,7 +1,7 @@
-//! What the receivers of all kinds have in common. Where there is one only, what waits or tries has it by `&mut`.
+//! What the receivers of all kinds have in common. Where there is only one, operations that wait or try take it by `&mut`.
 
-/// The methods of a module's `Receiver`, in terms of the module's own futures and iterators; each with what there is to add of it.
-/// `mut`: of one that there is one of only.
+/// The methods of a module's `Receiver`, in terms of the module's own futures and iterators; each with additions to its docs.
+/// `mut`: where there is only one receiver.
 macro_rules! receiver {
     (mut) => {
         receiver! {
@@ -87,8 +87,8 @@ macro_rules! receiver {
                 self.recv().wait_deadline(t)
             }
 
-            /// Appends the values that there are to `out`, at most `max`; waits for the first one only. Returns how many:
-            /// at least one, or 0 if `max` is 0, whether or not the channel is closed.
+            /// Appends the available values to `out`, at most `max`; waits only for the first one. Returns how many: at
+            /// least one, or 0 if `max` is 0, whether or not the channel is closed.
             ///
             /// The values come in the order in which they were sent. While nobody waits, several cost little more than one.
             /// `out` grows by the number of values received, not by `max`.
@@ -106,16 +106,16 @@ macro_rules! receiver {
                 unsafe { RecvMany::new(self, out, max) }
             }
 
-            /// Appends the values that there are now to `out`, at most `max`, without waiting; returns how many.
+            /// Appends the values available now to `out`, at most `max`, without waiting; returns how many.
             ///
             /// # Errors
-            /// There is none now, or the channel is closed and empty; unless `max` is 0.
+            /// There is none now, or the channel is closed and empty. No error if `max` is 0.
             pub fn try_recv_many(&$($mut)? self, out: &mut Vec<T>, max: usize) -> Result<usize, TryRecvError> {
                 self.recv_many(out, max).try_now()
             }
 
             /// Takes what is in the channel now, without waiting: at most as many values as it held at the call. Each value is
-            /// taken when the iterator comes to it; what it did not come to stays in the channel.
+            /// taken when the iterator reaches it; those that it does not reach stay in the channel.
             $(#[$drain])*
             pub fn drain(&$($mut)? self) -> Drain<'_, T> {
                 Drain { left: self.len(), receiver: self }

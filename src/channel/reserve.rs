@@ -154,7 +154,7 @@ pub struct ReserveOwned<T, K: Reserves = Many> {
     sender: Option<K::Sender<T>>,
 }
 
-/// Reserves without waiting. `None`: that takes a wait.
+/// Reserves without waiting. `None`: it would have to wait.
 fn reserve_now<T>(operation: &mut Operation<Reserving<T>>) -> Option<Result<(), ReserveManyError>> {
     let mut tray = Tray::new();
     operation.try_now(&mut tray).then(|| operation.output(&mut tray))

@@ -8,11 +8,11 @@
 //!                      ▲ head                    ▲ head + len
 //! ```
 //!
-//! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version too: what takes no value
-//! out and has to be noticed all the same (`V`) goes on by one where a receiver goes on waiting, and otherwise by a whole ring,
-//! which changes the number and not the slot. The *limit* is the capacity, less the permits that are out: beside the word, and
-//! changed only while that says HELD. Then the sending side goes by a lock, see [`limit`](super::limit). To the quick ways HELD
-//! is as if somebody waited.
+//! `len` counts the slots that hold a value, or are about to. `head` is a position, and the version, too: a step that takes no
+//! value out but has to be noticed (`V`) moves it on by one where a receiver keeps waiting, and otherwise by a whole ring, which
+//! changes the number but not the slot. The *limit* is the capacity less the permits that are out; it lies beside the word, and
+//! changes only while that says HELD. Then the sending side works under a lock, see [`limit`](super::limit). The quick ways take
+//! HELD as if somebody waited.
 //!
 //! # Steps
 //!
@@ -43,11 +43,12 @@
 //! *Placing* a value of a select that was claimed: if there is a value in the ring, `head + 1` and the select's value
 //! behind the last, in one step, as for a plain sender; if there is none any more, the value goes to the receiver
 //! itself; if it was closed meanwhile, the select is told. The slots that this needs may be in the hands of others for a few
-//! instructions: then it waits for those. (So do other polls only where they go [by turns](super::limit), and with
+//! instructions: then it waits for those. (Other polls do so only where they go [by turns](super::limit), and for
 //! [forced](super::overflow) sends.) Between taking the select out and placing its value another sender may overtake it.
 //!
 //! # Invariants
-//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit > 0.
+//! 1. Unless CLOSED: a receiver waits implies len = 0 and not RETURNED; a sender waits implies len = limit, but for a moment under
+//!    HELD; unless the capacity is 0, limit > 0.
 //! 2. A slot is written by whoever has raised `len` for it, and read by whoever has raised `head` past it. Its flag says
 //!    whether they are through.
 //! 3. The ring is larger than the capacity: so the slot behind the last of a full ring can be filled while the head's is
@@ -56,20 +57,20 @@
 //! # Wrapping
 //!
 //! `head` has 27 bits. An exchange whose thread was suspended since its load succeeds wrongly only if the very same word has
-//! come back, with the same `len` and the same waiter. Each value that is received is a step, and so is a V while receivers
-//! wait and go on waiting: 2^27 of these. But a V with which the last receiver is served or leaves, or somebody joins senders
-//! or leaves them, is a ring: 2^19 of these at capacity 255. Such a word means the same as before, but for the
-//! slots, which are looked at again after the exchange, for whoever has claimed them before, and for the limit, if permits have come
-//! or gone meanwhile: a send that was suspended between its look at the limit and its exchange, for exactly as many steps,
-//! could use the place of a permit, or wait beside one that is free.
+//! come back, with the same `len` and the same waiter. Each value that is received is one step, and so is a V while receivers keep
+//! waiting: it takes 2^27 of these. But a V by which the last receiver is served or leaves, or somebody joins or leaves the
+//! senders, is a whole ring: it takes 2^19 of these at capacity 255. Such a word means the same as before, with two exceptions. The
+//! slots may still be in the hands of earlier claimants: they are looked at again after the exchange. The limit may differ, if
+//! permits have come or gone: a send suspended for exactly that many steps, between its look at the limit and its exchange, could
+//! use the place of a permit, or wait beside a free one.
 //!
-//! With waiters it would take the first one out, who waits indeed, and bring somebody in who was next at that time, and may stand
-//! elsewhere by now: then a value would be taken from a send, or put into a receive, of another channel, and of another type. The
-//! first one may stand there all the while: a thread that begins sends behind it and drops them makes two steps with each, and 2^19
-//! in 8 ms, a turn of the scheduler. So in rings of 16 slots or more a thread says that its scan is under way (or that it parks
-//! anew behind the first one, which relies on the word as well), and in which half of the versions its word is; and no exchange
-//! brings the word into a half in which a scan is under way ([`Primitive::may_turn`]): so the word of a scan does not come again.
-//! (But if a second thread stands between that question and its exchange for as long, at the very edge.) In smaller rings a thread
+//! With waiters, such an exchange would take out the first one, which does wait, but bring in the one that was next at that time,
+//! and may stand elsewhere by now: then a value would be taken from a send, or put into a receive, of another channel, and of
+//! another type. The first one may stand there all the while: a thread that begins sends behind it and drops them makes two steps
+//! with each: 2^19 in 8 ms, a time slice. So in rings of 16 slots or more a thread announces its scan (or that it parks another
+//! waker behind the first one, which relies on the word as well), and the half of the versions that its word is in; no exchange
+//! brings the word into a half with a scan under way ([`Primitive::may_turn`]): so the word of a scan does not come again. (Unless
+//! a second thread is suspended for as long between that check and its exchange, right at the edge.) In smaller rings a thread
 //! would have to be suspended between its scan and its exchange for exactly 2^24 steps or more, a quarter of a second at least.
 //!
 //! # Cost
@@ -79,7 +80,7 @@
 //!
 //! # Orderings
 //!
-//! A slot's flag is released by who is through with the slot and acquired by the next one who claims it; the word orders
+//! A slot's flag is released by whoever is through with the slot and acquired by the next one to claim it; the word orders
 //! everything else.
 
 use std::collections::VecDeque;
@@ -117,7 +118,7 @@ pub(super) struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Makes a ring's slots. (A function of its own: a slot may be too large for the stack of who has no use for it.)
+    /// Makes a ring's slots. (A function of its own: a slot may be too large for a stack that needs none.)
     ///
     /// # Safety
     /// There is room for so many.
@@ -137,7 +138,7 @@ impl<T> Slot<T> {
 
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        // ORDERING: Acquire pairs with the Release of who has put a value there, or taken one.
+        // ORDERING: Acquire pairs with the Release of whoever has put a value there, or taken one.
         self.full.load(Ordering::Acquire) != 0
     }
 
@@ -150,7 +151,7 @@ impl<T> Slot<T> {
         self.full.store(1, order!(Release, "publish_relaxed"));
     }
 
-    /// The same, if need be once the slot is empty, as with [`empty_claimed`](Self::empty_claimed).
+    /// The same, waiting for an empty slot if need be, as [`empty_claimed`](Self::empty_claimed) does.
     ///
     /// # Safety
     /// The slot is the caller's, and empty or about to be; the value is gone from its place then.
@@ -161,7 +162,7 @@ impl<T> Slot<T> {
         unsafe { self.fill(value) };
     }
 
-    /// Waits until it is full, or empty, for who has claimed it. (Models come late only where words come again.)
+    /// Waits until the slot, which the caller has claimed, is full, or empty. (Models come late only where words come again.)
     #[inline(always)]
     fn wait_late(&self, full: bool) {
         if (!prim::MODEL || prim::has_narrow_rings()) && self.is_full() != full {
@@ -180,29 +181,21 @@ impl<T> Slot<T> {
         self.full.store(1, order!(Release, "publish_relaxed"));
     }
 
-    /// # Safety
-    /// The slot is the caller's, and full.
-    #[inline(always)]
-    pub(super) unsafe fn empty(&self, tray: &mut Tray<T>) {
-        // SAFETY: at once; the caller's promise.
-        unsafe { self.empty_to(tray.place()) };
-    }
-
-    /// The same, if need be once it is full: the exchange that has claimed it may have come a whole turn of `head` late.
+    /// Takes its value out, waiting for it if need be: the exchange that has claimed it may have come a whole turn of `head` late.
     ///
     /// # Safety
     /// The slot is the caller's, and full or about to be.
     #[inline(always)]
     pub(super) unsafe fn empty_claimed(&self, tray: &mut Tray<T>) {
         self.wait_late(true);
-        // SAFETY: the caller's promise.
-        unsafe { self.empty(tray) };
+        // SAFETY: at once; the caller's promise.
+        unsafe { self.empty_to(tray.place()) };
     }
 
-    /// The same, to an empty place.
+    /// The same where it is full, to an empty place.
     ///
     /// # Safety
-    /// As for [`Slot::empty`].
+    /// The slot is the caller's, and full.
     #[inline(always)]
     unsafe fn empty_to(&self, to: &mut MaybeUninit<T>) {
         // SAFETY: the caller's promise.
@@ -271,7 +264,7 @@ impl<T> Shared<T> {
     /// V.
     #[inline(always)]
     pub(super) fn bump_ring(&self, word: Word) -> Word {
-        // (By one the tail comes to another slot: where a receiver waits it is empty, and nobody is about to read.)
+        // (One step moves the tail to another slot: where a receiver waits it is empty, and nobody is about to read.)
         let receiver_waits = !word.is_free() && !word.has(SENDERS) && self.ring_len(word) == 0;
         let to = word.plus(HEAD * if receiver_waits { 1 } else { u64::from(self.bound.mask) + 1 });
         if prim::has_narrow_rings() && self.bound.capacity > 0 {
@@ -315,7 +308,7 @@ impl<T> Shared<T> {
         Word(self.hint.load(Ordering::Acquire))
     }
 
-    /// Sends if there is room, and nobody is in the way, unless that is only when it has taken its place.
+    /// Sends if there is room, and nobody is in the way, as far as it sees before it has taken its place.
     #[inline(always)]
     pub(super) fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         // (A ring that holds values has a capacity.)
@@ -505,7 +498,7 @@ impl<T> Shared<T> {
         unsafe { self.take_head(word, slot, tray, by) }
     }
 
-    /// Takes the first value out, for nobody who waits in the word.
+    /// Takes the first value out where nobody in the word is to be served.
     ///
     /// # Safety
     /// The slot is that of the word's head, and full as long as the word stays.
@@ -522,8 +515,8 @@ impl<T> Shared<T> {
         Step::Ready(())
     }
 
-    /// Receives the first value of a ring that is full, and moves that of the plain sender who stands in the word behind the
-    /// last; gives his waker. Or the step that it came to.
+    /// Receives the first value of a full ring, and moves the value of the plain sender in the word behind the last one; gives that
+    /// sender's waker. `Err`: the step that it came to.
     #[inline(always)]
     pub(super) fn refill(&self, word: Word, len: u32, tray: &mut Tray<T>) -> Result<Option<Waker>, Step<()>> {
         let slot = self.slot(self.head(word));
@@ -540,7 +533,7 @@ impl<T> Shared<T> {
         Ok(claim.done())
     }
 
-    /// Lets the plain sender in that stands in this word, where there is room for its value.
+    /// Lets in the plain sender that stands in this word, where there is room for its value.
     pub(super) fn let_in(&self, word: Word, by: &mut By) -> Step<()> {
         let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() {
@@ -611,18 +604,13 @@ pub(super) const fn ring_slots(capacity: usize, size: usize) -> Option<usize> {
     if slots.saturating_mul(size) <= RING_BYTES { Some(slots) } else { None }
 }
 
-/// Whether a value is a few words.
-pub(super) const fn is_small<T>() -> bool {
-    size_of::<T>() <= size_of::<[usize; 4]>()
-}
-
-/// Calls what is not compiled in with a value, which is not in memory until then if it is a few words.
+/// Calls what is not inlined with a value, which need not be in memory before that if it is a few words.
 ///
 /// # Safety
 /// `call` takes the value out of its place, which is the caller's.
 #[inline(always)]
 pub(super) unsafe fn aside<T, R>(value: &MaybeUninit<T>, call: impl FnOnce(&MaybeUninit<T>) -> R) -> R {
-    if !is_small::<T>() {
+    if size_of::<T>() > size_of::<[usize; 4]>() {
         return call(value);
     }
     // SAFETY: the caller's promise: it is one value still.

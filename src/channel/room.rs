@@ -16,18 +16,18 @@
 //!
 //! # Open places
 //!
-//! Up to the *limit* places lie open: who moves the tail on, from a position before the limit, has one. That is the one exchange of
-//! a send, and here it only looks. It may look at a limit that is old by then, as the limit never goes back while places are open,
-//! nor does the tail; and while somebody waits the tail is at the limit, or beyond: so an exchange from before it fails.
+//! Up to the *limit* places lie open: whoever moves the tail on, from a position before the limit, has one. That is the one
+//! exchange of a send, which only looks here. It may act on an outdated limit: while places are open neither the limit nor the tail
+//! ever goes back; and while somebody waits the tail is at the limit, or beyond, so that an exchange from before it fails.
 //!
-//! While somebody waits, or it is BUSY, nobody but the server moves the tail, with places that it has in hand. Who ends that writes
-//! the limit anew: the tail and what the server has left, or, who leaves as the last one, the tail.
+//! While somebody waits, or it is BUSY, nobody but the server moves the tail, with places that it has in hand. Whoever ends that
+//! writes a new limit: the server, the tail plus the places it has left; the last waiter to leave, the tail.
 //!
 //! # Counted places
 //!
-//! A permit holds a place without a position, and a forced send takes one that another value had: these need a count. So with the
-//! first of them places are counted, and stay so. Then a send takes one out of the word of the room, by an exchange more, before it
-//! moves the tail; that can be moved by others meanwhile, or a receiver can have come, to whom the value is handed over.
+//! A permit holds a place without a position, and a forced send takes one that another value had: these need a count. So from the
+//! first of them on places are counted. Then a send takes one out of the room's word, by one exchange more, before it moves the
+//! tail; meanwhile others can move that, or a receiver can come, to which the value is handed over.
 //!
 //! | step of who *begins to count* | | from then on |
 //! |---|---|---|
@@ -36,10 +36,10 @@
 //! | 3 | the word, nobody waits: limit − tail, and HELD; BUSY: 0; somebody waits: another version | |
 //! | 4 | `counts`: COUNTED | |
 //!
-//! Anybody may go through these at the same time: each of them changes what is not changed yet. In 2 and 3 another version lets
-//! those fail who leave, and have looked at `counts` before 1. While it is open after 2 the tail stays where it is: who sends finds
-//! HELD beside places that lie open, and goes through the steps as well; and nobody has a place that is counted. What is decided by
-//! an open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
+//! Several may go through these at the same time: each changes what is not changed yet. In 2 and 3, another version makes those
+//! fail who are leaving, and have looked at `counts` before 1. While places are open after 2 the tail stays where it is: whoever
+//! sends finds HELD beside open places, and goes through the steps as well; and nobody has a place that is counted. What is decided
+//! by an open word is decided by its exchange: a limit has no HELD, and after 3 no word is open any more.
 //!
 //! # Collecting
 //!
@@ -63,8 +63,8 @@
 //!
 //! # Serving
 //!
-//! A sender is out of its line a moment before its value is in the channel: these are two words. So those who wait are served by
-//! one at a time, the *server*; who has places for them meanwhile leaves these to it.
+//! A sender is out of its line a moment before its value is in the channel: these are two words. So only one at a time serves those
+//! who wait, the *server*; whoever has places for them meanwhile leaves these to it.
 //!
 //! | word | due | who has n places | then |
 //! |---|---|---|---|
@@ -84,7 +84,7 @@
 //! | SERVING | due: s are kept, for the first | |
 //! | AGAIN | due: SERVING, takes what was left there | serves with these, too |
 //!
-//! Who leaves such a first, that wants several, comes with no places: for those behind it there may be enough.
+//! When a first waiter that wants several leaves, its owner serves with no places: for those behind there may be enough.
 //!
 //! ## Invariants
 //! 1. Only the server lets anybody in, so the values of those who waited come into the channel in the order of the line.
@@ -103,23 +103,23 @@
 //! word so, or later; if it is after, who comes is the next server.
 //!
 //! WANTED is beside the position: a receive finds it, or who has set it finds what that receive has left. So does a forced send
-//! that has moved `collected` back: it looks by an exchange that changes nothing, and finds WANTED, or is found. Two pairs are at
-//! two words each, and by fences one of the two finds what the other one has done: who waits, then looks whether the head is WANTED
-//! still, and who clears this, then looks whether somebody waits; and closing, see below.
+//! that has moved `collected` back: it looks by an exchange that changes nothing, and finds WANTED, or is found. Two pairs meet at
+//! two words each; by fences, one of the two finds what the other one has done: whoever waits, then looks whether the head is still
+//! WANTED, and whoever clears this, then looks whether somebody waits; and closing, see below.
 //!
 //! ## Progress
 //! Who has places waits for nobody. But those who wait to send depend on the server: while its thread is suspended in the middle
 //! they are not let in, whoever makes room. And who has to say "full" or "empty" waits for all that are in the middle of something
 //! just then: the server, who collects, forced sends, and sends that have a counted place and no position yet. (Who begins to count
-//! waits for nobody.) A receive that has left its place to another one returns before the sender is let in: until then that can be
-//! given up still. A server serves each that waits once, and wakes them afterwards: so it comes to an end, unless those that it has
-//! served are polled without being woken, and come again.
+//! waits for nobody.) A receive that has left its place to another one returns before the sender is let in: until then the send can
+//! still be given up. A server serves each that waits once, and wakes them afterwards: so it comes to an end, unless those that it
+//! has served are polled without being woken, and come again.
 //!
 //! # Forced sends, and closing
 //!
-//! A [forced](super::overflow) send takes the first value out, and puts its own into the channel after that. Nobody may find it
-//! closed in between: either the own value comes too late, or the one that was taken. So it says that it is under way
-//! (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
+//! A [forced](super::overflow) send takes the first value out, and puts its own into the channel after that. Nobody may find the
+//! channel closed in between: then either its own value would come too late, or the one that it took. So it says that it is under
+//! way (`forced`), then looks whether the places are closed; who closes, closes the places, then looks who is under way, and closes
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
 use super::blocks::{FLAGS, ONE, ahead, plus};
@@ -137,7 +137,7 @@ pub(super) struct Room {
     due: AtomicU64,
     /// A position: see the header.
     collected: AtomicU64,
-    /// The forced sends that are under way.
+    /// How many forced sends are under way.
     forced: AtomicU64,
     /// Whether places are counted: 0, [`BEGUN`], [`COUNTED`].
     counts: AtomicU32,
@@ -157,7 +157,7 @@ impl Drop for Forced<'_> {
 pub(super) enum Taken {
     /// One that was counted.
     Yes,
-    /// There is one for who moves the tail on.
+    /// There is one for whoever moves the tail on.
     Open,
     /// They are about to be counted.
     Uncounted,
@@ -169,8 +169,8 @@ pub(super) enum Taken {
 /// More than any channel ever holds.
 const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 
-/// Of the word: set when one is let in, cleared when the server is through. It counts where nobody waits: the last one was let in,
-/// or those behind have left.
+/// Of the word: set when one is let in, cleared when the server is through. It matters if nobody waits: the last was let in, or
+/// those behind have left.
 const BUSY: u64 = OWN[1];
 
 /// Of `counts`: places are counted from here on, but the words may not say so yet.
@@ -229,7 +229,7 @@ impl Room {
         if is_uncounted(word) { ahead(tail(), word.0) } else { in_count(word) }
     }
 
-    /// How many places lie open, for who moves the tail on that this word of the channel has.
+    /// How many places lie open for whoever moves on the tail in this word of the channel.
     #[inline(always)]
     pub(super) fn open_at(&self, line: Word) -> u64 {
         let word = self.queue.load();
@@ -253,7 +253,7 @@ impl Room {
         }
     }
 
-    /// It has not moved it.
+    /// It has not moved the head after all.
     pub(super) fn keep_none(&self) {
         if !bug!("forced_keeps_no_place") {
             self.collected.fetch_sub(ONE, Ordering::Relaxed);
@@ -296,12 +296,12 @@ impl Room {
         (self.capacity as u64).min(MOST)
     }
 
-    /// Whether nobody waits, nor has waited whose value is still on its way.
+    /// Whether nobody waits, and no value of one that has waited is still on its way.
     pub(super) fn is_calm(&self) -> bool {
         is_calm(self.queue.load())
     }
 
-    /// Takes one, if they are counted; or says that there is one where this word of the channel has the tail.
+    /// Takes a place, if they are counted; or says whether there is one where this word of the channel has the tail.
     #[inline(always)]
     pub(super) fn take(&self, line: Word) -> Taken {
         let word = self.queue.load();
@@ -392,7 +392,7 @@ impl Room {
         self.end_busy(word, plus(from, places))
     }
 
-    /// It is not BUSY, or no more, but this. False: the word has changed.
+    /// Makes it this word, without BUSY. False: the word has changed.
     pub(super) fn end_busy(&self, word: Word, to: Word) -> bool {
         let to = to.without(BUSY);
         if to == word { self.queue.load() == word } else { self.queue.cas(word, to) }

@@ -1,7 +1,7 @@
-//! What the senders of all kinds have in common. Where there is one only, what waits or tries has it by `&mut`.
+//! What the senders of all kinds have in common. Where there is only one, operations that wait or try take it by `&mut`.
 
-/// The methods of a module's `Sender`, in terms of the module's own futures; each with what there is to add of it. `mut`: of one
-/// that there is one of only. `|tx|`: the sender that these futures borrow.
+/// The methods of a module's `Sender`, in terms of the module's own futures; each with additions to its docs. `mut`: where there is
+/// only one sender. `|tx|`: the sender that these futures borrow.
 macro_rules! sender {
     (
         [$($mut:tt)?] |$tx:ident| $borrowed:expr;

@@ -5,28 +5,27 @@
 //! ```
 //!
 //! One allocation: 88 bytes, and the slots of a [ring](super::ring). What a channel does is told there, and for those that are too
-//! large for a ring in [`linked`](super::linked). Here: how it is made and freed, what a receive does that is dropped; and which of
-//! the two it is. How it closes: [`close`](super::close). What becomes of values that nobody gets:
-//! [`undelivered`](super::undelivered).
+//! large for a ring in [`linked`](super::linked). Here: how it is made and freed, what a dropped receive does, and which of the two
+//! it is. How it closes: [`close`](super::close). What becomes of values that nobody gets: [`undelivered`](super::undelivered).
 //!
 //! What is before ║ changes with handles, permits, and those who wait for the close; what is behind it changes with each value.
-//! There are 64 bytes before it, and but for a rendezvous a channel begins with a [cache line](super::lines), if that has 64
-//! bytes. So the word of a ring and its first slots share a line: of one for a single value of a word that is all that goes from
-//! core to core. And of blocks what senders change is in that line, and what receivers change, but where they leave a block, is
+//! There are 64 bytes before it, and except for a rendezvous a channel begins with a [cache line](super::lines), if that has 64
+//! bytes. So the word of a ring and its first slots share a line: with capacity 1 and values of one word, only this line goes from
+//! core to core. With blocks, what senders change is in that line, and what receivers change (except where they leave a block) is
 //! in the next one.
 //!
 //! # Lifetime
 //!
-//! Both counts of handles stand in one word. Who brings a side to zero closes the channel first, and takes its own count
-//! out then: so whoever finds that it was the last of both frees it. A handle that is alone changes no count. Where there are
-//! weak handles these free it, or the last handle does: see [`weak`](super::weak).
+//! Both counts of handles stand in one word. The last handle of a side closes the channel, and only then takes its own count out:
+//! so whoever finds that it was the last of both sides frees it. The last handle of all changes no count. Where there are weak
+//! handles these may do so: see [`weak`](super::weak).
 
 use std::alloc::Layout;
 use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 
+use super::bell::Bell;
 use super::blocks::Blocks;
-use super::close::Watchers;
 use super::limit::Turns;
 use super::lines::{self, CACHE_LINE};
 use super::linked::Linked;
@@ -34,7 +33,7 @@ use super::queue::SEND;
 use super::ring::{HELD, Ring, Slot};
 use super::room::Room;
 use super::undelivered::Extras;
-use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Life, Ordering};
+use crate::prim::{self, AtomicU32, AtomicU64, Life, OnceBox, Ordering};
 use crate::task::finally;
 use crate::task::thread::{self, Prospects};
 use crate::task::trace::Sign;
@@ -53,13 +52,13 @@ pub(super) const RETURNED: u64 = OWN[1];
 pub(super) struct Shared<T> {
     pub(super) handles: AtomicU64,
     /// Those who wait for the channel to close.
-    pub(super) watchers: Watchers,
+    pub(super) watchers: Bell,
     /// Of a ring: the capacity, less the permits that are out.
     pub(super) limit: AtomicU32,
     /// The weak handles, and one for all others together.
     pub(super) weak: AtomicU32,
     /// What reservations need, from the first one on.
-    pub(super) turns: AtomicPtr<Turns>,
+    pub(super) turns: OnceBox<Turns>,
     pub(super) bound: Bound,
     /// What only some channels have: a box.
     pub(super) extras: Option<NonNull<Extras<T>>>,
@@ -68,8 +67,8 @@ pub(super) struct Shared<T> {
     /// Where pointers are short.
     _up_to_the_line: [u8; UP_TO_THE_LINE],
     pub(super) line: Line,
-    /// What the word was after the last exchange that its thread has told of. The next one expects that: a load of a word
-    /// that was just exchanged is slow.
+    /// The word after the last exchange that was noted here. The next exchange expects that: a load of a word that was just
+    /// exchanged is slow.
     pub(super) hint: AtomicU64,
     /// Only subscribers of `tracing` look at it.
     sign: Sign,
@@ -78,7 +77,7 @@ pub(super) struct Shared<T> {
 
 const UP_TO_THE_LINE: usize = {
     let counts = size_of::<AtomicU64>() + 2 * size_of::<AtomicU32>();
-    let before = counts + size_of::<Watchers>() + size_of::<Bound>() + 3 * size_of::<usize>();
+    let before = counts + size_of::<Bell>() + size_of::<Bound>() + 3 * size_of::<usize>();
     CACHE_LINE.saturating_sub(before)
 };
 
@@ -296,7 +295,7 @@ impl<T> Shared<T> {
         Thing { name, ..Thing::signed("channel", self, &self.sign) }
     }
 
-    /// With so many slots behind it, or the linked part; where that lies, and whether it begins with a line.
+    /// Its layout with so many slots behind, or the linked part; where these lie; whether it begins with a cache line.
     fn layout(slots: Option<usize>) -> (Layout, usize, bool) {
         let behind = match slots {
             Some(slots) => Layout::array::<Slot<T>>(slots).expect("a ring is small"),
@@ -332,11 +331,11 @@ impl<T> Shared<T> {
                 handles: AtomicU64::new(End::Sender.one() + End::Receiver.one()),
                 line: Line::new(0),
                 hint: AtomicU64::new(0),
-                watchers: Watchers::new(),
+                watchers: Bell::new(),
                 bound: Bound { capacity: places, lead, mask },
                 limit: AtomicU32::new(places.into()),
                 weak: AtomicU32::new(1),
-                turns: AtomicPtr::new(ptr::null_mut()),
+                turns: OnceBox::new(),
                 extras: extras.map(|extras| NonNull::from(Box::leak(extras))),
                 behind,
                 _up_to_the_line: [0; UP_TO_THE_LINE],
@@ -348,7 +347,7 @@ impl<T> Shared<T> {
         }
     }
 
-    pub(super) fn watchers(&self) -> &Watchers {
+    pub(super) fn watchers(&self) -> &Bell {
         &self.watchers
     }
 
@@ -432,7 +431,6 @@ impl<T> Shared<T> {
             for index in 0..slots.unwrap_or(0) {
                 this.behind.add(index).drop_in_place();
             }
-            Turns::free(&this.turns);
             ptr::drop_in_place(shared.as_ptr());
             let (layout, _, lined) = Self::layout(slots);
             lines::free(shared.cast(), layout, lined, lead);
@@ -598,12 +596,15 @@ impl<T> Shared<T> {
         self.give_back(node.as_ref(), RETURNED);
     }
 
-    /// Notes the place, in the order of hand-overs, of what was taken just now, unless that is noted: behind all that there were,
-    /// before all that will be. (If there were others since it was taken it is behind these, too.)
+    /// Notes the place, in the order of hand-overs, of what was taken just now, unless that is noted: behind all hand-overs so far,
+    /// before all that come. (It is behind those, too, that came since it was taken.)
     pub(super) fn note_taken(&self, tray: &mut Tray<T>) {
+        if tray.is_noted() {
+            return;
+        }
         let next = match self.linked() {
             None => self.stamp_ring(self.line.load()),
-            Some(linked) => linked.version() as u32,
+            Some(linked) => linked.skip_stay() as u32,
         };
         tray.note(next.wrapping_sub(1) & STAMP_MASK);
     }
@@ -642,7 +643,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Hands a value to a receiver that waits, if that is all there is to do: as `send_step`.
+    /// Hands a value to a waiting receiver, if that is all there is to do: as `send_step`.
     #[inline(always)]
     pub(super) fn meet_receiver(&self, value: &MaybeUninit<T>) -> Meeting {
         if self.bound.mask >= OVERFLOWS {
@@ -666,7 +667,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Takes the value of a sender that waits, or the one whose place that takes, if that is all there is to do: as `recv_step`.
+    /// Takes a waiting sender's value, or the first value, to let the sender's in, if that is all there is to do: as `recv_step`.
     #[inline(always)]
     pub(super) fn meet_sender(&self, tray: &mut Tray<T>) -> Meeting {
         if self.bound.mask >= OVERFLOWS {
@@ -699,7 +700,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// What a look at such a ring says that has found nobody to meet.
+    /// What a look that has found nobody to meet says of such a ring.
     #[inline(always)]
     fn nobody_at(&self, end: End, word: Word) -> Meeting {
         if self.is_idle_ring_at(end, word) {
@@ -805,9 +806,21 @@ impl<T> Shared<T> {
         }
     }
 
+    /// 0 only if there was nothing at some moment.
     pub(super) fn len(&self) -> usize {
-        let word = self.line.load();
-        self.held(word) + if word.has(RETURNED) { self.line.count_returned() } else { 0 }
+        // The head before the word: it only grows. (By that alone it could be more than there ever was.)
+        let linked = self.linked().map(|linked| (linked, linked.load_head()));
+        loop {
+            let word = self.line.load();
+            let held = match linked {
+                None => self.ring_len(word) as usize,
+                Some((linked, head)) => linked.len(word).max(linked.len_from(head, word).min(1)),
+            };
+            let len = held + if word.has(RETURNED) { self.line.count_returned() } else { 0 };
+            if len > 0 || !word.has(RETURNED) || self.line.load().0 == word.0 {
+                return len;
+            }
+        }
     }
 
     /// The values that take up room: not those that were given back.
@@ -853,7 +866,7 @@ impl<T> Shared<T> {
     pub(super) fn assert_valid(&self) {
         let word = self.line.load();
         Primitive::assert_valid(self);
-        Primitive::assert_valid(&self.watchers);
+        self.watchers.assert_valid();
         if let Some(linked) = self.linked().filter(|linked| linked.room.is_some()) {
             linked.assert_valid(word);
         } else if let Some(turns) = self.turns() {

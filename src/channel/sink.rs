@@ -102,7 +102,7 @@ enum State<T, K: Kind> {
     Sending(Operation<K::Send<T>>),
 }
 
-/// The methods of a module's `Sender`; `mut`: of one that there is one of only.
+/// The methods of a module's `Sender`; `mut`: where there is only one.
 macro_rules! sinks {
     ($module:ident $($mut:tt)?) => {
         impl<T> $module::Sender<T> {

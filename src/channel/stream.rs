@@ -3,13 +3,13 @@
 
 #![allow(private_bounds, reason = "nobody outside the crate can name kinds")]
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
+use super::iter::debug;
 use super::kind::{Kind, Many};
 use crate::wait::Operation;
 
@@ -94,15 +94,6 @@ impl<T, K: Kind> IntoStream<T, K> {
     }
 }
 
-macro_rules! debug {
-    ($($name:ident<$($lifetime:lifetime,)? T, K>)*) => {$(
-        impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($name)).field(&self.receiver).finish()
-            }
-        }
-    )*};
-}
 debug!(RecvStream<'_, T, K> IntoStream<T, K>);
 
 /// Leaves the queue. The borrow of the receiver has to last until then, which a drop of its own says.

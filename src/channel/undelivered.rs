@@ -1,7 +1,7 @@
 //! What becomes of values that nobody gets, and what else only some channels have.
 //!
-//! A value is *undelivered* if it was accepted or offered and neither received nor given back to who has sent it. It goes to
-//! the channel's hook once, or is dropped where it lies if there is none. All ways to that end come through here:
+//! A value is *undelivered* if it was accepted or offered and neither received nor given back to its sender. It goes to the
+//! channel's hook once, or is dropped where it lies if there is none. All ways to that end come through here:
 //!
 //! | what has happened | who disposes of the value |
 //! |---|---|
@@ -13,11 +13,10 @@
 //!
 //! # Invariants
 //! 1. A hook is foreign code, as the drop of a value is: none runs in the middle of a step, nor with anything held. Whoever
-//!    has an operation of its own to complete does that first: the value goes along with the wakers ([`By`]), which are called
-//!    when the outcome is safe, and of which one that panics keeps nothing from the others.
-//! 2. A hook that panics has had its value. If several values are at their end, the first panic goes on after all of them;
-//!    during a panic those of hooks end here, as do those of hooks and wakers that are called within a longer step
-//!    ([`By::end_in_passing`]).
+//!    has an operation of its own to complete does that first: the value goes along with the wakers ([`By`]), which are called when
+//!    the outcome is safe; one that panics keeps nothing from the others.
+//! 2. A hook that panics has had its value. Of several values, the first panic propagates after all of them; during a panic, those
+//!    of hooks end here, as do those of hooks and wakers that are called within a longer step ([`By::end_in_passing`]).
 //! 3. A channel without a hook looks at one pointer, where a value is dropped.
 //!
 //! A node that a future has in a peer's hands holds no value that is lost: the peer moves it on before it says that it is

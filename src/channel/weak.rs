@@ -20,17 +20,17 @@
 //! it finds GONE.
 //!
 //! A handle that finds a count of 1 without DOWNGRADED is the last, with no exchange: no weak handle of its side was ever made, and
-//! only handles of that side make the first one. (That the count of weak handles says that there is none would not be enough.
-//! Between the two looks, in whichever order, the last weak handle may have been upgraded and dropped.)
+//! only handles of that side make the first one. (A count that says there are no weak handles would not be enough: between the two
+//! looks, in whichever order, the last of these may have been upgraded and dropped.)
 //!
 //! # Invariants
 //! 1. GONE implies a count of 1, or of 0 later on, and neither is ever raised again.
 //! 2. Who has a weak handle of a side finds DOWNGRADED in the word, or GONE too: the flag was set before that handle was made, and
 //!    every handle of the side that comes, or goes, does so by an exchange of that word after it.
-//! 3. The last handle of all gives the one share of all of them back; if none was downgraded it frees the channel at once. Who
-//!    finds that the share to be given back is the last one frees the channel.
-//! 4. An upgrade gives `None` of a closed channel only. Who finds GONE completes the closing that the last handle has begun, or is
-//!    about to begin.
+//! 3. The last handle of all gives the one share of all of them back; if none was downgraded it frees the channel at once. Whoever
+//!    gives back the last share frees the channel.
+//! 4. An upgrade gives `None` only if the channel is closed. Who finds GONE completes the closing that the last handle has begun,
+//!    or is about to begin.
 //!
 //! # Memory
 //!
@@ -40,7 +40,7 @@
 //! # Cost
 //!
 //! Locked instructions: downgrade, 1, the first time 2; upgrade, 1; cloning or dropping a weak handle, 1, none for the last of
-//! all. Channels without weak handles do as if there were none: the flags stand in a word that is looked at in any case.
+//! all. Channels without weak handles pay nothing for them: the flags stand in a word that is looked at in any case.
 //!
 //! # Progress
 //!
@@ -48,8 +48,8 @@
 //!
 //! # Orderings
 //!
-//! All changes of `handles` are read-modify-writes, so each goes on with the release of those before, and the last handle, which
-//! acquires, comes after all that was done through the others. The same holds of `weak`, for whoever frees the channel.
+//! All changes of `handles` are read-modify-writes, so each continues the release sequences of those before, and the last handle,
+//! which acquires, comes after all that was done through the others. The same holds of `weak`, for whoever frees the channel.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -191,7 +191,7 @@ macro_rules! weak {
                 unsafe { self.shared.as_ref() }
             }
 
-            #[doc = concat!("A ", $what, " of the channel. `None`: there is none any more, and the channel is closed.")]
+            #[doc = concat!("A ", $what, " of the channel. `None`: none is left, and the channel is closed.")]
             pub fn upgrade(&self) -> Option<$handle<T>> {
                 // SAFETY: it was counted.
                 self.get().upgrade(End::$handle).then(|| unsafe { $handle::counted(self.shared) })

@@ -15,35 +15,49 @@
 //!
 //! 1. The slot changes under its lock; closure, result and waker are foreign and leave it before they are called
 //!    or dropped.
-//! 2. The executor that first polled the future counts the job (`Seam::busy`) until it has ended: dropped in the
+//! 2. The executor that last polled the future counts the job (`Seam::busy`) until it has ended: dropped in the
 //!    queue, or run and its waker called.
 //! 3. A thread counts as idle while it waits. A job is queued and a thread woken or started in one critical
 //!    section of the pool, so a queued job always has a thread that comes for it.
+//! 4. Apart from a few, no more jobs that nobody wants any more are queued than others.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, AssertUnwindSafe, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::fiber::runtime::check_name;
-use crate::prim::{self, Arc, Condvar, Mutex, thread};
+use crate::prim::{self, Condvar, Mutex, thread};
 use crate::task::error::{Payload, discard, shielded};
 use crate::task::home::{Busy, HomeRef};
 use crate::task::place::Place;
 use crate::task::watch::{self, Object};
-use crate::task::{self, context};
+use crate::task::{self, context, shows};
 
 /// More threads than this are never started; further jobs wait.
 const MOST_THREADS: usize = 512;
 /// How long a thread waits for another job.
 const IDLE: Duration = Duration::from_secs(10);
 
-type Job = Box<dyn FnOnce() + Send>;
+/// So many jobs may be queued, or have been, before memory is given back.
+const KEEP: usize = 64;
+
+/// A slot, with what is to be run there.
+trait Run: Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// On a thread of the pool.
+    fn run(&self);
+
+    /// Whether there is nothing to be run any more.
+    fn is_gone(&self) -> bool;
+}
+
+type Job = Arc<dyn Run>;
 
 struct Pool {
     inner: Mutex<Inner>,
@@ -52,6 +66,8 @@ struct Pool {
 
 struct Inner {
     jobs: VecDeque<Job>,
+    /// How many were given up since the last search for such jobs.
+    given_up: usize,
     threads: usize,
     idle: usize,
     /// Idle threads that were notified and have not come back.
@@ -59,13 +75,18 @@ struct Inner {
 }
 
 prim::global! {
-    static POOL: Pool = Pool {
-        inner: Mutex::new(Inner { jobs: VecDeque::new(), threads: 0, idle: 0, signalled: 0 }),
-        work: Condvar::new(),
-    };
+    static POOL: Pool = Pool::new(0);
 }
 
 impl Pool {
+    prim::const_fn! {
+        /// With so many threads that are busy.
+        fn new(threads: usize) -> Pool {
+            let inner = Inner { jobs: VecDeque::new(), given_up: 0, threads, idle: 0, signalled: 0 };
+            Pool { inner: Mutex::new(inner), work: Condvar::new() }
+        }
+    }
+
     /// Queues a job. Without any thread at all it is run here.
     fn submit(&'static self, job: Job) {
         let mut inner = self.inner.lock();
@@ -87,9 +108,20 @@ impl Pool {
                 let job = inner.jobs.pop_back();
                 drop(inner);
                 if let Some(job) = job {
-                    job();
+                    job.run();
                 }
             }
+        }
+    }
+
+    /// A job was given up that may be queued. (Nothing foreign is left in it.)
+    fn gives_up(&self) {
+        let mut inner = self.inner.lock();
+        inner.given_up += 1;
+        if inner.given_up > (inner.jobs.len() / 2).max(KEEP) {
+            inner.given_up = 0;
+            inner.jobs.retain(|job| !job.is_gone());
+            inner.jobs.shrink_to_fit();
         }
     }
 
@@ -99,9 +131,13 @@ impl Pool {
         loop {
             if let Some(job) = inner.jobs.pop_front() {
                 drop(inner);
-                job();
+                job.run();
+                drop(job);
                 inner = self.inner.lock();
                 continue;
+            }
+            if inner.jobs.capacity() > KEEP {
+                inner.jobs = VecDeque::new();
             }
             let until = Instant::now() + IDLE;
             while inner.jobs.is_empty() {
@@ -133,7 +169,7 @@ struct Slot<R>(Mutex<Shared<R>>);
 
 struct Shared<R> {
     state: State<R>,
-    /// Who counts the job, from the first poll to the job's end.
+    /// Who counts the job, to its end.
     busy: Option<Busy<HomeRef>>,
 }
 
@@ -144,8 +180,7 @@ impl<R> Shared<R> {
     }
 }
 
-impl<R> Slot<R> {
-    /// The job, on a thread of the pool.
+impl<R: Send> Run for Slot<R> {
     fn run(&self) {
         let mut shared = self.0.lock();
         let State::Queued(closure, waker) = shared.replace(State::Gone) else { return };
@@ -164,13 +199,13 @@ impl<R> Slot<R> {
                 discard(result);
             }
         }
-        self.calm();
-    }
-
-    /// The job has ended; its executor is told once.
-    fn calm(&self) {
+        // The job has ended; its executor is told once.
         let busy = self.0.lock().busy.take();
         drop(busy);
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.0.lock().state, State::Gone)
     }
 }
 
@@ -198,16 +233,15 @@ where
     R: Send + 'static,
 {
     let slot = Arc::new(Slot(Mutex::new(Shared { state: State::New(Box::new(closure)), busy: None })));
-    let job = Arc::clone(&slot);
-    Unblock { slot, job: Mutex::new(Some(Box::new(move || job.run()))), place: Place::here() }
+    Unblock { job: Some(slot.clone()), slot, place: Place::here() }
 }
 
 /// See [`unblock`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Unblock<R> {
     slot: Arc<Slot<R>>,
-    /// To be submitted at the first poll. In a lock, so that the future is `Sync`.
-    job: Mutex<Option<Job>>,
+    /// The same, to be submitted at the first poll.
+    job: Option<Job>,
     place: Place,
 }
 
@@ -219,8 +253,12 @@ impl<R> Unblock<R> {
         let mut shared = self.slot.0.lock();
         let state = shared.replace(State::Gone);
         // Its executor is busy until the closure has gone, also if that panics.
-        let _busy = if let State::Queued(..) = state { shared.busy.take() } else { None };
+        let is_queued = matches!(state, State::Queued(..));
+        let _busy = if is_queued { shared.busy.take() } else { None };
         drop(shared);
+        if is_queued {
+            POOL.gives_up();
+        }
         drop(state);
     }
 
@@ -234,15 +272,17 @@ impl<R> Unblock<R> {
         let mut shared = self.slot.0.lock();
         if let State::Queued(_, old) | State::Running(old) = &mut shared.state {
             std::mem::swap(old, &mut waker);
+            let before = context::count_here(&mut shared.busy);
             drop(shared);
+            drop(before);
             return Poll::Pending;
         }
         match shared.replace(State::Gone) {
             State::New(closure) => {
                 shared.state = State::Queued(closure, waker);
-                shared.busy = context::home().map(Busy::new);
+                let _none = context::count_here(&mut shared.busy);
                 drop(shared);
-                let job = self.job.lock().take();
+                let job = self.job.take();
                 match job.map_or(Ok(()), launch) {
                     Ok(()) => Poll::Pending,
                     Err(error) => {
@@ -280,10 +320,7 @@ impl<R> Future for Unblock<R> {
         if given.is_pending() {
             watch::waits(self.place, || ("unblock", Object::Nothing));
         }
-        given.map(|given| match given {
-            Ok(value) => value,
-            Err(never) => match never {},
-        })
+        given.map(|Ok(value)| value)
     }
 }
 
@@ -293,11 +330,7 @@ impl<R> Drop for Unblock<R> {
     }
 }
 
-impl<R> fmt::Debug for Unblock<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unblock").field("submitted", &self.job.lock().is_none()).finish_non_exhaustive()
-    }
-}
+shows! { [R] Unblock<R>, "Unblock", it => submitted: it.job.is_none() }
 
 task::thread::waits! { [R] Unblock<R>, "Unblock" }
 
@@ -347,7 +380,7 @@ impl<R> Future for OnNewThread<R> {
         let OnNewThread { call, name } = &mut *self;
         let given = call.poll_with(cx, |job| {
             check_name(name)?;
-            thread::Builder::new().name(name.clone()).spawn(job).map(drop)
+            thread::Builder::new().name(name.clone()).spawn(move || job.run()).map(drop)
         });
         if given.is_pending() {
             watch::waits(call.place, || ("on_new_thread", Object::Nothing));
@@ -357,3 +390,31 @@ impl<R> Future for OnNewThread<R> {
 }
 
 task::thread::waits! { [R] OnNewThread<R>, "OnNewThread" }
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use super::*;
+
+    struct Wanted(bool);
+
+    impl Run for Wanted {
+        fn run(&self) {}
+
+        fn is_gone(&self) -> bool {
+            !self.0
+        }
+    }
+
+    #[test]
+    fn jobs_that_were_given_up_do_not_pile_up() {
+        static POOL: Pool = Pool::new(MOST_THREADS);
+        (0..100).for_each(|_| POOL.submit(Arc::new(Wanted(true))));
+        for _ in 0..10_000 {
+            POOL.submit(Arc::new(Wanted(false)));
+            POOL.gives_up();
+        }
+        let jobs = &POOL.inner.lock().jobs;
+        assert!(jobs.len() <= 2 * 100 + KEEP && jobs.capacity() <= 4 * jobs.len());
+        assert_eq!(jobs.iter().filter(|job| !job.is_gone()).count(), 100);
+    }
+}

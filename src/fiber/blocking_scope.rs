@@ -6,12 +6,11 @@
 //! Invariants, which make it sound that a future which is not `'static` becomes a fiber:
 //!
 //! 1. Each fiber is a member of the scope's group, and [`blocking_scope`] returns or unwinds only when that has none.
-//!    A member leaves it when its future has been dropped, and its outcome, which is `()`; whatever ends the fiber does so
-//!    (`task/run.rs`, `finish`). A wake-up or a handle that comes later finds memory, and nothing of `'scope`.
+//!    A member leaves it when its future has been dropped; whatever ends the fiber does so (`task/run.rs`, `finish`). Its
+//!    outcome is a `()`. A wake-up or a handle that comes later finds memory, and nothing of `'scope`.
 //! 2. What a fiber gives goes into a packet that it shares with its handle, and the fiber lets go of that with its future.
 //!    The handle cannot outlive `'scope`.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -28,7 +27,7 @@ use crate::prim::{Arc, Mutex};
 use crate::task::error::JoinError;
 use crate::task::header::FiberId;
 use crate::task::home::{Busy, HomeRef};
-use crate::task::{context, finally, thread};
+use crate::task::{context, finally, shows, thread};
 
 /// Where the fibers of a [`blocking_scope`] are started.
 pub struct BlockingScope<'scope, 'env: 'scope> {
@@ -86,11 +85,7 @@ impl<'scope, 'env> BlockingScope<'scope, 'env> {
     }
 }
 
-impl fmt::Debug for BlockingScope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockingScope").field("fibers", self.scope.group()).finish_non_exhaustive()
-    }
-}
+shows! { [] BlockingScope<'_, '_>, "BlockingScope", it => fibers: it.scope.group() }
 
 /// Waits for a fiber of a [`blocking_scope`] and returns its value, like a [`JoinHandle`]. If the handle is dropped the scope
 /// still waits for the fiber.
@@ -135,11 +130,7 @@ impl<T> Future for ScopedHandle<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for ScopedHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedHandle").field("fiber", &self.handle).finish_non_exhaustive()
-    }
-}
+shows! { [T] ScopedHandle<'_, T>, "ScopedHandle", it => fiber: it.handle }
 
 thread::waits! { ['scope, T] ScopedHandle<'scope, T>, "ScopedHandle" }
 
@@ -174,7 +165,7 @@ pub fn blocking_scope<'env, R>(
     body: impl for<'scope> FnOnce(&'scope BlockingScope<'scope, 'env>) -> R,
 ) -> Result<R, JoinError> {
     context::may_block("blocking_scope");
-    // (A hook of a cord is in no fiber, and on a thread that is not to be stopped for fibers of its own.)
+    // (A cord's hook is in no fiber, but on a thread that must not be stopped for the cord's own fibers.)
     run(context::home().filter(|home| !home.local).unwrap_or_else(default_home), body)
 }
 

@@ -1,6 +1,5 @@
 //! Cords: one thread, whose fibers run one at a time and need not be `Send`.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
@@ -16,7 +15,7 @@ use crate::fiber::settings::{self, Settings};
 use crate::fiber::spawn::Builder;
 use crate::prim::thread;
 use crate::task::home::HomeRef;
-use crate::task::{context, run};
+use crate::task::{context, run, shows};
 use crate::time::Clock;
 
 /// A single-threaded executor, bound to the thread that made it. Its fibers need not be `Send`; they run one at a time,
@@ -70,8 +69,8 @@ impl Cord {
         CordBuilder { settings: Settings::default() }
     }
 
-    /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order
-    /// like any fiber: first behind those that were ready before.
+    /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order like
+    /// any fiber: at first, behind those that were ready before.
     ///
     /// The future is a fiber itself: [`current`](crate::fiber::current) names it, what it spawns is its child
     /// (released when it ends), and it can be parked. It cannot be cancelled.
@@ -79,7 +78,7 @@ impl Cord {
     /// # Panics
     ///
     /// Inside another `block_on` on the same thread, or a fiber of another cord, whose thread it would block. A panic of the future
-    /// goes through.
+    /// propagates.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let _blocking = context::enter_block_on();
@@ -114,8 +113,8 @@ impl Cord {
         &self.home
     }
 
-    /// Starts a fiber on this cord. Called in a fiber of this cord, the new one is its child. It runs, as all of them, while
-    /// [`block_on`](Self::block_on) does: that is how to wait for it on this thread (`cord.block_on(handle)`).
+    /// Starts a fiber on this cord. If called in a fiber of this cord, the new one is its child. Like all of them it runs
+    /// while [`block_on`](Self::block_on) does; to wait for it on this thread, use `cord.block_on(handle)`.
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -127,7 +126,7 @@ impl Cord {
     }
 
     /// Starts a thread with its own cord, which calls `start` there and runs the returned future as the cord's first fiber.
-    /// When that ends, the cord ends and drops its other fibers. Cancelling the handle cancels that fiber, dropping the
+    /// When that ends, the cord ends and drops its other fibers. Cancelling the handle cancels that fiber; dropping the
     /// handle detaches it. Thread and fiber are named `name`.
     ///
     /// ```
@@ -202,11 +201,7 @@ impl Drop for Cord {
     }
 }
 
-impl fmt::Debug for Cord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cord").field("fibers", &self.home.roster.len()).finish_non_exhaustive()
-    }
-}
+shows! { [] Cord, "Cord", it => fibers: it.home.roster.len() }
 
 /// See [`Cord::builder`].
 #[must_use = "a builder does nothing before it builds"]
@@ -224,11 +219,7 @@ impl CordBuilder {
     }
 }
 
-impl fmt::Debug for CordBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CordBuilder").field("clock", &self.settings.clock).finish_non_exhaustive()
-    }
-}
+shows! { [] CordBuilder, "CordBuilder", it => clock: it.settings.clock }
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {

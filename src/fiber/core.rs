@@ -36,7 +36,7 @@ impl Entry for Task {
 pub(crate) enum Order {
     /// The oldest first.
     Age,
-    /// The youngest first: so those come first for whom parents wait in their drop.
+    /// The youngest first: children for which parents wait in a drop come first.
     Youth,
 }
 
@@ -116,7 +116,7 @@ impl Core {
         unsafe { context::drive(home, index, std::ptr::from_ref(worker).cast(), drive) }
     }
 
-    /// Ends what a worker of a stopped executor has, what waits in this order. What the fibers wake as they end is ended as well.
+    /// Ends what a worker of a stopped executor has; what waits, in this order. What the fibers wake as they end is ended as well.
     ///
     /// # Safety
     ///
@@ -174,10 +174,10 @@ impl Core {
         }
     }
 
-    /// Ends what there is of a stopped runtime, but for what its workers have to end: fibers in this order. Also what they keep
-    /// waiting, which may be long in their polls: after all others, as from then on nobody is idle, so that few entries are made (of
-    /// newborns that were admitted before, of fibers that were polled just then). Those their workers end as they leave, and what an
-    /// `overflow` could not move as well.
+    /// Ends what there is of a stopped runtime, except what its workers have to end: its fibers, in this order; and last, what
+    /// workers keep waiting, as they may be in long polls. By then nobody is idle, so few entries are still made (of newborns that
+    /// were admitted before, of fibers that were being polled). The workers end these as they leave, as well as what an `overflow`
+    /// could not move.
     fn end_left(home: &HomeRef, order: Order) {
         let core = Core::of(home);
         // SAFETY: not a cord, which is a crew of one and has nothing to steal.
@@ -229,11 +229,13 @@ impl Core {
 
     /// Calls `f`, which ends fibers of a stopped runtime. Should this thread sleep in what is dropped there, another one goes on.
     fn ending<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
-        context::ending(home, Core::have_ended, f)
+        // (What has been dropped this far may wait for it.)
+        context::leave_the_rest();
+        context::look_after(home, || context::one_by_one(&|| Core::have_ended(home), f))
     }
 
-    /// Has another thread end what is left of a stopped runtime; where there is none to be had, this one does. (The youngest first: so
-    /// for all parents that join their children there is one helper.)
+    /// Has another thread end what is left of a stopped runtime; if none can be started, this one does. (The youngest first: so one
+    /// helper is enough for all parents that join their children.)
     fn have_ended(home: &HomeRef) {
         fn end(home: &HomeRef) {
             let core = Core::of(home);
@@ -264,8 +266,8 @@ impl Core {
         crew.gone();
     }
 
-    /// Of a stopped runtime: waits until the lives of so many workers are over, but for what their threads do at their very end, and
-    /// until nobody helps.
+    /// Of a stopped runtime: waits until this many workers are over, except for what their threads do at their very end, and until
+    /// nobody helps.
     pub(crate) fn wait_gone(home: &Home, workers: usize) {
         let core = Core::of(home);
         core.crew.wait_gone(workers);

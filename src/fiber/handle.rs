@@ -1,6 +1,5 @@
 //! References to a runtime, for whoever starts fibers there and does not own it.
 
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 
@@ -8,6 +7,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::spawn::Builder;
 use crate::task::context;
 use crate::task::home::{Busy, HomeRef};
+use crate::task::shows;
 
 /// Starts fibers on a [`Runtime`](crate::fiber::Runtime), from anywhere: plain threads, other executors, callbacks.
 ///
@@ -61,11 +61,7 @@ impl Handle {
     }
 }
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("fibers", &self.home.roster.len()).finish_non_exhaustive()
-    }
-}
+shows! { [] Handle, "Handle", it => fibers: it.home.roster.len() }
 
 /// The same runtime.
 impl PartialEq for Handle {

@@ -1,6 +1,5 @@
 //! Join handles.
 
-use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -14,10 +13,10 @@ use crate::fiber::fiber_ref::FiberRef;
 use crate::task::error::{Elapsed, JoinError};
 use crate::task::header::{FiberId, Task};
 use crate::task::watch::{self, Object};
-use crate::task::{budget, context, join, thread};
+use crate::task::{budget, context, join, shows, thread};
 use crate::time::{Timeout, timeout};
 
-/// Waits for a fiber to end, and gives its value.
+/// Waits for a fiber to end, and returns its value.
 ///
 /// Await it, or [`wait`](Self::wait) on a plain thread. Dropping it detaches the fiber, which goes on; its value is then
 /// dropped, and a panic goes to the hook of [`RuntimeBuilder::on_panic`](crate::fiber::RuntimeBuilder::on_panic).
@@ -74,10 +73,10 @@ impl<T> JoinHandle<T> {
 
     /// Cancels the fiber and, transitively, its children.
     ///
-    /// Its future is dropped where it is suspended, by its own executor: at once if it is queued or waits, after
-    /// the poll that is under way if it runs (its own cancel included). The handle then gives
-    /// [`JoinError::is_cancelled`]. If the fiber ends by itself meanwhile, it gives the value. Cancelling a fiber
-    /// that has ended does nothing.
+    /// Its future is dropped where it is suspended, by its own executor: at once if it is queued or waits, after the
+    /// poll in progress if it runs (also if it cancels itself). The handle then returns a
+    /// [cancelled](JoinError::is_cancelled) error. If the fiber ends by itself meanwhile, it returns the value.
+    /// Cancelling a fiber that has ended does nothing.
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
         self.task.cancel();
@@ -174,14 +173,7 @@ impl<T> Drop for JoinHandle<T> {
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle")
-            .field("fiber", &self.task)
-            .field("finished", &self.is_finished())
-            .finish_non_exhaustive()
-    }
-}
+shows! { [T] JoinHandle<T>, "JoinHandle", it => fiber: it.task, finished: it.is_finished() }
 
 thread::waits! { [T] JoinHandle<T>, "JoinHandle" }
 

@@ -1,20 +1,20 @@
 //! Values that each fiber has of its own.
 
 use std::any::Any;
-use std::fmt;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::task::context;
 use crate::task::error::errors;
 use crate::task::header::Task;
-use crate::task::locals::{Inherit, Local};
+use crate::task::locals::{Ended, Inherit, Local};
+use crate::task::shows;
 
 /// Declares statics of which each fiber has its own value, as [`std::thread_local!`] does for threads.
 ///
 /// A value is created when its fiber first accesses it, moves between threads with the fiber, and is dropped at the fiber's
 /// end, after its future. If the static is declared `inherited static` (its type has to be `Clone`), a child gets a copy of
-/// its parent's value when it is created, if the parent has one by then. (A prepared fiber: of the value of the fiber that
+/// its parent's value when it is created, if the parent has one by then. (A prepared fiber gets that of the fiber that
 /// prepares it. A fiber started with [`Builder::root`](crate::fiber::Builder::root), or on another executor, is not a child.)
 ///
 /// ```
@@ -85,9 +85,10 @@ impl<T: Send + 'static> FiberLocal<T> {
         if kept { Ok(()) } else { Err(OutsideFiber(())) }
     }
 
-    fn load(&'static self, task: &Task) -> Option<Rc<dyn Any>> {
+    fn load(&'static self, task: &Task) -> Result<Option<Rc<dyn Any>>, OutsideFiber> {
+        let Some(extras) = task.extras() else { return Ok(None) };
         // SAFETY: the fiber runs here; callers keep the value during a call that was made in it.
-        unsafe { task.extras()?.locals.get(self.key()) }
+        unsafe { extras.locals.get(self.key()) }.map_err(|Ended| OutsideFiber(()))
     }
 
     /// Calls `f` with the current fiber's value, which is created first if there is none.
@@ -97,15 +98,15 @@ impl<T: Send + 'static> FiberLocal<T> {
     /// Outside a fiber, and when the fiber's values are being dropped at its end.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, OutsideFiber> {
         let used = context::with_task(|task| {
-            let value = match self.load(task) {
+            let value = match self.load(task)? {
                 Some(value) => value,
                 None => {
                     let value = (self.init)();
                     // The initializer may have set it itself: then that stands.
-                    if self.load(task).is_none() {
+                    if self.load(task)?.is_none() {
                         self.store(task, value)?;
                     }
-                    self.load(task).ok_or(OutsideFiber(()))?
+                    self.load(task)?.ok_or(OutsideFiber(()))?
                 }
             };
             Ok(f(value.downcast_ref::<T>().expect("a key has values of one type")))
@@ -153,11 +154,7 @@ impl<T: Send + 'static> FiberLocal<T> {
     }
 }
 
-impl<T> fmt::Debug for FiberLocal<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FiberLocal").finish_non_exhaustive()
-    }
-}
+shows! { [T] FiberLocal<T>, "FiberLocal" }
 
 /// There is no current fiber whose value could be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,11 @@
 //!
 //! Invariants:
 //!
-//! 1. The fiber is running whenever its future is touched, and completed before `block_on` returns or unwinds;
+//! 1. The fiber is running whenever its future is polled, and completed before `block_on` returns or unwinds;
 //!    wakers that live longer find it complete.
 //! 2. The gate is a queue of one entry (`state.rs`, invariants 1 and 2), empty when the fiber runs.
-//! 3. Of a closed world (`crew/closed.rs`): `stuck` is set by who wakes the fiber for no other reason than to have it say
-//!    so, before it can run. It is on the list of those who can be told while its thread is counted as busy, waits
-//!    at the gate, or drives the cord.
+//! 3. Of a closed world (`crew/closed.rs`): `stuck` is set by whoever wakes the fiber only to have it say so, before it can run. It
+//!    is on the list of those who can be told while its thread is counted as busy, waits at the gate, or drives the cord.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -204,7 +203,7 @@ pub(super) fn tell(main: &Task) {
 impl Drop for Main {
     fn drop(&mut self) {
         Core::dismiss_main(self.task.home(), &self.task);
-        // It runs, but for a panic elsewhere in the loop, which this makes up for.
+        // It is RUNNING, except after a panic elsewhere in the loop, which this makes up for.
         let _ = self.task.state.seize(By::Other);
         run::finish(self.task.clone());
     }

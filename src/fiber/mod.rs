@@ -26,11 +26,11 @@
 //!
 //! # Turns
 //!
-//! A poll of a fiber is its turn, with a budget of some 256 leno operations. The next one is pending, even if it could
-//! complete, and the fiber goes to the back of the queue: so a loop over a channel that is never empty still lets others
-//! run. `.await`, `select!`, `race` and `timeout` handle this by themselves. (A sleep, join or park that is over at once
-//! counts, too.) Polling an operation just once (`now_or_never`) may therefore find it pending: use the `try_` form, if
-//! there is one. On other executors and on threads there is no budget.
+//! A poll of a fiber is its turn, with a budget of some 256 leno operations. Once it is used up, the next operation is
+//! pending, even if it could complete, and the fiber goes to the back of the queue: so a loop over a channel that is
+//! never empty still lets others run. `.await`, `select!`, `race` and `timeout` handle this by themselves. (A sleep,
+//! join or park that completes at once counts, too.) Polling an operation just once (`now_or_never`) may therefore find
+//! it pending: use the `try_` form, if there is one. On other executors and on threads there is no budget.
 //!
 //! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.
 //!
@@ -42,8 +42,8 @@
 //! | let fibers borrow from a thread's stack | [`blocking_scope`] |
 //! | take the first of two results | [`race`] |
 //! | wait for several futures, or for n of many at a time | [`join_all`], [`map_concurrent`] |
-//! | cancel something that is no fiber, or a tree of such things | [`CancelToken`] |
-//! | keep a cancel out of a section | [`shield()`] |
+//! | cancel something that is not a fiber, or a tree of such things | [`CancelToken`] |
+//! | protect a section from cancellation | [`shield()`] |
 //! | give each fiber a value of its own | [`fiber_local!`](crate::fiber_local!) |
 //!
 //! Moving here from tokio, threads, Go or Kotlin: [`moving`].
@@ -87,11 +87,7 @@ pub use crate::time::{Interval, Missed, Tick, interval, interval_at, interval_wi
 pub use crate::time::{Sleep, Timeout, now, sleep, sleep_until, timeout, timeout_at};
 pub use blocking::{OnNewThread, Unblock, on_new_thread, unblock};
 pub use blocking_scope::{BlockingScope, ScopedHandle, blocking_scope};
-pub use combine::{
-    Debugged, Either, FutureExt, JoinAll, MapConcurrent, MapUnordered, Race, Timed, TryJoinAll,
-};
-pub use combine::{TryMapConcurrent, join_all, map_concurrent, map_unordered, race, set_debug_hook};
-pub use combine::{try_join_all, try_map_concurrent};
+pub use combine::*;
 pub use cord::{Cord, CordBuilder};
 pub use fiber_ref::{FiberRef, current, find, try_current};
 pub use handle::Handle;

@@ -31,22 +31,19 @@ impl seam::Bell for Bell {
     }
 }
 
-impl std::fmt::Debug for Crew {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Crew")
-    }
-}
-
 impl Crew {
+    fn with(workers: usize, strict: bool, clock: Clock) -> crew::Crew<Number> {
+        crew::Crew::new(workers, strict, timers::Timers::new(clock, workers))
+    }
+
     /// A crew of a runtime.
     pub fn new(workers: usize) -> Self {
-        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers)))
+        Crew(Crew::with(workers, false, Clock::real()))
     }
 
-    /// A crew of a runtime in a closed world. `tell` has the one of those who wait in a `block_on` woken; its thread is busy by then.
+    /// A crew of a runtime in a closed world. `tell` wakes the given one of those in a `block_on`; its thread is busy by then.
     pub fn closed(workers: usize, tell: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        let crew = crew::Crew::new(workers, false, timers::Timers::new(Clock::real(), workers));
-        Crew(crew.closed(move |crew, main: &Number| {
+        Crew(Crew::with(workers, false, Clock::real()).closed(move |crew, main: &Number| {
             crew.busy();
             tell(main.0);
         }))
@@ -54,7 +51,7 @@ impl Crew {
 
     /// A crew of a runtime with a virtual clock.
     pub fn simulated(workers: usize) -> Self {
-        Crew(crew::Crew::new(workers, false, timers::Timers::new(Clock::virtual_time(), workers)))
+        Crew(Crew::with(workers, false, Clock::virtual_time()))
     }
 
     /// The time by its clock.
@@ -84,7 +81,7 @@ impl Crew {
 
     /// A cord's.
     pub fn strict() -> Self {
-        Crew(crew::Crew::new(1, true, timers::Timers::new(Clock::real(), 1)))
+        Crew(Crew::with(1, true, Clock::real()))
     }
 
     /// From anywhere; false: it has ended.
@@ -228,12 +225,6 @@ impl Timers {
 
 /// A worker's ring of numbers, with its slot. What an owner does one thread does.
 pub struct Ring(ring::Ring<Number>);
-
-impl std::fmt::Debug for Ring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Ring")
-    }
-}
 
 impl Default for Ring {
     fn default() -> Self {

@@ -1,7 +1,7 @@
 //! Migrating from other executors (documentation only).
 //!
-//! The main difference to all of them: a fiber spawned in a fiber is its *child*, and is cancelled with it. [`Builder::root`]
-//! starts one without a parent. A fiber whose parent ends by itself goes on, as everywhere.
+//! The main difference from all of them: a fiber spawned in a fiber is its *child*, and is cancelled with it.
+//! [`Builder::root`] starts one without a parent. A fiber whose parent ends by itself goes on, as elsewhere.
 //!
 //! leno has no I/O of its own. `async-io` and `async-net` work in its fibers as they are. tokio's sockets and timers need an
 //! [entered](https://docs.rs/tokio/latest/tokio/runtime/struct.Handle.html#method.enter) tokio runtime: in a cord, and in the

@@ -1,6 +1,5 @@
 //! Running a future on another runtime, and coming back with what it gives.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::panic::{self, Location};
 use std::pin::Pin;
@@ -11,7 +10,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
 use crate::fiber::spawn::Builder;
 use crate::task::home::{Busy, HomeRef};
-use crate::task::{context, thread};
+use crate::task::{context, shows, thread};
 
 /// Runs `future` as a fiber of `runtime` and returns its output: for a part of a task that has to run elsewhere, on dedicated
 /// workers for example.
@@ -30,7 +29,8 @@ use crate::task::{context, thread};
 ///
 /// # Panics
 ///
-/// A panic of the future is resumed in the task that waits. It also panics if the fiber is cancelled, with its runtime say.
+/// A panic of the future is resumed in the task that waits. It also panics if the fiber is cancelled, e.g. with its
+/// runtime.
 #[track_caller]
 pub fn on<F>(runtime: &Runtime, future: F) -> On<F::IntoFuture>
 where
@@ -82,18 +82,22 @@ where
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         if let Stage::New(..) = self.stage {
             if let Stage::New(home, future) = std::mem::replace(&mut self.stage, Stage::Starts) {
-                let busy = context::home().filter(|here| !here.is(&home)).map(Busy::new);
                 let handle = {
                     let _busy = Busy::new(&*home);
                     Builder::new().root().start_on(&home, self.at, future)
                 };
-                self.stage = Stage::Runs(handle.cancel_on_drop(), busy);
+                self.stage = Stage::Runs(handle.cancel_on_drop(), None);
             }
         }
         let at = self.at;
         let Stage::Runs(handle, busy) = &mut self.stage else {
             panic!("an `On` was polled after starting its fiber had panicked")
         };
+        if context::with_home_here(|here| here.is_some_and(|here| here.is(handle.task().home()))) {
+            *busy = None;
+        } else {
+            let _before = context::count_here(busy);
+        }
         Pin::new(handle).poll(cx).map(|outcome| {
             *busy = None;
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
@@ -108,10 +112,6 @@ where
     }
 }
 
-impl<F: Future> fmt::Debug for On<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("On").field("started", &!matches!(self.stage, Stage::New(..))).finish_non_exhaustive()
-    }
-}
+shows! { [F: Future] On<F>, "On", it => started: !matches!(it.stage, Stage::New(..)) }
 
 thread::waits! { [F: Future<Output: Send + 'static> + Send + 'static] On<F>, "On" }

@@ -2,8 +2,8 @@
 //!
 //! The token is a flag of the state word, so an unpark is one transition: set it, and schedule the fiber. A park
 //! that is polled with another waker than the fiber's own (by a combinator that wakes its parts apart) leaves
-//! that waker with the fiber, and looks for the token once more; the unparker sets the token and looks for the
-//! waker. Both go through the state word first, so one of them sees the other.
+//! that waker with the fiber, and then looks for the token once more; the unparker sets the token, and then looks for the
+//! waker. Both change the state word for that, so the later one of these changes sees what the other did before.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -196,7 +196,7 @@ impl<T: Entry> Ring<T> {
                 Err(now) => head = now,
             }
         }
-        // Who is seen is taken: never null over null, which could hide a store of the owner's.
+        // Only what was seen is taken: null over null could hide a store of the owner's.
         let raw = self.slot.load(Ordering::Relaxed);
         if raw.is_null() {
             return None;

@@ -1,6 +1,5 @@
 //! Runtimes: several workers, each with fibers of its own, which the others may steal.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::Location;
@@ -18,20 +17,21 @@ use crate::fiber::settings::{self, Settings};
 use crate::prim::{self, OnceLock};
 use crate::task::finally;
 use crate::task::home::{Busy, HomeRef};
-use crate::task::{context, run, thread};
+use crate::task::{context, run, shows, thread};
 
 /// An executor with one or more worker threads.
 ///
-/// Dropping it is a [`shutdown`](Self::shutdown) without a grace period: all its fibers are cancelled, their futures
-/// dropped, and its threads joined, once the polls in progress have finished (closures given to
-/// [`unblock`](crate::fiber::unblock) are not waited for). If one of its own fibers drops it, that does not wait for the
-/// workers; they end after their polls. Wakers and join handles may outlive it.
+/// Dropping it is a [`shutdown`](Self::shutdown) without a grace period: all its fibers are cancelled, their futures dropped, and
+/// its threads joined, once the polls in progress have finished (closures given to [`unblock`](crate::fiber::unblock) are not
+/// waited for). If one of its own fibers drops it, the drop does not wait for the workers; they end after their polls. (The same
+/// holds in a fiber of another runtime whose end one of the workers waits for, as when two runtimes own each other.) Wakers and
+/// join handles may outlive it.
 ///
-/// What is dropped may wait for other fibers that are to be dropped, by leno's means: a parent may join its child in its drop. While
-/// it does, another thread goes on with the others.
+/// What is being dropped may wait, by leno's means, for other fibers that are to be dropped: a parent may join its child in its
+/// drop. Meanwhile another thread goes on with the others.
 ///
 /// A single worker keeps its fibers to itself, which is cheaper than sharing them, and drops them itself, after the poll in
-/// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop must
+/// progress. (If that poll blocks in a leno call, the thread that ends the runtime drops them.) So neither a poll nor a drop may
 /// block on another fiber by means that leno does not know, such as a std channel.
 ///
 /// ```
@@ -80,7 +80,7 @@ impl Runtime {
     /// # Panics
     ///
     /// Inside another `block_on` on the same thread, and inside a fiber of a cord. Inside a fiber of a runtime it
-    /// stops one worker, which is reported in debug builds. A panic of the future goes through.
+    /// blocks one worker, which is reported in debug builds. A panic of the future propagates.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on_home(self.home(), future)
@@ -90,12 +90,12 @@ impl Runtime {
         self.handle.home()
     }
 
-    /// What starts fibers here from anywhere, without keeping the runtime running.
+    /// A handle that starts fibers here from anywhere, without keeping the runtime running.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's: as [`Handle::spawn`].
+    /// Starts a fiber on this runtime, as [`spawn`](crate::spawn) does on the caller's. The same as [`Handle::spawn`].
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -109,8 +109,8 @@ impl Runtime {
     /// still alive then, oldest first. [Daemons](crate::fiber::Builder::daemon) are cancelled once the others have ended,
     /// and are not returned.
     ///
-    /// From this call on, fibers spawned here are cancelled at once. Otherwise it is like dropping the runtime. Called in
-    /// one of its own fibers, that fiber cannot end in time.
+    /// From this call on, fibers spawned here are cancelled at once. Otherwise it is like dropping the runtime. If one of
+    /// its own fibers calls this, that fiber cannot end in time.
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block; the runtime is dropped then.
@@ -140,25 +140,20 @@ impl Drop for Runtime {
             if !self.workers.is_empty() {
                 Core::end_in_its_place(home, Order::Age);
             }
-            Core::wait_gone(home, self.workers.len());
-            for worker in self.workers.drain(..) {
-                // (A worker doesn't panic; if it did, its fibers are ended all the same.)
-                let _ = worker.join();
-            }
+            context::wait_for(home, || {
+                Core::wait_gone(home, self.workers.len());
+                for worker in self.workers.drain(..) {
+                    // (A worker doesn't panic; if it did, its fibers are ended all the same.)
+                    let _ = worker.join();
+                }
+            });
         }
         // SAFETY: not a cord. Whatever became idle only now.
         unsafe { Core::end_all(home, Order::Age) };
     }
 }
 
-impl fmt::Debug for Runtime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runtime")
-            .field("workers", &self.workers.len())
-            .field("fibers", &self.home().roster.len())
-            .finish_non_exhaustive()
-    }
-}
+shows! { [] Runtime, "Runtime", it => workers: it.workers.len(), fibers: it.home().roster.len() }
 
 /// See [`Runtime::builder`].
 #[must_use = "a builder does nothing before it builds"]
@@ -178,15 +173,15 @@ impl RuntimeBuilder {
         self
     }
 
-    /// What the worker threads are called, followed by a number; `leno` if not set.
+    /// The name of the worker threads, followed by a number; `leno` if not set.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// How large the stack of each worker thread is, in bytes. If not set, as large as std makes it: 2 MiB, or what the
-    /// environment variable `RUST_MIN_STACK` says. Polls that recurse deeply, or have large values, need more: one of 1 MB that
-    /// passes through a channel takes several times as much.
+    /// The stack size of each worker thread, in bytes. If not set, that of std: 2 MiB, or what the environment variable
+    /// `RUST_MIN_STACK` says. Polls that recurse deeply, or have large values, need more: a value of 1 MB that passes through a
+    /// channel takes several times its size.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -220,18 +215,12 @@ impl RuntimeBuilder {
     }
 }
 
-impl fmt::Debug for RuntimeBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RuntimeBuilder")
-            .field("workers", &self.workers)
-            .field("stack_size", &self.stack_size)
-            .field("name", &self.name)
-            .field("clock", &self.settings.clock)
-            .finish_non_exhaustive()
-    }
+shows! {
+    [] RuntimeBuilder, "RuntimeBuilder",
+    it => workers: it.workers, stack_size: it.stack_size, name: it.name, clock: it.settings.clock
 }
 
-/// Threads cannot be called by every string.
+/// Not every string can be a thread's name.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
     if name.contains('\0') {
         return Err(io::Error::new(
@@ -244,7 +233,7 @@ pub(super) fn check_name(name: &str) -> io::Result<()> {
 
 /// A worker's life.
 fn work(home: &HomeRef, index: usize) {
-    // Also by a panic of leno's.
+    // Even if leno itself panics.
     // SAFETY: this is that worker's thread. Not a cord.
     let _end = finally(|| unsafe { Core::leave(home, index) });
     // SAFETY: each worker has one thread. Not a cord.

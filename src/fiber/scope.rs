@@ -8,11 +8,10 @@
 //!   cancelled: the body is dropped, fibers at their next suspension ─▶ over: Err
 //! ```
 //!
-//! (A cancel that comes when the body is ready cancels the fibers, and takes nothing from what it gave.)
+//! (A cancel that comes when the body is ready cancels the fibers, and leaves what the body gave.)
 //!
 //! The fibers are a [`Group`]; the scope's [`CancelToken`] cancels it. The body runs in the caller's own task.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;
@@ -24,8 +23,9 @@ use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
 use crate::task::cell::report;
 use crate::task::error::{JoinError, shielded};
-use crate::task::finally;
 use crate::task::group::{Failure, Group};
+use crate::task::header::Task;
+use crate::task::{context, finally, shows};
 
 /// Where the fibers of a [`scope()`] are started. Clones are the same scope.
 #[derive(Clone)]
@@ -47,12 +47,12 @@ impl Scope {
     }
 
     /// Starts a fiber that the scope waits for, as [`spawn`](crate::spawn) does: on the executor that the caller runs on, and on
-    /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends;
-    /// the fibers of a [`blocking_scope`](crate::fiber::blocking_scope) borrow, and so do the futures of
-    /// [`join_all`](crate::fiber::join_all), which are no fibers.
+    /// leno's default runtime outside of any. It owns what it uses, as the scope may be dropped before it ends. (The fibers of a
+    /// [`blocking_scope`](crate::fiber::blocking_scope) may borrow, and so may the futures of
+    /// [`join_all`](crate::fiber::join_all), which are not fibers.)
     ///
-    /// If it panics, all others of the scope are cancelled. Cancelling it alone, by its handle, is no failure. Once the scope
-    /// is cancelled or over, what is spawned here is cancelled at once.
+    /// If it panics, all others of the scope are cancelled. Cancelling it alone, by its handle, is not a failure. Once the
+    /// scope is cancelled or over, what is spawned here is cancelled at once.
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -92,24 +92,21 @@ impl Scope {
     ///
     /// # Panics
     ///
-    /// As [`CancelToken::cancel`].
+    /// As [`CancelToken::cancel`], except for wakers that wait for the scope's [token](Self::token): their panics are
+    /// swallowed.
     pub fn cancel(&self) {
         self.token.cancel();
     }
 
-    /// The scope's token: to cancel it is to cancel the scope, and it is cancelled at the scope's end at the latest.
+    /// The scope's token: cancelling it cancels the scope. It is cancelled when the scope ends, at the latest.
     pub fn token(&self) -> CancelToken {
         self.token.clone()
     }
 }
 
-impl fmt::Debug for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("fibers", &self.group).finish_non_exhaustive()
-    }
-}
+shows! { [] Scope, "Scope", it => fibers: it.group }
 
-/// Runs `body`, which may start fibers on the scope that it is given, and goes on once all of them have ended.
+/// Runs `body`, which may start fibers on the scope that it is given, and completes once all of them have ended.
 ///
 /// `body` is an async closure: `async |s| { … }`. (With `|s| async { … }` the compiler asks for types, and then for lifetimes.)
 ///
@@ -171,7 +168,7 @@ impl Scope {
     /// Its code goes away, at its end or because its future is dropped.
     pub(super) fn leave(&self) {
         shielded(|| _ = self.token.cancel());
-        // (A panic of the body has been told of by the panic's own hook.)
+        // (A panic of the body was reported by the panic hook.)
         if let Some((task, payload)) = self.group.leave().and_then(Failure::untold) {
             report(&task, payload);
         }
@@ -256,7 +253,8 @@ impl<E: 'static> TryScope<E> {
             Ok(value) => value,
             Err(error) => {
                 self.fail(error);
-                // Until the cancel.
+                // Until the cancel, even if a shielded section that it has begun is elsewhere.
+                context::with_task(Task::unshield_all);
                 std::future::pending().await
             }
         }
@@ -284,11 +282,7 @@ impl<E> TryScope<E> {
     }
 }
 
-impl<E> fmt::Debug for TryScope<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryScope").field("fibers", &self.scope.group).finish_non_exhaustive()
-    }
-}
+shows! { [E] TryScope<E>, "TryScope", it => fibers: it.scope.group }
 
 /// As [`scope()`], for a body and fibers that may fail: the first `Err`, of the body or of a fiber, cancels everything else
 /// and becomes the scope's result.

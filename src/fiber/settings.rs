@@ -1,4 +1,4 @@
-//! What is set of an executor by its builder, a runtime's or a cord's: its clock, and who is told what of its fibers.
+//! What a runtime's or a cord's builder sets: the executor's clock, and who is told what of its fibers.
 
 use std::any::Any;
 use std::time::Duration;
@@ -34,7 +34,7 @@ type PanicHook = Box<dyn Fn(&FiberRef, &(dyn Any + Send)) + Send + Sync>;
 type FiberHook = Box<dyn Fn(&FiberRef) + Send + Sync>;
 type SlowPollHook = Box<dyn Fn(&FiberRef, Duration) + Send + Sync>;
 
-/// Tells what the fibers of an executor wait for, of which nobody is left to wake another; the one that tells is given.
+/// Tells what the fibers of an executor wait for, when none is left to wake another; given the one that tells.
 pub(crate) type Report = fn(&Home, &Task) -> String;
 
 impl Settings {
@@ -135,7 +135,7 @@ macro_rules! methods {
                 self
             }
 
-            /// What a closed world is told by when all wait for each other; `None`: it isn't closed.
+            /// What reports that in a closed world all wait for each other; `None`: it isn't closed.
             pub(crate) fn report(mut self, report: Option<$crate::fiber::settings::Report>) -> Self {
                 self.settings.report = report;
                 self

@@ -4,21 +4,20 @@
 //! put up by the first poll of the section, if no cancel has come before, and taken away with the section: a cancel is marked
 //! at once, and takes effect at the fiber's first suspension without a shield.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::task::error::errors;
 use crate::task::header::Task;
-use crate::task::{context, thread};
+use crate::task::{context, shows, thread};
 
 /// Runs `section` to its end even if its fiber is cancelled meanwhile; the fiber then ends at its first suspension
 /// afterwards.
 ///
 /// It is all or nothing: in a fiber that was already cancelled the section does not begin, and the fiber ends there.
-/// (Unless another shield is active: then both go on. Or the section runs inside a blocking call of leno, where nothing
-/// suspends: it is completed. Inside another library's `block_on` it would hang: use [`block_on`](crate::block_on) or
+/// (Exceptions: if another shield is active, both go on; inside a blocking call of leno, where nothing suspends, the
+/// section is completed. Inside another library's `block_on` it would hang: use [`block_on`](crate::block_on) or
 /// [`Shield::wait`].) Shields nest, and may overlap. Fibers spawned by the section are cancelled with their parent as usual
 /// ([`Builder::root`](crate::fiber::Builder::root) starts one that is not). A shield does not protect from dropping the
 /// future itself, as the loser of a race or by [`run_until_cancelled`](crate::fiber::CancelToken::run_until_cancelled), nor
@@ -115,11 +114,7 @@ impl<F: Future> Future for Shield<F> {
     }
 }
 
-impl<F> fmt::Debug for Shield<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shield").field("begun", &self.begun).finish_non_exhaustive()
-    }
-}
+shows! { [F] Shield<F>, "Shield", it => begun: it.begun }
 
 thread::waits! { [F: Future] [F: Future + Unpin] Shield<F>, "Shield" }
 

@@ -1,6 +1,5 @@
 //! Starting fibers.
 
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::task::locals::Locals;
 use crate::task::roster::Admission;
 use crate::task::state::State;
 use crate::task::watch::Watch;
-use crate::task::{run, trace};
+use crate::task::{run, shows, trace};
 
 static IDS: Counter = Counter::new();
 
@@ -77,7 +76,8 @@ where
 /// Starts a fiber as [`spawn`] does, and polls it right here, up to its first suspension.
 ///
 /// Its first poll happens before this returns, inside the caller's own poll; if it panics, the panic stays in the new fiber.
-/// (Where the caller was cancelled, or its executor has ended, it is cancelled at once, and not polled.)
+/// So fibers that start one another in this way need stack for each that has not suspended yet. (If the caller was cancelled,
+/// or its executor has ended, the fiber is cancelled at once, and not polled.)
 ///
 /// ```
 /// let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -148,7 +148,7 @@ impl Builder {
     }
 
     /// Makes it a daemon: [`Runtime::shutdown`](crate::fiber::Runtime::shutdown) neither waits for it nor returns it among the
-    /// fibers that were late. Its children are daemons, too. (Of [prepared](Self::prepare) fibers: those that it has prepared.)
+    /// fibers that were late. Its children are daemons, too. (Of prepared fibers, those [prepared](Self::prepare) by a daemon.)
     pub fn daemon(mut self) -> Self {
         self.daemon = true;
         self
@@ -162,7 +162,7 @@ impl Builder {
         self
     }
 
-    /// What it has beside its header, on `home`, as a child of the fiber that runs here; taken out.
+    /// Takes out what it has beside its header, on `home`, as a child of the fiber that runs here.
     #[inline]
     fn extras(&mut self, home: &HomeRef) -> Option<Box<Extras>> {
         let Builder { name, root, daemon, group, slice_limit } = self;
@@ -251,7 +251,8 @@ impl Builder {
         unsafe { self.make(home, at, future).start(run::schedule) }
     }
 
-    /// Creates a fiber, on the caller's executor, that does not run before [`Prepared::start`].
+    /// Creates a fiber, on the caller's executor, that does not run before [`Prepared::start`]. It becomes a child of the fiber
+    /// that starts it.
     #[track_caller]
     pub fn prepare<F>(self, future: F) -> Prepared<F::Output>
     where
@@ -295,7 +296,7 @@ impl Builder {
 
 /// A fiber that is its creator's: made, and not listed. It has to be started or ended.
 struct Newborn<T> {
-    /// The roster's count of the future.
+    /// The count that will be the roster's.
     listing: Task,
     /// The run queue's.
     queued: Task,
@@ -318,7 +319,7 @@ impl<T> Newborn<T> {
             Admission::Listed => {
                 if let Err(refused) = go(queued) {
                     // SAFETY: a newborn is ours, and this thread may drop the future by contract. Refused: so the roster was closed
-                    // before, which this thread knows since.
+                    // before, as this thread knows by now.
                     unsafe { run::end_entry(refused) };
                 }
             }
@@ -389,8 +390,4 @@ impl<T> Drop for Prepared<T> {
     }
 }
 
-impl<T> fmt::Debug for Prepared<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("id", &self.id()).finish_non_exhaustive()
-    }
-}
+shows! { [T] Prepared<T>, "Prepared", it => id: it.id() }

@@ -13,14 +13,13 @@
 //!
 //! 1. A child enters its parent's list under the lock under which the parent is marked, so it is in the list that the
 //!    cancelling thread walks, or born cancelled.
-//! 2. At most half of the list, but for a few, are children that are gone: who goes counts itself, and sweeps when that is so.
+//! 2. Apart from a few, at most half of the list are children that are gone: each that goes counts itself, and sweeps if need be.
 //! 3. A scope's group is marked before its token's gate closes: who learns of the cancel there finds no scope that takes
 //!    fibers. And a group that fails cancels its token.
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::{Future, IntoFuture, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
@@ -29,12 +28,13 @@ use std::task::{Context, Poll};
 
 use futures_core::future::FusedFuture;
 
-use crate::channel::{Receiver, RecvFuture, Sender, rendezvous};
+use crate::channel::{Receiver, RecvError, RecvFuture, Sender, rendezvous};
 use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
 use crate::task::budget;
 use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
+use crate::task::shows;
 use crate::task::thread;
 use crate::wait::{Branch, Operated, Operation};
 
@@ -44,7 +44,8 @@ use crate::wait::{Branch, Operated, Operation};
 /// Dropping a token does not cancel it; a [`drop_guard`](Self::drop_guard) does.
 ///
 /// Fibers need no token to be cancelled ([`JoinHandle::cancel`](crate::fiber::JoinHandle::cancel) drops their future at its
-/// next suspension). A token is for what wants to know and to end by itself, and for tasks of other executors and threads.
+/// next suspension). A token is for code that should notice and end by itself, and for threads and tasks of other
+/// executors.
 ///
 /// ```
 /// use leno::fiber::CancelToken;
@@ -144,7 +145,8 @@ impl CancelToken {
     }
 
     /// Cancels the token and all its descendants, permanently, and wakes all waiters. Returns true if this call cancelled it;
-    /// false if it was cancelled before, in which case another thread may still be cancelling descendants.
+    /// false if it was cancelled before. (Whoever cancels a token cancels its descendants: another thread that has cancelled this
+    /// one, or one below it, may not be through with them yet.)
     ///
     /// # Panics
     ///
@@ -204,9 +206,12 @@ impl CancelToken {
         let mut cancelled = self.cancelled();
         let mut future = pin!(future.into_future());
         poll_fn(|cx| {
-            // (Without a budget the receive does not look.)
-            if Pin::new(&mut cancelled).poll(cx).is_ready() || self.is_cancelled() {
+            if Pin::new(&mut cancelled).poll(cx).is_ready() {
                 return Poll::Ready(None);
+            }
+            // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
+            if self.is_cancelled() {
+                return Poll::Pending;
             }
             let _endless = budget::endless();
             future.as_mut().poll(cx).map(Some)
@@ -259,11 +264,7 @@ impl Default for CancelToken {
     }
 }
 
-impl fmt::Debug for CancelToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelToken").field("cancelled", &self.is_cancelled()).finish_non_exhaustive()
-    }
-}
+shows! { [] CancelToken, "CancelToken", it => cancelled: it.is_cancelled() }
 
 /// See [`CancelToken::cancelled`].
 #[must_use = "futures do nothing unless polled"]
@@ -280,10 +281,7 @@ impl Future for Cancellation<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(cx).map(|closed| match closed {
-            Err(_closed) => (),
-            Ok(never) => match never {},
-        })
+        Pin::new(&mut self.0).poll(cx).map(|Err(RecvError)| ())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::task::home::Home;
 use crate::task::state::Activity;
 use crate::task::watch::{self, Seen};
 
-/// A fiber that changes whenever it is looked at is looked at so often.
+/// How often a fiber is looked at that changes each time.
 const LOOKS: u32 = 4;
 
 /// The living fibers of a runtime or cord, and what they wait for. See [the module](crate::inspect).
@@ -126,8 +126,8 @@ impl FiberInfo {
         })
     }
 
-    /// Nobody wakes who waits for a scope when one of several members ends. That it waits for the scope shows all the same: of many
-    /// members only some are noted, and some may be of another executor.
+    /// A fiber that waits for a scope is not woken when one of several members ends. That it waits for the scope shows all the
+    /// same: of many members only some are noted, and some may be of another executor.
     fn forget_ended(&mut self, living: &HashSet<FiberId>) {
         if let Some(noted) = &mut self.noted {
             let has_ended = |id: FiberId| !living.contains(&id);
@@ -150,7 +150,7 @@ impl FiberInfo {
         self.name.as_deref()
     }
 
-    /// Whether it runs.
+    /// What it is doing.
     pub fn state(&self) -> FiberState {
         self.state
     }
@@ -228,15 +228,7 @@ impl Noted {
             longest: seen.longest,
             in_state: watch::time().saturating_sub(seen.since),
             waits: waits.into_iter().map(|wait| Wait::new(wait, home)).collect(),
-            holds: seen
-                .holds
-                .into_iter()
-                .map(|hold| Hold {
-                    operation: hold.operation,
-                    object: Object::new(hold.thing),
-                    place: hold.place,
-                })
-                .collect(),
+            holds: seen.holds.into_iter().map(Hold::new).collect(),
         }
     }
 }
@@ -281,6 +273,10 @@ impl Wait {
 }
 
 impl Hold {
+    fn new(hold: watch::Hold) -> Hold {
+        Hold { operation: hold.operation, object: Object::new(hold.thing), place: hold.place }
+    }
+
     /// How it is held, by the operation that took it: `lock`, `read`, `write`, `upgradable_read`, `acquire`, `get_or_init`, …;
     /// more may be added.
     pub fn operation(&self) -> &'static str {

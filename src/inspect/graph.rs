@@ -8,8 +8,8 @@
 //!   fiber ── join ──▶ fiber
 //! ```
 //!
-//! In it are the fibers that wait, and those at the end of an edge. Who could serve a channel nobody knows, so no edge leads
-//! out of one. What else a fiber waits for (time, a park) stands in its label.
+//! In it are the fibers that wait, and those at the end of an edge. Nobody knows who could serve a channel, so no edge leads out of
+//! one. What else a fiber waits for (time, a park) stands in its label.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -79,12 +79,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Two holds of one object.
-fn is_alike(one: &Hold, other: &Hold) -> bool {
-    one.operation() == other.operation()
-}
-
-/// Who becomes a writer waits for the readers, and has the only upgradable read.
+/// A fiber that upgrades waits for the readers; the only upgradable read is its own.
 fn is_for(wait: &Wait, hold: &Hold) -> bool {
     wait.operation() != "upgrade" || hold.operation() != "upgradable_read"
 }
@@ -186,7 +181,8 @@ impl Dump {
         for (at, fiber) in fibers.iter().enumerate() {
             for hold in fiber.holds() {
                 let of_object = holders.entry(hold.object()).or_default();
-                if !of_object.last().is_some_and(|(last, before)| *last == at && is_alike(before, hold)) {
+                let before = of_object.last();
+                if before.is_none_or(|(last, one)| *last != at || one.operation() != hold.operation()) {
                     of_object.push((at, hold));
                 }
             }
@@ -202,7 +198,7 @@ impl Dump {
             });
             targets.collect()
         };
-        // Depth first, with a path of its own: chains can be long.
+        // Depth first, without recursion: chains can be long.
         let mut done = vec![false; fibers.len()];
         let mut place_on_path = vec![None; fibers.len()];
         for start in 0..fibers.len() {

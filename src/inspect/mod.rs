@@ -134,7 +134,8 @@ macro_rules! closed_world {
             /// something unknown to leno (a foreign future) counts as waiting forever: that is the promise. One that blocks its
             /// thread counts as running. A [ticker](crate::channel::ticker) created outside ticks outside.
             ///
-            /// Threads may call `block_on` and `spawn` here. But a thread that has not done so yet is unknown to leno: if the
+            /// Threads may call `block_on` and `spawn` here, and count as long as they are in such a call. Before it, between two of
+            /// them, and in the body of a [`blocking_scope`](crate::fiber::blocking_scope), a thread is unknown to leno: if the
             /// fibers wait for it, a deadlock is reported.
             ///
             /// Off by default. It includes [`inspect`](Self::inspect).

@@ -1,6 +1,6 @@
 //! The handle of a thread, or none, where others may look for it. std's lock in all builds: it is no part of what models
-//! explore, and in loom no other thread may run between a wake and its unpark, which would end any wait of that
-//! thread by then, a join too.
+//! explore, and in loom no other thread may run between a wake and its unpark: the unpark would end any wait that its thread is in
+//! by then, even a join.
 
 use super::thread::Thread;
 

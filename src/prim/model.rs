@@ -3,7 +3,16 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use super::{AtomicBool, AtomicPtr, Leak, Ordering, checker, thread};
+use super::{AtomicBool, AtomicPtr, Leak, Ordering, UnsafeCell, checker, yield_now};
+use crate::prim::{Condvar, Mutex, MutexGuard};
+
+#[path = "quarantine.rs"]
+mod quarantine;
+#[path = "waker_slot_model.rs"]
+mod waker_slot;
+
+pub(crate) use quarantine::*;
+pub(crate) use waker_slot::WakerSlot;
 
 pub(crate) const MODEL: bool = true;
 
@@ -18,19 +27,25 @@ pub(crate) const FEW_CELLS: usize = 3;
 pub(crate) const RUN_SLOTS: usize = 4;
 pub(crate) const SEARCH_PAUSES: u32 = 1;
 
-/// The checker's mutex.
-#[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
+pub(crate) mod thread {
+    pub(crate) use super::super::yield_now;
+    pub(crate) use super::checker::thread::{Builder, JoinHandle, Thread, current};
+    pub(crate) use std::thread::panicking;
 
-pub(crate) type MutexGuard<'a, T> = checker::sync::MutexGuard<'a, T>;
-
-impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Mutex(checker::sync::Mutex::new(value))
+    /// How many threads run at once here.
+    pub(crate) fn parallelism() -> usize {
+        2
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().expect("a model's mutex is never poisoned")
+    pub(crate) fn sleep(_: std::time::Duration) {
+        yield_now();
+    }
+
+    pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
+        match deadline {
+            None => super::checker::thread::park(),
+            Some(_) => yield_now(),
+        }
     }
 }
 
@@ -45,15 +60,7 @@ pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some()
 }
 
-/// The checker's condition variable.
-#[derive(Debug, Default)]
-pub(crate) struct Condvar(checker::sync::Condvar);
-
 impl Condvar {
-    pub(crate) fn new() -> Self {
-        Condvar(checker::sync::Condvar::new())
-    }
-
     /// A wait with a deadline ends at once, and the deadline has come: see `is_late`.
     pub(crate) fn wait_until<'a, T>(
         &self,
@@ -63,18 +70,10 @@ impl Condvar {
     ) -> MutexGuard<'a, T> {
         if deadline.is_some() {
             drop(guard);
-            thread::yield_now();
+            yield_now();
             return lock.lock();
         }
-        self.0.wait(guard).expect("a model's mutex is never poisoned")
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-
-    pub(crate) fn notify_all(&self) {
-        self.0.notify_all();
+        self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -2,6 +2,7 @@
 //! Otherwise what a compare-exchange finds would depend on the allocator, and a model has to be deterministic.
 
 use std::alloc::{self, Layout};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -72,7 +73,7 @@ const NAMES: usize = 1 << 14;
 
 static NAMED: Mutex<(usize, Vec<usize>)> = Mutex::new((0, Vec::new()));
 
-/// A number for the address, other than 0; it comes round after 2^14 more.
+/// A number for the address, other than 0; it comes round after 2^14 - 1 others.
 pub(crate) fn name<T>(address: *mut T) -> usize {
     let mut named = NAMED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let (last, addresses) = &mut *named;
@@ -88,9 +89,12 @@ pub(crate) fn named<T>(name: usize) -> *mut T {
     std::ptr::with_exposed_provenance_mut(named.1[name])
 }
 
+// What a scenario asks for. (All threads of an execution run on one real thread.)
 std::thread_local! {
-    /// All threads of an execution run on one real thread.
-    static REUSE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static REUSE: Cell<bool> = const { Cell::new(false) };
+    static NARROW: Cell<bool> = const { Cell::new(false) };
+    static CELLS: Cell<usize> = const { Cell::new(1) };
+    static REVERSED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether memory may be recycled.
@@ -103,22 +107,14 @@ pub(crate) fn set_reuse(reuse: bool) {
     REUSE.set(reuse);
 }
 
-std::thread_local! {
-    static NARROW: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-/// Whether the versions of rings that hold values are two turns.
+/// Whether the versions of rings that hold values come again after two turns.
 pub(crate) fn has_narrow_rings() -> bool {
     NARROW.get()
 }
 
-/// Has them be so few in this scenario, so that the word of a ring comes again soon.
+/// Makes them that few in this scenario, so that the word of a ring comes again soon.
 pub(crate) fn set_narrow_rings(narrow: bool) {
     NARROW.set(narrow);
-}
-
-std::thread_local! {
-    static CELLS: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
 }
 
 /// How many cells of the small array are in use.
@@ -126,17 +122,13 @@ pub(crate) fn few_cells() -> usize {
     CELLS.get()
 }
 
-/// Has so many be in use in this scenario.
+/// Sets how many are in use in this scenario.
 pub(crate) fn set_few_cells(cells: usize) {
     assert!((1..=super::FEW_CELLS).contains(&cells), "there are no {cells} cells");
     CELLS.set(cells);
 }
 
 static RANKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
-
-std::thread_local! {
-    static REVERSED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
 
 /// Who is before whom: by age, as addresses differ from one execution to the next.
 #[derive(Debug)]
@@ -152,7 +144,7 @@ impl Rank {
     }
 }
 
-/// Has the youngest one be the first, in this scenario.
+/// Lets the youngest come first in this scenario.
 pub(crate) fn reverse_ranks(reversed: bool) {
     REVERSED.set(reversed);
 }

@@ -2,18 +2,13 @@
 
 #[path = "cell.rs"]
 mod cell;
-#[path = "counter.rs"]
-mod counter;
-#[path = "handle.rs"]
-mod handle;
 #[path = "waker_slot.rs"]
 mod waker_slot;
 
 pub(crate) use cell::UnsafeCell;
-pub(crate) use counter::Counter;
-pub(crate) use handle::Handle;
 pub(crate) use waker_slot::WakerSlot;
 
+pub(crate) use std as checker;
 pub(crate) use std::alloc::dealloc;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
@@ -23,8 +18,8 @@ pub(crate) use std::sync::atomic::{
 
 use rand::TryRng as _;
 use rand::rngs::SysRng;
-/// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
-pub(crate) use std::sync::OnceLock;
+
+use super::{Condvar, Mutex, MutexGuard};
 
 pub(crate) const MODEL: bool = false;
 
@@ -105,23 +100,6 @@ pub(crate) const FEW_CELLS: usize = 8;
 pub(crate) const RUN_SLOTS: usize = 256;
 pub(crate) const SEARCH_PAUSES: u32 = 32;
 
-/// `std::sync::Mutex` that ignores poisoning.
-#[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
-
-pub(crate) type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
-
-impl<T> Mutex<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Mutex(std::sync::Mutex::new(value))
-    }
-
-    #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
 /// The time of the machine.
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
@@ -132,15 +110,7 @@ pub(crate) fn is_late(deadline: Option<std::time::Instant>) -> bool {
     deadline.is_some_and(|at| now() >= at)
 }
 
-/// `std::sync::Condvar` with deadlines.
-#[derive(Debug, Default)]
-pub(crate) struct Condvar(std::sync::Condvar);
-
 impl Condvar {
-    pub(crate) const fn new() -> Self {
-        Condvar(std::sync::Condvar::new())
-    }
-
     /// Waits until notified, until `deadline`, or spuriously.
     pub(crate) fn wait_until<'a, T>(
         &self,
@@ -155,14 +125,6 @@ impl Condvar {
                 self.0.wait_timeout(guard, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
             }
         }
-    }
-
-    pub(crate) fn notify_one(&self) {
-        self.0.notify_one();
-    }
-
-    pub(crate) fn notify_all(&self) {
-        self.0.notify_all();
     }
 }
 

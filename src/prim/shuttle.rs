@@ -1,66 +1,24 @@
-//! The facade over shuttle. Deadlines are ignored: a model's time never passes.
+//! The facade over shuttle. Time never passes, but a wait with a deadline ends at once.
 
 #[path = "cell.rs"]
 mod cell;
-#[path = "counter.rs"]
-mod counter;
-#[path = "handle.rs"]
-mod handle;
 #[path = "model.rs"]
 mod model;
-#[path = "quarantine.rs"]
-mod quarantine;
 #[path = "stub.rs"]
 mod stub;
-#[path = "waker_slot_model.rs"]
-mod waker_slot;
 
 pub(crate) use cell::UnsafeCell;
-pub(crate) use counter::Counter;
-pub(crate) use handle::Handle;
-pub(crate) use model::{
-    BLOCK_SLOTS, Condvar, FEW_CELLS, Life, MODEL, Mutex, MutexGuard, RING_BYTES, RING_SLOTS, RUN_SLOTS,
-    SEARCH_PAUSES, const_fn, global, is_late, now, null_table, thread_local,
-};
-pub(crate) use quarantine::{dealloc, free, keep};
+pub(crate) use model::*;
 pub(crate) use shuttle as checker;
 pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::Arc;
 pub(crate) use shuttle::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
-pub(crate) use waker_slot::WakerSlot;
-
-use shuttle::rand::Rng as _;
-/// Set once, process-wide: std's in all builds, as models reach nothing process-wide.
-pub(crate) use std::sync::OnceLock;
-
-pub(crate) use quarantine::{
-    Rank, few_cells, has_narrow_rings, name, named, reuse, reverse_ranks, set_few_cells, set_narrow_rings,
-    set_reuse,
-};
+pub(crate) use shuttle::thread::yield_now;
 pub(crate) use stub::{Guard, pin, retire};
 
-pub(crate) mod thread {
-    pub(crate) use shuttle::thread::{Builder, JoinHandle, Thread, current, yield_now};
-    pub(crate) use std::thread::panicking;
-
-    /// How many threads run at once here.
-    pub(crate) fn parallelism() -> usize {
-        2
-    }
-
-    pub(crate) fn sleep(_: std::time::Duration) {
-        yield_now();
-    }
-
-    pub(crate) fn park_until(deadline: Option<std::time::Instant>) {
-        match deadline {
-            None => shuttle::thread::park(),
-            Some(_) => shuttle::thread::yield_now(),
-        }
-    }
-}
+use shuttle::rand::Rng as _;
 
 std::thread_local! {
     /// Lives under way. All threads of a schedule run on one real thread, and each test has one of its own.

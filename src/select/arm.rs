@@ -10,10 +10,11 @@ use std::task::{Context, Poll};
 
 use super::order::Order;
 use crate::task::budget;
+use crate::task::error::shielded;
 use crate::wait::{Attempt, Branch, By, Cancelled, Operated, Tray, Waiter, for_all};
 
-/// What the driver does with a branch, whatever its type; the outcome stays in the arm. Of a future that can only be polled
-/// most of this is not asked, or it does nothing.
+/// What the driver does with a branch, whatever its type; the outcome stays in the arm. For a future that can only be polled, most
+/// of this is not called, or does nothing.
 pub trait Arm {
     /// It is left pending: that is noted of the fiber that polls it, unless its own poll has done so.
     fn note(&mut self) {}
@@ -34,7 +35,7 @@ pub trait Arm {
         false
     }
 
-    /// One look on the shortest ways at an operation with which nothing was begun. `Again`: it takes a longer one.
+    /// One quick look at an operation with which nothing was begun. `Again`: it takes a longer one.
     fn glance(&mut self) -> Attempt<()> {
         Attempt::Again
     }
@@ -119,7 +120,7 @@ pub trait Arm {
     /// `to` is the address of one, and the arm is of a send.
     unsafe fn take_unsent(&mut self, _to: *mut ()) {}
 
-    /// Makes a receive that has completed as one that was not begun.
+    /// Makes a receive that has completed as new.
     fn renew(&mut self) {}
 }
 
@@ -130,7 +131,53 @@ pub trait Take: Arm {
     /// Whether it can only be polled.
     const FOREIGN: bool;
 
+    /// Whether there is something to drop at its end that may be foreign.
+    const ENDS: bool;
+
     fn take(&mut self) -> Self::Output;
+
+    /// Gives back what was taken, as [`Arm::discard`] does.
+    fn give_back(&mut self, output: Self::Output);
+
+    /// Drops what it was to send, or the future, unless that was only lent.
+    fn end(&mut self);
+}
+
+/// Where a future that is polled is until it ends.
+pub trait Held {
+    type Future: Future;
+
+    const ENDS: bool = false;
+
+    fn future(&mut self) -> Pin<&mut Self::Future>;
+
+    fn end(&mut self) {}
+}
+
+impl<F: Future + Unpin> Held for Option<F> {
+    type Future = F;
+
+    const ENDS: bool = std::mem::needs_drop::<F>();
+
+    #[inline]
+    fn future(&mut self) -> Pin<&mut F> {
+        Pin::new(self.as_mut().expect("it ends with the select"))
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        *self = None;
+    }
+}
+
+/// One that is pinned elsewhere ends there.
+impl<F: Future> Held for Pin<&mut F> {
+    type Future = F;
+
+    #[inline]
+    fn future(&mut self) -> Pin<&mut F> {
+        self.as_mut()
+    }
 }
 
 /// The branches of one select.
@@ -201,7 +248,7 @@ pub enum Glanced {
     Before(usize),
 }
 
-/// Of no arm's index.
+/// No arm's index.
 pub(super) const NO_ARM: usize = usize::MAX;
 
 /// Several arms, the types of which are known.
@@ -212,25 +259,48 @@ pub trait Tuple {
     /// Whether all that take part are operations with which nothing was begun.
     fn are_fresh(&mut self, off: u32) -> bool;
 
-    /// Glances at each of such in this order, up to one that is through, or of which a longer look has to decide.
+    /// Glances at each of these, in this order, up to one that is through or needs a longer look.
     fn glance(&mut self, off: u32, order: Order) -> Glanced;
+
+    /// Ends all but the winner. See [`end_losers`].
+    fn end_losers(&mut self, winner: usize);
 
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
 }
 
+/// Ends all but the winner. If that panics, as they drop something or wake somebody, nobody gets the outcome: `give_back` disposes
+/// of it.
+#[inline]
+pub(super) fn end_losers<A: Tuple, F: FnOnce(&mut A)>(arms: &mut A, winner: usize, give_back: F) {
+    struct Ending<'a, A, F: FnOnce(&mut A)>(&'a mut A, Option<F>);
+    impl<A, F: FnOnce(&mut A)> Drop for Ending<'_, A, F> {
+        #[cold]
+        #[inline(never)]
+        fn drop(&mut self) {
+            if let Some(give_back) = self.1.take() {
+                shielded(|| give_back(self.0));
+            }
+        }
+    }
+    let ending = Ending(arms, Some(give_back));
+    ending.0.end_losers(winner);
+    std::mem::forget(ending);
+}
+
 /// An operation with a place for its outcome.
 pub struct Claimed<O: Operated> {
-    future: O,
+    /// (Before the future, which may keep alive what an outcome points to.)
     tray: Tray<<O::Branch as Branch>::Goods>,
+    future: O,
     /// Whether its outcome is there: what is on the tray, or nothing but that it is closed.
     is_through: bool,
 }
 
 /// A future with a place for its outcome.
-pub struct Polled<F: Future> {
-    future: F,
-    output: Option<F::Output>,
+pub struct Polled<H: Held> {
+    future: H,
+    output: Option<<H::Future as Future>::Output>,
 }
 
 impl<O: Operated> Claimed<O> {
@@ -264,6 +334,13 @@ impl<O: Operated> Claimed<O> {
         }
         attempt
     }
+
+    #[inline]
+    fn outcome(&mut self) -> O::Output {
+        assert!(std::mem::take(&mut self.is_through), "the arm was completed");
+        let output = self.future.operation().output(&mut self.tray);
+        self.future.convert(output)
+    }
 }
 
 impl<O: Operated> Take for Claimed<O> {
@@ -271,26 +348,46 @@ impl<O: Operated> Take for Claimed<O> {
 
     const FOREIGN: bool = false;
 
+    const ENDS: bool = O::Branch::DISCARDS;
+
     fn take(&mut self) -> O::Output {
-        assert!(std::mem::take(&mut self.is_through), "the arm was completed");
-        let output = self.future.operation().output(&mut self.tray);
-        self.future.convert(output)
+        self.outcome()
+    }
+
+    fn give_back(&mut self, output: O::Output) {
+        self.future.give_back(output);
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.future.end();
     }
 }
 
-impl<F: Future + Unpin> Polled<F> {
-    pub(super) fn new(future: F) -> Self {
+impl<H: Held> Polled<H> {
+    pub(super) fn new(future: H) -> Self {
         Polled { future, output: None }
     }
 }
 
-impl<F: Future + Unpin> Take for Polled<F> {
-    type Output = F::Output;
+impl<H: Held> Take for Polled<H> {
+    type Output = <H::Future as Future>::Output;
 
     const FOREIGN: bool = true;
 
-    fn take(&mut self) -> F::Output {
+    const ENDS: bool = H::ENDS;
+
+    fn take(&mut self) -> Self::Output {
         self.output.take().expect("the arm was completed")
+    }
+
+    fn give_back(&mut self, output: Self::Output) {
+        drop(output);
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.future.end();
     }
 }
 
@@ -440,9 +537,7 @@ impl<O: Operated> Arm for Claimed<O> {
             return;
         }
         if std::mem::take(&mut self.is_through) {
-            let operation = self.future.operation();
-            operation.renew();
-            operation.branch_mut().restore(&mut self.tray);
+            self.future.operation().restore(&mut self.tray);
         }
     }
 
@@ -456,7 +551,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     unsafe fn take_into(&mut self, outcome: *mut ()) {
         // SAFETY: the caller's promise.
-        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
+        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.outcome()) };
     }
 
     unsafe fn take_unsent(&mut self, to: *mut ()) {
@@ -477,7 +572,7 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 }
 
-impl<F: Future + Unpin> Arm for Polled<F> {
+impl<H: Held> Arm for Polled<H> {
     fn is_through(&mut self) -> bool {
         self.output.is_some()
     }
@@ -489,18 +584,21 @@ impl<F: Future + Unpin> Arm for Polled<F> {
         }
         // (Without a budget leno's operations do not look: one of these within it may be ready.)
         let _endless = budget::endless();
-        match budget::insist(|| Pin::new(&mut self.future).poll(cx)) {
+        let before = budget::undecided();
+        match budget::insist(|| self.future.future().poll(cx)) {
             Poll::Ready(output) => {
                 self.output = Some(output);
                 Attempt::Ready(())
             }
+            // One of leno's operations in it has to look again.
+            Poll::Pending if budget::undecided() != before => Attempt::Again,
             Poll::Pending => Attempt::Wait,
         }
     }
 
     unsafe fn take_into(&mut self, outcome: *mut ()) {
         // SAFETY: the caller's promise.
-        unsafe { *outcome.cast::<Option<F::Output>>() = Some(self.take()) };
+        unsafe { *outcome.cast::<Option<<H::Future as Future>::Output>>() = Some(self.take()) };
     }
 }
 
@@ -519,10 +617,10 @@ macro_rules! each_arm {
 }
 pub(super) use each_arm;
 
-/// Calls a macro with the tuples of 1 to 32 of these arms.
+/// Calls a macro with the tuples of 0 to 32 of these arms. (Of none: `default` alone.)
 macro_rules! each_tuple {
     ($callback:ident) => {
-        each_arm! { each_tuple $callback [] [] }
+        each_arm! { each_tuple $callback [[]] [] }
     };
     ($callback:ident [$($tuples:tt)*] [$($arms:tt)*]) => {
         $callback! { $($tuples)* }
@@ -535,13 +633,14 @@ macro_rules! each_tuple {
 pub(super) use each_tuple;
 
 macro_rules! tuples {
-    ($([$($T:ident $name:ident $index:tt),+])+) => {$(
-        impl<$($T: Take),+> Tuple for ($($T,)+) {
-            const COUNT: usize = [$($index),+].len();
+    ($([$($T:ident $name:ident $index:tt),*])+) => {$(
+        #[allow(unused_variables, reason = "where there are no arms")]
+        impl<$($T: Take),*> Tuple for ($($T,)*) {
+            const COUNT: usize = <[u32]>::len(&[$($index),*]);
 
             #[inline]
             fn are_fresh(&mut self, off: u32) -> bool {
-                $((!<$T as Take>::FOREIGN && (off & (1 << $index) != 0 || self.$index.is_fresh())))&&+
+                true $(&& !<$T as Take>::FOREIGN && (off & (1 << $index) != 0 || self.$index.is_fresh()))*
             }
 
             #[inline]
@@ -549,7 +648,7 @@ macro_rules! tuples {
                 let is_on = |index: usize| off & (1 << index) == 0;
                 for index in order.indices(Self::COUNT) {
                     let glance = match index {
-                        $($index if is_on($index) => self.$index.glance(),)+
+                        $($index if is_on($index) => self.$index.glance(),)*
                         _ => Attempt::Wait,
                     };
                     match glance {
@@ -562,29 +661,23 @@ macro_rules! tuples {
             }
 
             #[inline]
+            fn end_losers(&mut self, winner: usize) {
+                if !(false $(|| <$T as Take>::ENDS)*) {
+                    return;
+                }
+                for_all((0..Self::COUNT).filter(|index| *index != winner), |index| match index {
+                    $($index => self.$index.end(),)*
+                    _ => {}
+                });
+            }
+
+            #[inline]
             fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
-                let foreign = $((<$T as Take>::FOREIGN as u32) << $index)|+;
-                f(&mut Open { arms: &mut [$(&mut self.$index),+], off, foreign })
+                let foreign = 0 $(| (<$T as Take>::FOREIGN as u32) << $index)*;
+                f(&mut Open { arms: &mut [$(&mut self.$index),*], off, foreign })
             }
         }
     )+};
 }
 
 each_tuple!(tuples);
-
-/// No arms at all: `default` alone.
-impl Tuple for () {
-    const COUNT: usize = 0;
-
-    fn are_fresh(&mut self, _off: u32) -> bool {
-        true
-    }
-
-    fn glance(&mut self, _off: u32, _order: Order) -> Glanced {
-        Glanced::Before(NO_ARM)
-    }
-
-    fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
-        f(&mut Open { arms: &mut [], off, foreign: 0 })
-    }
-}

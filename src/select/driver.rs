@@ -38,9 +38,9 @@
 //! Locked instructions of a select that waits over k receives and is served: k to register, two to be claimed (pop and
 //! anchor), k − 1 to leave the others; the waker's clone and call apart.
 //!
-//! Progress: lock-free, but for a receiver that places the value of a select in a full ring (see the channel's ring); and but
-//! for the first poll over an operation that waited when it was lent, or when a select of its set was dropped: a peer that is
-//! completing that is waited for. One poll goes round a bounded number of times for what is given back to it meanwhile.
+//! Progress: lock-free, with two exceptions: a receiver that places the value of a select in a full ring (see the channel's ring);
+//! and the first poll over an operation that waited when it was lent, or when a select of its set was dropped, which waits for a
+//! peer that is just completing it. One poll goes round a bounded number of times for what is given back to it meanwhile.
 
 mod ready;
 
@@ -181,8 +181,8 @@ enum Looked {
     Nothing,
 }
 
-/// Looks at each of the operations, none of which is in a line; or at those from one on. Biased it takes none behind one of which
-/// it is not known yet whether it is ready.
+/// Looks at each of the operations, none of which is in a line; or at those from one on. If biased, it takes none behind one that
+/// is still undecided.
 #[inline]
 fn look_at_all(
     arms: &mut impl Arms,
@@ -221,6 +221,10 @@ fn note(arms: &mut impl Arms) {
             }
         }
     }
+}
+
+fn has_foreign(arms: &mut impl Arms) -> bool {
+    (0..arms.count()).any(|index| !arms.is_off(index) && arms.is_foreign(index))
 }
 
 fn is_any_unsure(arms: &mut impl Arms) -> bool {
@@ -344,12 +348,12 @@ impl Driver {
         let order = Order::new(biased, arms.count());
         debug_assert!(self.anchor.is_none(), "a select waits or looks once");
         let mut winner = self.start(arms, order, false);
-        let mut pauses = 0;
+        let mut pauses = thread::Haste::default();
         while winner.is_none() {
             match look_at_all(arms, (order, biased), None, cx) {
                 Looked::Won(index) => winner = Some(index),
-                Looked::Again => thread::pause(&mut pauses),
-                _ if is_any_unsure(arms) => thread::pause(&mut pauses),
+                Looked::Again if pauses.pause_for_others() || !has_foreign(arms) => {}
+                _ if is_any_unsure(arms) => pauses.pause(),
                 _ => break,
             }
         }
@@ -406,12 +410,13 @@ impl Driver {
         };
         match looked {
             Looked::Nothing => self.begin_to_wait(arms, order, cx),
-            // (A lock steps back for one that starves: not if it were looked at again in this poll.)
+            // (A lock steps back for one that starves: it would not, if it were looked at again in this poll.)
             looked => looked,
         }
     }
 
-    /// What a panic has left; gives the branch that had completed. (It may have been for want of a node, which the next one needs.)
+    /// Mends what a panic left; gives the branch that had completed. (It may have been for want of a node, which the next one
+    /// needs.)
     #[cold]
     fn mend(&mut self, arms: &mut impl Arms) -> Option<usize> {
         if self.anchor.is_some() {
@@ -477,8 +482,8 @@ impl Driver {
         looked
     }
 
-    /// Those that had better look are to do: one that is polled takes a lock that is free, also from behind somebody who was told
-    /// of that and is dead.
+    /// Makes those to do that had better look: one that is polled takes a lock that is free, even from behind a waiter that was
+    /// told of it and is dead.
     fn step_out(&mut self, arms: &mut impl Arms) {
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();
@@ -613,7 +618,7 @@ impl Driver {
         }
         if !*busy {
             if self.register(arms, index, anchor) {
-                // It stands: those seniors in whose place it does are to look.
+                // It stands: the seniors whose places it has taken are to look.
                 by.poke();
                 return Looked::Nothing;
             }
@@ -786,7 +791,7 @@ impl Driver {
     /// Takes all branches out of their lines, and gives the operations back. `others`: who will look at the anchor once more.
     fn retire(&mut self, arms: &mut impl Arms, winner: Option<usize>, others: usize) {
         let Some(anchor) = self.anchor.take() else { return };
-        // Who frees the anchor may be a peer in the middle of its work: the waker, foreign code, is not left to it. (Unless
+        // Whoever frees the anchor may be a peer in the middle of its work, to which the waker, foreign code, is not left. (Unless
         // it has that in its hands anyway.)
         let parker = if others == 0 { anchor.as_ref().take_parker() } else { None };
         let watches = anchor.as_ref().watches();
@@ -903,12 +908,6 @@ mod tests {
     use crate::select::Select;
     use crate::wait::steps_of;
 
-    struct Nothing;
-
-    impl std::task::Wake for Nothing {
-        fn wake(self: std::sync::Arc<Self>) {}
-    }
-
     /// How a select of many branches ends.
     #[derive(Clone, Copy, Debug)]
     enum End {
@@ -945,7 +944,7 @@ mod tests {
                     assert!(matches!(selecting.as_mut().poll(cx), Poll::Ready(_)));
                 }
                 End::Moved => {
-                    let other = Waker::from(std::sync::Arc::new(Nothing));
+                    let other = futures_util::task::noop_waker();
                     assert!(selecting.as_mut().poll(&mut Context::from_waker(&other)).is_pending());
                 }
             }

@@ -19,11 +19,12 @@ use crate::prim::Counter;
 use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
+use crate::task::shows;
 use crate::task::thread;
 use crate::wait::for_all;
 
-/// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too: those of a
-/// set are never used again.
+/// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too; a set never uses one
+/// again.
 static SETS: Counter = Counter::new();
 
 /// A set of receives, sends, and operations of all other kinds, of which one is completed at a time.
@@ -51,7 +52,7 @@ static SETS: Counter = Counter::new();
 /// ```
 ///
 /// Dropping the set drops the values of sends that have not happened. A value that it received but nobody took is the next
-/// to be received, before all others (with several such sets, that of the set dropped last comes first).
+/// to be received, before all others (those of several such sets in the order in which they were received).
 pub struct Select<'a> {
     branches: Members<'a>,
     driver: Driver,
@@ -276,8 +277,8 @@ impl<'a> Select<'a> {
     /// Adds an operation of any kind: whatever [`select()`](super::select()) takes, by value or by `&mut`. A future that is not an
     /// operation of leno, or merely contains one, is added as [`foreign`](super::foreign): it is polled, not claimed.
     ///
-    /// It is a future, so it completes once, and leaves the set when its outcome was [taken](Operation::output). If lent by `&mut`
-    /// it can be added again, unless it has completed.
+    /// A branch is a future: it completes once, and leaves the set when its outcome was [taken](Operation::output). If passed by
+    /// `&mut` it can be added again, unless it has completed.
     ///
     /// ```
     /// use leno::select::{Select, foreign};
@@ -327,8 +328,8 @@ impl<'a> Select<'a> {
 
     /// Removes an operation from the set; the others keep their tokens and indices.
     ///
-    /// A send gives its value back, unless it has happened. A value that a receive was handed and that nobody has taken is the
-    /// next to be received. A handle that the set keeps is dropped.
+    /// A send gives its value back, unless it has happened. A value that was handed to a receive but not taken is the next to
+    /// be received. A handle that the set keeps is dropped.
     ///
     /// ```
     /// let (tx, rx) = leno::rendezvous();
@@ -396,9 +397,10 @@ impl<'a> Select<'a> {
     ///
     /// It reserves nothing: others are served as if this set did not wait. (Exception: requests that nobody may overtake,
     /// for several places or permits or a write lock, are not overtaken here either.) So the answer may be stale when it
-    /// comes, as somebody else may have taken what was ready; on a rendezvous channel whose other side another set asks the
-    /// same way it may be plain wrong. (It is wrong again and again if a select on the other side polls this very future in
-    /// one of its branches: until that poll is over it can meet nobody.) So the operation has to be tried, in a loop:
+    /// comes, as somebody else may have taken what was ready; on a rendezvous channel it may be plain wrong, if another set
+    /// asks the other side in the same way. (It is wrong again and again if a select on the other side polls this very
+    /// future in one of its branches: until that poll is over, that select can meet nobody.) So try the operation, in a
+    /// loop:
     ///
     /// ```
     /// use leno::select::Select;
@@ -547,7 +549,7 @@ impl<'a> Select<'a> {
         Poll::Ready(())
     }
 
-    /// Ends the wait of a future that was dropped, or forgotten. What was sent just then the next select finds.
+    /// Ends the wait of a future that was dropped, or forgotten. The next select finds what was sent just then.
     fn stop(&mut self) {
         if self.driver.is_started() {
             self.branches.are_fresh = false;
@@ -582,14 +584,7 @@ impl Drop for Select<'_> {
     }
 }
 
-impl fmt::Debug for Select<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Select")
-            .field("branches", &self.branches.all.len())
-            .field("biased", &self.biased)
-            .finish_non_exhaustive()
-    }
-}
+shows! { [] Select<'_>, "Select", it => branches: it.branches.all.len(), biased: it.biased }
 
 /// The futures of a set. `$late` says what has happened all the same as the time is up.
 macro_rules! futures {
@@ -710,10 +705,8 @@ impl Future for ReadyFuture<'_, '_> {
 
 /// Of an empty set: waits as long as it was told.
 fn wait_for_nothing(deadline: Option<Instant>) -> Elapsed {
-    match thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline) {
-        None => Elapsed::new(),
-        Some(never) => match never {},
-    }
+    let None = thread::block_on(Pin::new(&mut pending::<Infallible>()), deadline);
+    Elapsed::new()
 }
 
 /// The operation of a [`Select`] that has completed.
@@ -772,7 +765,7 @@ impl Operation<'_, '_> {
     }
 
     /// # Safety
-    /// It is what the branch gives that the token was made for.
+    /// `R` is what the branch gives for which the token was made.
     #[track_caller]
     unsafe fn outcome<R>(self, token: Place) -> R {
         assert!(
@@ -812,8 +805,4 @@ impl Operation<'_, '_> {
     }
 }
 
-impl fmt::Debug for Operation<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Operation").field("branch", &self.place().number).finish_non_exhaustive()
-    }
-}
+shows! { [] Operation<'_, '_>, "Operation", it => branch: it.place().number }

@@ -1,6 +1,8 @@
 //! The handles whose operations a dynamic [`Select`](super::Select) takes by name. (What others have, as broadcast, is added as an
 //! operation.)
 
+#![allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names these")]
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,13 +15,11 @@ pub trait Receives<'a, T>: Receive<'a, T> {}
 /// The sender of a channel, be it general, mpsc or spsc, by value, or borrowed as it has to be. Sealed.
 pub trait Sends<'a, T>: Sending<'a, T> {}
 
-#[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]
 pub trait Receive<'a, T> {
     /// A receive of a `T`.
     fn receive(self) -> Box<dyn Arm + Send + 'a>;
 }
 
-#[allow(private_interfaces, unnameable_types, reason = "sealed: only this crate names it")]
 pub trait Sending<'a, T> {
     /// A send of a `T`.
     fn sending(self, value: T) -> Box<dyn Arm + Send + 'a>;
@@ -27,7 +27,6 @@ pub trait Sending<'a, T> {
 
 macro_rules! receives {
     ($recv:ident: $($handle:ty)*) => {$(
-        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
         impl<'a, T: Send + 'a> Receive<'a, T> for $handle {
             #[track_caller]
             fn receive(self) -> Box<dyn Arm + Send + 'a> {
@@ -41,7 +40,6 @@ macro_rules! receives {
 
 macro_rules! sends {
     ($send:ident: $($handle:ty)*) => {$(
-        #[allow(private_interfaces, reason = "sealed: only this crate names it")]
         impl<'a, T: Send + 'a> Sending<'a, T> for $handle {
             #[track_caller]
             fn sending(self, value: T) -> Box<dyn Arm + Send + 'a> {
@@ -53,8 +51,8 @@ macro_rules! sends {
     )*};
 }
 
-// A handle that may be shared may as well be borrowed alone: so that a program can change the kind of a channel. And it may be
-// borrowed by way of what would become a reference to it by itself, if it were asked for by its type.
+// A handle that may be shared may also be borrowed uniquely, so that a program can change the kind of a channel. And it may be
+// borrowed by way of whatever would coerce to a reference to it, if that type were asked for.
 receives! {
     recv: &'a Receiver<T> &'_ &'a Receiver<T> &'a Arc<Receiver<T>> &'a Rc<Receiver<T>> &'a Box<Receiver<T>>
     &'a mut Receiver<T>

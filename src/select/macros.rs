@@ -8,13 +8,14 @@
 //! match chosen { Branch(pattern) => handler, … }     handlers stand in the caller's own block
 //! ```
 //!
+//! What losers were to send is dropped as the choice is made: if that panics, what the winner has received goes back.
+//!
 //! A pattern is matched twice: by reference in [`Choice`], which has to know whether it fits before it gives the other
 //! branches up, and by value for the handler.
 
 #![allow(private_interfaces, private_bounds, reason = "hidden: only the macros name these")]
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -23,12 +24,13 @@ use std::time::Duration;
 pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
-use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple};
+use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple, end_losers};
 use super::driver::Driver;
 use crate::task::context::may_block;
+use crate::task::shows;
 use crate::task::thread;
 use crate::time::{Sleep, sleep};
-use crate::wait::Operated;
+use crate::wait::{Branch, Operated, Operation};
 
 /// A pinned future, about which it is not known yet whether it is an operation of leno.
 ///
@@ -42,32 +44,59 @@ impl<'a, F> Probe<'a, F> {
     }
 }
 
+/// A future that is pinned for the select, and for nothing else.
+pub struct Own<'a, F>(&'a mut F);
+
+impl<F: Operated> Operated for Own<'_, F> {
+    type Branch = F::Branch;
+    type Output = F::Output;
+
+    #[inline(always)]
+    fn operation(&mut self) -> &mut Operation<F::Branch> {
+        self.0.operation()
+    }
+
+    #[inline(always)]
+    fn convert(&mut self, outcome: <F::Branch as Branch>::Output) -> F::Output {
+        self.0.convert(outcome)
+    }
+
+    fn give_back(&mut self, output: F::Output) {
+        self.0.give_back(output);
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.0.end();
+    }
+}
+
 /// Leno's operations, which are claimed.
 pub trait AsOperation {
     type Arm;
 
-    fn arm(self) -> Self::Arm;
+    fn __leno_arm(self) -> Self::Arm;
 }
 
 /// All other futures, which are polled.
 pub trait AsFuture {
     type Arm;
 
-    fn arm(self) -> Self::Arm;
+    fn __leno_arm(self) -> Self::Arm;
 }
 
 impl<'a, F: Operated + Unpin> AsOperation for Probe<'a, F> {
-    type Arm = Claimed<&'a mut F>;
+    type Arm = Claimed<Own<'a, F>>;
 
-    fn arm(self) -> Self::Arm {
-        Claimed::new(self.0.expect("a probe is used once").get_mut())
+    fn __leno_arm(self) -> Self::Arm {
+        Claimed::new(Own(self.0.expect("a probe is used once").get_mut()))
     }
 }
 
 impl<'a, F: Future> AsFuture for &mut Probe<'a, F> {
     type Arm = Polled<Pin<&'a mut F>>;
 
-    fn arm(self) -> Self::Arm {
+    fn __leno_arm(self) -> Self::Arm {
         Polled::new(self.0.take().expect("a probe is used once"))
     }
 }
@@ -78,6 +107,8 @@ pub trait Group: Tuple {
     type Which;
 
     fn take(&mut self, index: usize) -> Self::Which;
+
+    fn give_back(&mut self, which: Self::Which);
 }
 
 /// What to do if nothing is ready.
@@ -180,7 +211,13 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     fn fits(&mut self, winner: usize, chosen: &mut Chosen<G::Which>) -> bool {
         apart::<G::Which, _>(|| *chosen = Chosen::Branch(self.group.take(winner)));
         let fits = matches!(chosen, Chosen::Branch(which) if (self.fits)(which));
-        if !fits {
+        if fits {
+            end_losers(&mut self.group, winner, |group| {
+                if let Chosen::Branch(which) = std::mem::replace(chosen, Chosen::Else) {
+                    group.give_back(which);
+                }
+            });
+        } else {
             *chosen = Chosen::Else;
             self.off |= 1 << winner;
         }
@@ -214,7 +251,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     }
 }
 
-/// Runs `f` in a frame of its own if it moves a `T` that is large, as in its caller's that would have room for it too.
+/// Runs `f` in a frame of its own if it moves a large `T`: otherwise the caller's frame would have room for that, too.
 #[inline(always)]
 fn apart<T, R>(f: impl FnOnce() -> R) -> R {
     #[inline(never)]
@@ -249,11 +286,7 @@ impl<G: Group, P> Drop for Choice<G, P> {
     }
 }
 
-impl<G: Group, P> fmt::Debug for Choice<G, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Choice").field("branches", &G::COUNT).finish_non_exhaustive()
-    }
-}
+shows! { [G: Group, P] Choice<G, P>, "Choice", _it => branches: G::COUNT }
 
 /// All branches are off, and there is no `else`.
 #[cold]
@@ -279,14 +312,22 @@ macro_rules! which {
 each_arm!(which);
 
 macro_rules! groups {
-    ($([$($T:ident $name:ident $index:tt),+])+) => {$(
-        impl<$($T: Take),+> Group for ($($T,)+) {
-            type Which = Which<$($T::Output),+>;
+    ($([$($T:ident $name:ident $index:tt),*])+) => {$(
+        impl<$($T: Take),*> Group for ($($T,)*) {
+            type Which = Which<$($T::Output),*>;
 
             fn take(&mut self, index: usize) -> Self::Which {
                 match index {
-                    $($index => Which::$name(self.$index.take()),)+
+                    $($index => Which::$name(self.$index.take()),)*
                     _ => unreachable!("a select has no branch {index}"),
+                }
+            }
+
+            fn give_back(&mut self, which: Self::Which) {
+                match which {
+                    $(Which::$name(output) => self.$index.give_back(output),)*
+                    #[allow(unreachable_patterns, reason = "of 32 branches")]
+                    _ => {}
                 }
             }
         }
@@ -294,11 +335,3 @@ macro_rules! groups {
 }
 
 each_tuple!(groups);
-
-impl Group for () {
-    type Which = Infallible;
-
-    fn take(&mut self, index: usize) -> Infallible {
-        unreachable!("a select has no branch {index}")
-    }
-}

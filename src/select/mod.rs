@@ -74,15 +74,14 @@
 //! Ready branches are found before anything waits. `select!` checks them in random order, so each of `k` ready ones is
 //! chosen about every `k`-th time; `select_biased!` always takes the first ready one in the order written, and a branch
 //! that is always ready starves those below it. (When it begins, it waits for a branch where a peer is in the middle of an
-//! operation, rather than skip it.) A closed channel makes its branch ready, with the error: use a pattern
+//! operation, rather than skipping it.) A closed channel makes its branch ready, with the error: use a pattern
 //! (`Ok(value) = rx.recv()`) to disable it then, and `else` for the end.
 //!
 //! A waiting select is queued for each of its operations, and completes the first one that a peer claims. It cannot be
-//! claimed while it is being polled with something to check: at each poll with a future of another kind among its branches,
-//! or with a new waker. A peer that comes just then serves the next waiter, or acts as if nobody waited; the select
-//! re-checks that branch and re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too.
-//! (Where a select waits to send into a full buffered channel, a new sender can get in between just as a receiver makes
-//! room.)
+//! claimed during a poll that has something to check: one with any other future among its branches, or with a new waker. A
+//! peer that comes just then serves the next waiter, or acts as if nobody waited; the select re-checks that branch and
+//! re-queues at the back of that line. A repeated select (as in a loop) starts at the back, too. (Where a select waits to
+//! send into a full buffered channel, a new sender can get in between just as a receiver makes room.)
 //!
 //! # Cancelling
 //!
@@ -95,7 +94,7 @@
 //! At most 2,096,640 claimed branches can wait at a time, in all selects of a program; one more panics. The macros need
 //! some levels of macro recursion for each branch, so large nested selects may require a higher `recursion_limit` of the
 //! crate. (A pattern that compares through a reference, such as `Some(&"x")`, or one that another macro has parsed as a
-//! `pat`, may not compile: bind, and compare in a guard.)
+//! `pat`, may not compile: bind, and compare in the handler.)
 //!
 //! Source: selecting in two phases without multi-word compare-and-swap is from N. Koval's "Algorithms in Kotlin
 //! coroutines" (section "Select expression").
@@ -111,7 +110,6 @@ pub mod moving;
 mod order;
 mod syntax;
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -120,11 +118,12 @@ use std::time::{Duration, Instant};
 pub use dynamic::{BranchToken, Operation, ReadyFuture, RecvToken, Select, SelectFuture, SendToken, Token};
 pub use handles::{Receives, Sends};
 
-use arm::{Claimed, Open, Polled, Take, Tuple};
+use arm::{Arms, Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
 use crate::task::context::may_block;
 use crate::task::error::Elapsed;
+use crate::task::shows;
 use crate::task::thread;
 use crate::wait::Operated;
 
@@ -136,13 +135,13 @@ use crate::wait::Operated;
 /// Cancelling: dropping the future cancels all branches, as dropping each of them would.
 ///
 /// # Panics
-/// When polled, if an operation lent to it had completed already.
+/// When polled, if an operation passed by `&mut` has already completed.
 pub fn select<B: Branches>(branches: B) -> Selecting<B> {
     Selecting::new(branches, false)
 }
 
 /// As [`select`], checking the branches in the order in which they are written: if several are ready, the first one always wins.
-/// (But one that was passed by `&mut`, and had happened before, wins over all others.)
+/// (But an operation that was passed by `&mut` and had already happened wins over all others.)
 ///
 /// # Panics
 /// As [`select`].
@@ -254,8 +253,14 @@ impl<B: Branches> Selecting<B> {
             self.driver.leave(arms, true).or_else(|| self.driver.look_once(arms, self.biased, cx))
         };
         let winner = self.arms.open(0, look).ok_or(Elapsed::new())?;
+        Ok(self.output(winner))
+    }
+
+    /// The outcome, once the others have ended.
+    fn output(&mut self, winner: usize) -> B::Output {
         self.done = true;
-        Ok(B::output(&mut self.arms, winner))
+        arm::end_losers(&mut self.arms, winner, |arms| arms.open(0, |arms| arms.arm(winner).discard()));
+        B::output(&mut self.arms, winner)
     }
 }
 
@@ -265,10 +270,7 @@ impl<B: Branches> Future for Selecting<B> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<B::Output> {
         let this = &mut *self;
         assert!(!this.done, "a select was polled after it had completed");
-        this.driver.poll_tuple(&mut this.arms, 0, this.biased, cx).map(|winner| {
-            this.done = true;
-            B::output(&mut this.arms, winner)
-        })
+        this.driver.poll_tuple(&mut this.arms, 0, this.biased, cx).map(|winner| this.output(winner))
     }
 }
 
@@ -282,14 +284,7 @@ impl<B: Branches> Drop for Selecting<B> {
     }
 }
 
-impl<B: Branches> fmt::Debug for Selecting<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Selecting")
-            .field("branches", &B::Arms::COUNT)
-            .field("biased", &self.biased)
-            .finish_non_exhaustive()
-    }
-}
+shows! { [B: Branches] Selecting<B>, "Selecting", it => branches: B::Arms::COUNT, biased: it.biased }
 
 #[allow(private_interfaces, reason = "sealed: only this crate names these")]
 impl<O: Operated> sealed::IntoArm for O {
@@ -306,10 +301,10 @@ impl<O: Operated> Branch for O {
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
-    type Arm = Polled<F>;
+    type Arm = Polled<Option<F>>;
 
     fn into_arm(self) -> Self::Arm {
-        Polled::new(self.0)
+        Polled::new(Some(self.0))
     }
 }
 

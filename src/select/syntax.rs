@@ -63,7 +63,7 @@ macro_rules! select {
 }
 
 /// As [`select!`](crate::select!), checking the branches in the order in which they are written: if several are ready, the first
-/// one always wins. (But one that was passed by `&mut`, and had happened before, wins over all others.)
+/// one always wins. (But an operation that was passed by `&mut` and had already happened wins over all others.)
 #[macro_export]
 macro_rules! select_biased {
     ($($branches:tt)*) => {
@@ -118,6 +118,9 @@ macro_rules! __select_begin {
 #[macro_export]
 macro_rules! __select_branches {
     // All branches are read.
+    ($how:tt $names:tt [] [] [($else:expr)] @ []) => {
+        $else
+    };
     ($how:tt $names:tt [] [] $else:tt @ []) => {
         ::core::compile_error!("a select needs at least one branch: `pattern = future => handler`")
     };
@@ -151,12 +154,6 @@ macro_rules! __select_branches {
     // Its pattern, up to the `=`. What is common is read in one step, for the sake of the compiler's limit on recursion.
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] _ = $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [branch (_) (_)] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $x:ident = $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default $else @ [branch ($x) ($x)] $($rest)* }
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] mut $x:ident = $($rest:tt)*) => {
-        $crate::__select_branches! { $how $names $branches $default $else @ [branch (mut $x) (_)] $($rest)* }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [] $one:tt = $($rest:tt)*) => {
         $crate::__select_branches! {
@@ -264,7 +261,7 @@ macro_rules! __select_branches {
     };
 }
 
-/// A pattern for a reference to what the given one is for: without `mut`, `ref` and `&`.
+/// The same pattern, for a reference to the value: without `mut`, `ref` and `&`.
 ///
 /// `[what is done] [the groups around it, each with what stood before it and what comes after it] tokens`
 #[doc(hidden)]
@@ -322,8 +319,10 @@ macro_rules! __select_run {
         let mut chosen;
         {
             let guards = [$($crate::__select_how!(guard $($guard)?)),+];
+            // (First by itself: what is borrowed in it lives on.)
+            let ($($name,)+) = ($($future,)+);
             let ($($name,)+) = ($($crate::select::macros::pin!(
-                $crate::select::macros::IntoFuture::into_future($future)
+                $crate::select::macros::IntoFuture::into_future($name)
             ),)+);
             #[allow(unused_imports)]
             use $crate::select::macros::{AsFuture as _, AsOperation as _};
@@ -332,7 +331,7 @@ macro_rules! __select_run {
                 $crate::__select_how!(otherwise $($otherwise)?),
                 $crate::__select_how!(has_else $(($else))?),
                 &guards,
-                ($($crate::select::macros::Probe::new($name).arm(),)+),
+                ($($crate::select::macros::Probe::new($name).__leno_arm(),)+),
                 |which| match which {
                     $(
                         #[allow(unused_variables)]

@@ -16,11 +16,13 @@
 //! # Invariants
 //! 1. The count is how many have counted themselves in this round and have not left: each exchange decides by the round and the
 //!    count at once.
-//! 2. One whose round is over was counted by the last one: only that one's exchange changes the round, and makes the count zero.
-//! 3. Who counts stands in the line, or is on the way there or away from it, or forgotten. One that leaves has left the line first.
+//! 2. One whose round is over was counted by the last to come: only the latter's exchange changes the round, and makes the count
+//!    zero.
+//! 3. One that counts stands in the line, or is on the way there or away from it, or forgotten. One that leaves left the line
+//!    first.
 //!
-//! A round that comes again after 2^32 others could be taken for the same one by who was suspended for so long, as by all who
-//! wait for a signal. There are fewer nodes than a count has room for.
+//! A round that comes again after 2^32 others could be taken for the same one by a participant suspended for that long, as by any
+//! waiter of a signal. There are fewer nodes than a count has room for.
 //!
 //! # Orderings
 //! Who comes releases what it has done before, and the last one acquires it from all, as only read-modify-writes come in
@@ -31,11 +33,11 @@
 //! Lock-free. Locked instructions: 1 to come or to leave, and those of the signal.
 
 use std::cell::Cell;
-use std::fmt;
 
 use super::borrowed::Borrowed;
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
+use crate::task::shows;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future, outcome};
 
@@ -63,10 +65,6 @@ use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Tray, Waiter, future,
 /// # });
 /// ```
 pub struct Barrier {
-    inner: Inner,
-}
-
-struct Inner {
     size: usize,
     signal: Signal,
 }
@@ -86,7 +84,7 @@ impl Barrier {
     prim::const_fn! {
         /// A barrier for `size` participants. With 0 or 1 nobody waits.
         pub fn new(size: usize) -> Barrier {
-            Barrier { inner: Inner { size, signal: Signal::new() } }
+            Barrier { size, signal: Signal::new() }
         }
     }
 
@@ -96,7 +94,7 @@ impl Barrier {
     #[track_caller]
     pub fn wait_for_all(&self) -> WaitForAll<'_> {
         // SAFETY: the future borrows this.
-        let barrier = unsafe { Borrowed::new(&raw const self.inner) };
+        let barrier = unsafe { Borrowed::new(self) };
         // SAFETY: as above.
         let hearing = unsafe { Hearing::new(&raw const barrier.signal, What::Barrier) };
         let coming = Coming { barrier, hearing, counts: Cell::new(false), unused: None };
@@ -106,16 +104,12 @@ impl Barrier {
     /// Panics if an invariant does not hold. For tests.
     #[doc(hidden)]
     pub fn assert_valid(&self) {
-        self.inner.signal.assert_valid();
-        assert!(self.inner.signal.count() < self.inner.size.max(1), "the last one opens it");
+        self.signal.assert_valid();
+        assert!(self.signal.count() < self.size.max(1), "the last one opens it");
     }
 }
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").field("size", &self.inner.size).finish_non_exhaustive()
-    }
-}
+shows! { [] Barrier, "Barrier", it => size: it.size }
 
 /// Waits at a [`Barrier`]. Made by [`Barrier::wait_for_all`].
 #[must_use = "futures do nothing unless polled"]
@@ -131,7 +125,7 @@ future! {
 
 /// Coming to a barrier, as a branch; whether it was the last one.
 pub struct Coming {
-    barrier: Borrowed<Inner>,
+    barrier: Borrowed<Barrier>,
     hearing: Hearing,
     /// It has counted itself, in the round of `hearing`. (Changed by the owner alone.)
     counts: Cell<bool>,

@@ -4,12 +4,11 @@
 //!   has the guard ──▶ in line, and then unlocks ──told──▶ locks ──▶ has the guard
 //! ```
 //!
-//! Who is dropped after it was told alone, and before it has the lock, tells the next one.
+//! A wait that is dropped after it alone was told, and before it has the lock, tells the next one.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use super::guard::MutexGuard;
@@ -19,6 +18,7 @@ use crate::prim;
 use crate::task::budget;
 use crate::task::context::may_block;
 use crate::task::place::Place;
+use crate::task::shows;
 use crate::task::thread::{self, deadline_after};
 use crate::wait::{Operation, Tray};
 
@@ -182,11 +182,7 @@ impl Default for Condvar {
     }
 }
 
-impl fmt::Debug for Condvar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Condvar").finish_non_exhaustive()
-    }
-}
+shows! { [] Condvar, "Condvar" }
 
 /// Waits for a notification of a [`Condvar`], then locks. Made by [`Condvar::wait`].
 #[must_use = "futures do nothing unless polled"]
@@ -219,8 +215,7 @@ macro_rules! waits {
         /// As [`wait`](Self::wait).
         #[track_caller]
         pub fn wait_timeout(self, d: Duration) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-            let deadline = deadline_after(d);
-            self.until(deadline)
+            self.until(deadline_after(d))
         }
 
         /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
@@ -265,7 +260,7 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
         if self.told.is_some() {
             return Poll::Ready(());
         }
-        // (Whether or not its fiber has had its turn: it has the lock until it stands in line.)
+        // (Even if its fiber's budget is spent: it has the lock until it stands in line.)
         match budget::without(|| self.hearing.poll(cx)) {
             Poll::Ready(told) => {
                 self.told = Some(told);
@@ -285,9 +280,7 @@ impl<'a, T: ?Sized> Future for CondvarWait<'_, 'a, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if this.hear(cx).is_pending() {
-            return Poll::Pending;
-        }
+        ready!(this.hear(cx));
         if let Some(guard) = this.guard.take() {
             // Told between its making and its first poll.
             this.told = None;
@@ -295,13 +288,9 @@ impl<'a, T: ?Sized> Future for CondvarWait<'_, 'a, T> {
         }
         let (mutex, place) = (this.mutex, this.hearing.place());
         let lock = this.lock.get_or_insert_with(|| mutex.lock_at(place));
-        match Pin::new(lock).poll(cx) {
-            Poll::Ready(guard) => {
-                (this.told, this.lock) = (None, None);
-                Poll::Ready(guard)
-            }
-            Poll::Pending => Poll::Pending,
-        }
+        let guard = ready!(Pin::new(lock).poll(cx));
+        (this.told, this.lock) = (None, None);
+        Poll::Ready(guard)
     }
 }
 
@@ -316,11 +305,7 @@ impl<T: ?Sized> Drop for CondvarWait<'_, '_, T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for CondvarWait<'_, '_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CondvarWait").field("waits", &self.hearing.waits()).finish_non_exhaustive()
-    }
-}
+shows! { [T: ?Sized] CondvarWait<'_, '_, T>, "CondvarWait", it => waits: it.hearing.waits() }
 
 /// Waits until a condition no longer holds. Made by [`Condvar::wait_while`].
 #[must_use = "futures do nothing unless polled"]
@@ -337,7 +322,7 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> CondvarWaitWhile<'_, 'a, T, F> {
 
     #[track_caller]
     fn until(mut self, deadline: Option<Instant>) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
-        // (Also if it need not wait: otherwise that it may not would show now and then only.)
+        // (Even if it need not wait: otherwise this misuse would show only now and then.)
         may_block("wait_while");
         let (mut guard, mut is_late) = match self.waiting.take() {
             Some(waiting) => waiting.until(deadline),
@@ -360,10 +345,8 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for CondvarWaitWhile<'_, 'a
         let this = &mut *self;
         loop {
             if let Some(waiting) = &mut this.waiting {
-                match Pin::new(waiting).poll(cx) {
-                    Poll::Ready(guard) => (this.guard, this.waiting) = (Some(guard), None),
-                    Poll::Pending => return Poll::Pending,
-                }
+                this.guard = Some(ready!(Pin::new(waiting).poll(cx)));
+                this.waiting = None;
             }
             let mut guard = this.guard.take().expect("a wait was polled after it had completed");
             if !(this.condition)(&mut guard) {
@@ -376,8 +359,4 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for CondvarWaitWhile<'_, 'a
 
 impl<T: ?Sized, F> Unpin for CondvarWaitWhile<'_, '_, T, F> {}
 
-impl<T: ?Sized, F> fmt::Debug for CondvarWaitWhile<'_, '_, T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CondvarWaitWhile").field("waiting", &self.waiting).finish_non_exhaustive()
-    }
-}
+shows! { [T: ?Sized, F] CondvarWaitWhile<'_, '_, T, F>, "CondvarWaitWhile", it => waiting: it.waiting }

@@ -16,12 +16,12 @@
 //!
 //! # Three ways to call
 //!
-//! An operation is a future, which is `Unpin`. Await it, or make it a branch of [`select!`](crate::select!); call `.wait()`,
+//! An operation is a future. Await it, or make it a branch of [`select!`](crate::select!); call `.wait()`,
 //! `.wait_timeout(d)` or `.wait_deadline(t)` on a plain thread; or use the `try_` form, which never waits.
 //!
 //! In a select an operation is claimed: a branch that loses has locked, taken and consumed nothing. Two are polled instead, as
 //! any other future is, because they consist of several operations: a condition variable's wait, and a cell's `get_or_init`.
-//! Dropping them loses nothing either. The latter is not `Unpin`, as it contains the function that makes the value, and has
+//! Dropping them loses nothing either. All but the latter, which contains the function that makes the value, are `Unpin`; it has
 //! `get_or_init_blocking` for threads.
 //!
 //! # Order, and what a future holds that nobody polls
@@ -34,12 +34,16 @@
 //! | [`Barrier`], [`WaitGroup`] | all at once | holds nothing | counts, at a barrier |
 //! | [`OnceCell`], [`Lazy`] | FIFO | keeps its turn until it is dropped | blocks all behind it once it is first |
 //!
+//! FIFO has one exception: a branch of a select that is being polled just when it is its turn is passed over, and goes to the back
+//! of the line ([`select`](mod@crate::select#order-fairness-starvation)). A select that other futures in it keep busy may be
+//! passed over often.
+//!
 //! # A future that nobody polls
 //!
 //! A lock that is handed over is handed to a future, which does nothing until polled. A lock future that was polled once
 //! and then kept without being polled (in a variable, or passed by `&mut` to another library's select, which went on with
 //! another branch) can be granted the lock, and then holds it until it is polled or dropped. This is known as *futurelock*:
-//! the waiters wait for a task that does not know it has the lock. If they are that task, forever.
+//! the waiters wait for a task that does not know it has the lock. A waiter in that same task waits forever.
 //!
 //! ```
 //! use leno::sync::Mutex;

@@ -79,8 +79,7 @@ impl<T: ?Sized> Mutex<T> {
     /// waiter.
     #[track_caller]
     pub fn lock(&self) -> Lock<'_, T> {
-        // SAFETY: the future borrows the mutex.
-        Lock { operation: Operation::new(unsafe { Acquire::new(&raw const self.raw) }), lock: self }
+        self.lock_at(Place::here())
     }
 
     /// As [`lock`](Self::lock), begun at `place`.
@@ -96,7 +95,8 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         let place = Place::here();
-        self.raw.try_lock().then(|| self.guard(place))
+        // SAFETY: the lock was just taken.
+        self.raw.try_lock().then(|| unsafe { MutexGuard::new(self, place) })
     }
 
     /// Locks from a plain thread, which sleeps while somebody else holds the lock: [`lock`](Self::lock) and
@@ -161,11 +161,6 @@ impl<T: ?Sized> Mutex<T> {
 
     pub(super) fn value(&self) -> *mut T {
         self.value.with_mut(|value| value)
-    }
-
-    fn guard(&self, place: Place) -> MutexGuard<'_, T> {
-        // SAFETY: the caller has just taken the lock.
-        unsafe { MutexGuard::new(self, place) }
     }
 
     /// Panics if an invariant of the waiter queue does not hold. For tests.

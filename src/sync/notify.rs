@@ -1,12 +1,12 @@
 //! Telling others that something has happened, without a value. Who waits stands in a [`signal`](super::signal).
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::signal::{Hearing, Signal, What};
 use crate::prim;
 use crate::task::budget;
+use crate::task::shows;
 use crate::wait::{Operation, future};
 
 /// Notifies one or all waiters that something has happened.
@@ -15,8 +15,8 @@ use crate::wait::{Operation, future};
 /// [`notified`](Self::notified) completes at once. At most one is stored. [`notify_waiters`](Self::notify_waiters) wakes
 /// all whose future was made before, and nobody else.
 ///
-/// Waiters are served FIFO. A future that got the notification of a `notify_one` and is not polled any more keeps it until
-/// dropped; then it passes it on.
+/// Waiters are served FIFO. A future that was notified by `notify_one` and is no longer polled keeps the notification
+/// until it is dropped, and then passes it on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -124,11 +124,7 @@ impl Default for Notify {
     }
 }
 
-impl fmt::Debug for Notify {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notify").finish_non_exhaustive()
-    }
-}
+shows! { [] Notify, "Notify" }
 
 /// Waits for a notification of a [`Notify`]. Made by [`Notify::notified`].
 ///
@@ -150,7 +146,7 @@ pub struct NotifiedArc {
 macro_rules! enabled {
     ($($future:ty)*) => {$(
         impl $future {
-            /// Enters the queue without waiting. Returns true if it was already notified, and is ready.
+            /// Enters the queue without waiting. Returns true if it was already notified, and is ready or has completed.
             pub fn enable(&mut self) -> bool {
                 enable(&mut self.operation)
             }
@@ -161,6 +157,9 @@ macro_rules! enabled {
 enabled! { Notified<'_> NotifiedArc }
 
 fn enable(operation: &mut Operation<Hearing>) -> bool {
+    if operation.is_over() {
+        return true;
+    }
     if operation.is_open() {
         // It stands there, with the waker of its last poll.
         return false;

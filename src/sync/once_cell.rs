@@ -109,10 +109,8 @@ impl<T> OnceCell<T> {
     {
         let trying = self.get_or_try_init(|| async { Ok::<T, Infallible>(make().await) });
         async {
-            match trying.await {
-                Ok(value) => value,
-                Err(never) => match never {},
-            }
+            let Ok(value) = trying.await;
+            value
         }
     }
 
@@ -159,10 +157,8 @@ impl<T> OnceCell<T> {
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block, unless the value is there.
     #[track_caller]
     pub fn get_or_init_blocking(&self, make: impl FnOnce() -> T) -> &T {
-        match self.made_blocking("get_or_init_blocking", || Ok::<T, Infallible>(make())) {
-            Ok(value) => value,
-            Err(never) => match never {},
-        }
+        let Ok(value) = self.made_blocking("get_or_init_blocking", || Ok::<T, Infallible>(make()));
+        value
     }
 
     /// As [`get_or_init_blocking`](Self::get_or_init_blocking), with a function that may fail.

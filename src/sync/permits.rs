@@ -17,11 +17,12 @@
 //! | `version` | whoever changes who waits | see [`line`](crate::wait); it begins anew with each first waiter, at another number |
 //! | the pot | whoever has some in hand that are too few for the first waiter | they belong to whoever is first |
 //!
-//! How much a waiter wants its [place](crate::wait) says, so that it is known before the waiter is popped.
+//! A waiter's [place](crate::wait) says how much it wants, so that this is known before the waiter is popped.
 //!
 //! # Steps
 //!
-//! `next`: the next waiter comes into the word. `hand`: permits in the hands of who is at work. `want`: of the first waiter.
+//! `next`: the next waiter comes into the word. `hand`: permits in the hands of who is at work. `want`: what the first waiter
+//! wants.
 //!
 //! | word | operation | exchange | then |
 //! |---|---|---|---|
@@ -40,9 +41,9 @@
 //! Strictly first come, first served: who finds somebody waiting waits behind. A large wish is served before a small one that
 //! came later, however long that takes; what comes back meanwhile gathers in the pot.
 //!
-//! Who is granted permits and has left meanwhile is noticed (the grant is an exchange of the node's state), and the next one
-//! is served; who leaves after the grant gives them back. A grant to a select that has lost to another branch goes on to the
-//! next in the same way.
+//! That a waiter has left before the grant is noticed (the grant is an exchange of the node's state), and the next one is served;
+//! one that leaves after the grant gives them back. A grant to a select that has lost to another branch goes on to the next in the
+//! same way.
 //!
 //! # Invariants
 //! 1. The permits in the word, in the pot, in the hands of those at work, and held (by a [`Taken`] or a DONE operation), are
@@ -51,17 +52,17 @@
 //! 3. Not CLOSED, or its closing is under way, if somebody waits.
 //! 4. No foreign code runs while permits are in hand.
 //!
-//! *Why 2 holds.* It can become false in two ways: permits are added to the pot, or one that wants more than one is first no
-//! more. (While only wishes for one are in line nobody has a hand that is too small, and nobody touches the pot.) Who adds
-//! looks at the word after that; who takes such a waiter out looks into the pot after that, by emptying it. Both touch
-//! the pot by read-modify-writes. If the emptying comes first, who adds acquires it, and sees a word at least as new as that
-//! one's; if the addition comes first, it is emptied out. (The same with who closes: it empties the pot when all are taken out.)
+//! *Why 2 holds.* It can become false in two ways: permits are added to the pot, or a waiter that wants more than one is no longer
+//! first. (While only wishes for one are in line no hand is too small, and nobody touches the pot.) Whoever adds looks at the word
+//! after that; whoever takes such a waiter out looks into the pot after that, by emptying it. Both touch the pot by
+//! read-modify-writes. If the emptying comes first, the one that adds acquires it, and sees a word at least as new as the other has
+//! seen; if the addition comes first, it is emptied out. (The same with a close: it empties the pot when all are taken out.)
 //!
 //! # Progress, cost
 //!
 //! Lock-free. Locked instructions, counted: take 1 and give back 1, uncontended (52 instructions for the future, 27 for `try_`);
 //! wait 2 (a stay and the entry), and the cloned waker; a hand-over 2 (the pop and the grant), or 3 to 5 to one that stood behind
-//! somebody, and the waking. Wishes for more than one: 1 more for the pot. Nothing recurs: one loop serves all who can be.
+//! somebody, and the waking. Wishes for more than one: 1 more for the pot. No recursion: one loop serves all who can be served.
 //!
 //! # Orderings
 //!
@@ -76,8 +77,8 @@ use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Primitive, REST_BITS, REST_SHIFT, STAMP_MASK,
-    State, Tray, Waiter, Word, abandon, apart, outcome,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Primitive, REST_BITS, REST_SHIFT, State, Tray, Waiter,
+    Word, abandon, apart, outcome,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -116,10 +117,6 @@ impl Primitive for Permits {
 
     fn bump(&self, word: Word) -> Word {
         if word.is_free() { word } else { word.plus(1) }
-    }
-
-    fn stamp(&self, word: Word) -> u32 {
-        word.rest() as u32 & STAMP_MASK
     }
 
     /// It comes with a version that nobody has seen lately.
@@ -207,8 +204,8 @@ impl Permits {
         }
     }
 
-    /// The step *serve* of the header; `look`: also what is in the pot. What is left in hand, and no more in the pot, is the
-    /// reader's that becomes the writer.
+    /// The step *serve* of the header; `look`: also what is in the pot. What is returned, and no longer in the pot, belongs to the
+    /// reader that becomes the writer.
     #[must_use]
     pub(super) fn hand_out(&self, mut hand: u64, mut look: bool, served: &mut Served) -> u64 {
         loop {
@@ -256,13 +253,13 @@ impl Permits {
             }
             let Some(claim) = popped.claim(0, &mut served.by) else { continue };
             if bug!("permits_granted_unchecked") {
-                served.wakes(claim.done());
+                served.by.wakes(claim.done());
                 hand -= want;
                 continue;
             }
             match claim.grant() {
                 Ok(waker) => {
-                    served.wakes(waker);
+                    served.by.wakes(waker);
                     hand -= want;
                 }
                 Err(left) => served.gone.add(left),
@@ -351,12 +348,12 @@ impl Permits {
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
             match popped.notify() {
-                Notified::Told(waker) => served.wakes(waker),
-                Notified::Gone(claim, waker) => served.gone.add((claim, waker)),
+                Ok(waker) => served.by.wakes(waker),
+                Err(left) => served.gone.add(left),
             }
         }
         self.serve(0, true, &mut served);
-        served.wake();
+        served.by.wake();
         true
     }
 
@@ -400,14 +397,6 @@ pub struct Served {
 impl Served {
     fn new() -> Served {
         Served { by: By::plain(), gone: Left::default() }
-    }
-
-    fn wakes(&mut self, waker: Option<std::task::Waker>) {
-        self.by.wakes(waker);
-    }
-
-    fn wake(mut self) {
-        self.by.wake();
     }
 }
 
@@ -465,7 +454,7 @@ pub trait Source {
     fn release_slowly(&self, permits: u64) {
         let mut served = Served::new();
         self.serve(permits, false, &mut served);
-        served.wake();
+        served.by.wake();
     }
 
     /// Gives what is in hand, and in the pot, to whoever is to have it, in the middle of something: a waker that panics does so for
@@ -500,8 +489,8 @@ pub struct Taking<S: Source = Permits> {
 
 /// Permits that were taken, before they become something: dropped, they go back. (From anywhere.)
 pub(crate) struct Taken<S: Source = Permits> {
-    source: Borrowed<S>,
-    permits: u32,
+    pub(super) source: Borrowed<S>,
+    pub(super) permits: u32,
 }
 
 /// The permits are closed.

@@ -1,15 +1,16 @@
 //! The lock itself, without what it guards: one word, which says whether it is held and who waits for it.
 //!
 //! ```text
-//!   63         36 35      28 27          6 5          0
-//!   [  version   ][ starving ][first waiter][  flags   ]       flags: FAIR LOCKED – MANY MORE –
+//!   63         36  35  34      28 27          6 5          0
+//!   [  version   ][vain][starving][first waiter][  flags   ]   flags: FAIR LOCKED – MANY MORE –
 //! ```
 //!
 //! | part | set by | means |
 //! |---|---|---|
 //! | `LOCKED` | whoever takes the lock, or hands it over | somebody holds it |
 //! | `FAIR` | the constructor, for good | who unlocks hands over; newcomers wait behind those who wait |
-//! | `starving` | a waiter that was told in vain [`PATIENCE`] times | newcomers step back once before they barge |
+//! | `starving` | a waiter that was told in vain [`PATIENCE`] times | newcomers step back before they barge |
+//! | `vain` | the newcomer that has stepped back to the end | none steps back until another starves, or one waits again or ends |
 //! | `version` | whoever changes who waits | see [`line`](crate::wait) |
 //!
 //! # Steps
@@ -19,11 +20,12 @@
 //! | word | operation | exchange | then |
 //! |---|---|---|---|
 //! | not LOCKED, nobody waits or not FAIR | lock | LOCKED | has it |
-//! | the same, somebody starves | lock, a newcomer | – | steps back, once |
+//! | the same, somebody starves | lock, a newcomer | – | steps back |
+//! | the same | a newcomer, with the last step | vain | has the lock when it comes next |
 //! | LOCKED, nobody waits | lock waits | me | |
 //! | LOCKED, or FAIR, and somebody waits | lock waits | joins the line behind the word | |
 //! | LOCKED | unlock | not LOCKED | somebody waits: *tells*, or *hands over* |
-//! | not LOCKED, somebody waits, not FAIR | tell | next, V | has the first look for itself; goes on, or not |
+//! | not LOCKED, somebody waits, not FAIR | tell | next, V | makes the first look for itself; goes on, or not |
 //! | not LOCKED, somebody waits, FAIR | hand over | next, LOCKED, V | grants; one that has left: goes on, holding |
 //! | LOCKED, held by who hands over, somebody waits | hand over | next, V | the same |
 //! | the same, nobody waits | hand over | not LOCKED | |
@@ -39,8 +41,8 @@
 //! operation was told in vain.) All others are passed by, any number of them: whoever is behind them is told too, unless
 //! somebody has taken the lock meanwhile, whose own unlock goes on from there then.
 //!
-//! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time those that came since the
-//! one before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
+//! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time all that have come to wait since the
+//! unlock before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
 //! lock, which makes all wait (instructions, locked ones in brackets; when a fiber's waker was still counted at once, which is
 //! one of these for each wait):
 //!
@@ -52,9 +54,9 @@
 //! | everybody | 6004 (44) | 65906 (658) | | | any number that are dead |
 //! | nobody: FAIR, it hands over | 1624 (15) | 1624 (15) | 1674 (10) | 1863 (15) | nobody that is dead |
 //!
-//! Who lets each newcomer look twice before it enters the line, and trusts it for that, comes down to 1665 (15), 1752 (16), 2177
-//! (11), 2386 (16). But a future that its owner forgets soon after it was made has been polled twice by then, too: that was
-//! tried, and left.
+//! Letting each newcomer look twice before it enters the line, and trusting it for that, comes down to 1665 (15), 1752 (16), 2177
+//! (11), 2386 (16). But a future that its owner forgets soon after it was made has been polled twice by then, too: tried, and given
+//! up.
 //!
 //! *The limit*: one that has answered once and is dead from then on is told once more, and that unlock goes no
 //! further. Those behind it wait for the next one; whoever comes, or is polled, has the lock at once. There is no way around
@@ -62,9 +64,11 @@
 //! what they did before. So it tells everybody, or there is one that it trusts; and it trusts only those that have earned it.
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
-//! others run once before it takes it (unless it only tries, or finds it held at first), and one that finds it held does not linger
-//! for it. So a starving waiter that is polled has its chance before whoever came later, and one that is not polled costs each
-//! newcomer one turn. Who has waited itself does not step back: it may be the one who was told.
+//! others run before it takes it (unless it only tries, or finds it held at first), and one that finds it held does not linger
+//! for it. They do so for as long as it takes to wake a thread, or to move a fiber to another worker: [`STEPS`] times all together, or
+//! for [`LONGEST`] if turns are long; an operation that has to answer now does so once. So a starving waiter that is polled has its
+//! chance before whoever came later. One that is not costs the newcomers that time, and then nothing any more, until another one
+//! starves. An operation that has waited itself does not step back: it may be the one that was told.
 //!
 //! # Fair
 //!
@@ -77,10 +81,10 @@
 //! 1. LOCKED is set exactly while a guard, a [`Locked`], a DONE operation or somebody in `hand_over` has the lock.
 //! 2. Nobody begins to wait unless LOCKED is set, or FAIR and somebody waits.
 //! 3. Barging, not LOCKED, somebody waits: an unlock is at work in `tell`; or an operation that is known to answer was
-//!    told, and has neither looked nor left. Who was told and leaves unlooked goes on with telling.
+//!    told, and has neither looked nor left. One that was told and leaves without a look goes on with telling.
 //! 4. FAIR, not LOCKED, somebody waits: an unlock is at work in `hand_over`. Another one that comes to it first does the
 //!    same.
-//! 5. `starving` counts the operations that say so of themselves; at its end no more are counted, and those say so not.
+//! 5. `starving` counts the operations that say so of themselves; at its maximum no more are counted, and these do not say so.
 //! 6. No foreign code runs before the lock has been freed or granted.
 //!
 //! # Progress, cost
@@ -93,34 +97,53 @@
 //! Taking the lock acquires and freeing it releases, on the word. A grant passes through the node's state: released by who
 //! hands over, and has acquired the word; acquired by who gets it. The waiters' own: see [`line`](crate::wait).
 //!
-//! Sources: the step aside for those who starve is after the eventual fairness of WebKit's `WTF::Lock` and parking_lot,
-//! without their clock.
+//! Sources: the step aside for those who starve is after the eventual fairness of WebKit's `WTF::Lock` and parking_lot.
 
+use std::sync::OnceLock;
 use std::task::Waker;
+use std::time::Instant;
 
 use super::borrowed::Borrowed;
 use crate::prim::thread::panicking;
 use crate::prim::{self, Ordering};
+use crate::task::context;
 use crate::task::place::Place;
 use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, Notified, OWN, Parcel, Primitive, STAMP_MASK, State, Tray,
-    Waiter, Word, abandon, outcome, stands, wake_all,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, STAMP_MASK, State, Tray, Waiter, Word,
+    abandon, outcome, stands, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
 const FAIR: u64 = OWN[1];
 
-const STARVING_BITS: u32 = 8;
+const STARVING_BITS: u32 = 7;
 /// In terms of the rest.
 const STARVING: u64 = (1 << STARVING_BITS) - 1;
 const ONE_STARVING: u64 = 1;
-const ONE_VERSION: u64 = 1 << STARVING_BITS;
+const VAIN: u64 = 1 << STARVING_BITS;
+const VERSION_SHIFT: u32 = STARVING_BITS + 1;
+const ONE_VERSION: u64 = 1 << VERSION_SHIFT;
 
 /// How often a waiter is told in vain before it starves.
 const PATIENCE: u32 = 8;
+
+/// At most this often newcomers let others run before one of them takes the lock, counted from when a starving one last showed
+/// itself, or somebody was told. (In models once: that shows as much.)
+const STEPS: u32 = 8192;
+/// For how long, in microseconds of their clocks.
+const LONGEST: i32 = 1000;
+
+/// The time of the executor's clock, in microseconds, modulo 2³²: on a virtual one every run is the same.
+fn micros() -> u32 {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    let now = context::with_home_here(|home| home.map_or_else(Instant::now, |home| home.seam.now()));
+    let base = *BASE.get_or_init(Instant::now);
+    let before = base.saturating_duration_since(now).as_micros() as u32;
+    (now.saturating_duration_since(base).as_micros() as u32).wrapping_sub(before)
+}
 
 pub(super) struct RawMutex {
     line: Line,
@@ -143,7 +166,7 @@ impl Primitive for RawMutex {
     }
 
     fn stamp(&self, word: Word) -> u32 {
-        (word.rest() >> STARVING_BITS) as u32 & STAMP_MASK
+        (word.rest() >> VERSION_SHIFT) as u32 & STAMP_MASK
     }
 
     fn is_to_wait(&self, word: Word) -> bool {
@@ -160,6 +183,11 @@ fn is_open(word: Word) -> bool {
 #[inline(always)]
 fn starving(word: Word) -> u64 {
     word.rest() & STARVING
+}
+
+#[inline(always)]
+fn is_vain(word: Word) -> bool {
+    word.rest() & VAIN != 0
 }
 
 impl RawMutex {
@@ -291,21 +319,68 @@ impl RawMutex {
     /// Tells those who wait that the lock is free: see the header.
     #[cold]
     fn tell(&self) {
+        let word = self.glance();
+        if starving(word) > 0 && !is_vain(word) {
+            self.step_anew();
+        }
         wake_all(Told { raw: self, answers: false, panics: panicking() });
     }
 
     /// Counts one more that starves, or one less. False: there are too many to be counted.
     #[cold]
     fn count_starving(&self, one_more: bool) -> bool {
-        let changed = self.update(|word| match (one_more, starving(word)) {
-            (true, STARVING) => None,
-            (true, _) => Some(word.with_rest(word.rest() + ONE_STARVING)),
-            (false, count) => {
-                debug_assert!(count > 0, "invariant 5");
-                Some(word.with_rest(word.rest() - ONE_STARVING))
+        self.step_anew();
+        let changed = self.update(|word| {
+            let rest = word.rest() & !VAIN;
+            match (one_more, starving(word)) {
+                (true, STARVING) => None,
+                (true, _) => Some(word.with_rest(rest + ONE_STARVING)),
+                (false, count) => {
+                    debug_assert!(count > 0, "invariant 5");
+                    Some(word.with_rest(rest - ONE_STARVING))
+                }
             }
         });
         changed.is_some()
+    }
+
+    /// One more step back of a newcomer; false: there were enough.
+    fn step(&self) -> bool {
+        if prim::MODEL {
+            return false;
+        }
+        // (Acquire: one that starves has begun the count anew before it said so.)
+        self.line.load();
+        let now = micros() | 1;
+        // Since when, in the upper half (odd), and how often: 0 before the first time.
+        let begun = |steps| if steps == 0 { u64::from(now) << 32 } else { steps };
+        // ORDERING: Relaxed: a number; the word orders what has to be.
+        let one_more = self
+            .line
+            .spare()
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |steps| Some(begun(steps) + 1));
+        let before = one_more.map_or(0, begun);
+        // (Signed: who has read the clock before the first one did is early, not late.)
+        let late = now.wrapping_sub((before >> 32) as u32) as i32;
+        (before as u32) + 1 < STEPS && late < LONGEST
+    }
+
+    /// Begins the count anew: those told from now on get as much time.
+    fn step_anew(&self) {
+        if !prim::MODEL {
+            // ORDERING: as in `step`.
+            self.line.spare().store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Says whether it is in vain that newcomers step back for long. (Said late, it may undo what one that starves has said
+    /// meanwhile, until that one is told in vain once more.)
+    #[cold]
+    fn set_vain(&self, vain: bool) {
+        let _ = self.update(|word| {
+            let is_new = starving(word) > 0 && vain != is_vain(word);
+            is_new.then(|| word.with_rest(word.rest() ^ VAIN))
+        });
     }
 
     /// Panics if an invariant does not hold, while nobody is at work here.
@@ -331,7 +406,7 @@ impl Iterator for Told<'_> {
 
     fn next(&mut self) -> Option<Waker> {
         if panicking() && !self.panics {
-            // The last one's waker does, and may not have woken it.
+            // The last waker has panicked, and may not have woken anybody.
             (self.answers, self.panics) = (false, true);
         }
         while !self.answers {
@@ -345,11 +420,11 @@ impl Iterator for Told<'_> {
             let missed = unsafe { popped.peek::<usize>() };
             let waker = match popped.notify() {
                 // Without a waker: a select that is over, or at work already, and that may or may not look.
-                Notified::Told(None) => continue,
-                Notified::Told(waker) => waker,
-                Notified::Gone(claim, waker) => {
+                Ok(None) => continue,
+                Ok(waker) => waker,
+                Err(left) => {
                     // (At once: nothing is held.)
-                    Left::default().add((claim, waker));
+                    Left::default().add(left);
                     continue;
                 }
             };
@@ -392,8 +467,20 @@ impl Acquire {
     #[cold]
     #[inline(never)]
     fn starve(&mut self) {
-        if self.past & STARVES == 0 && self.raw.count_starving(true) {
+        if self.past & STARVES != 0 {
+            self.raw.step_anew();
+            self.raw.set_vain(false);
+        } else if self.raw.count_starving(true) {
             self.past |= STARVES;
+        }
+    }
+
+    /// Lets others run first, as somebody starves.
+    #[cold]
+    fn step_back(&mut self) {
+        if !self.raw.step() {
+            self.past |= OLD;
+            self.raw.set_vain(true);
         }
     }
 
@@ -452,9 +539,9 @@ impl Branch for Acquire {
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Locked>) -> Attempt<()> {
         let word = self.raw.glance();
-        let steps_back = starving(word) > 0 && self.past & OLD == 0;
-        if steps_back && is_open(word) {
-            self.past |= OLD;
+        let steps_back = starving(word) > 0 && !is_vain(word) && self.past & OLD == 0;
+        if steps_back && is_open(word) && !thread::is_in_haste() {
+            self.step_back();
             return Attempt::Again;
         }
         if self.raw.try_lock() || (!word.has(FAIR) && !steps_back && self.raw.lock_soon()) {

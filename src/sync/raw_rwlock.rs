@@ -20,7 +20,7 @@
 //! | UPGRADING | who | does | then |
 //! |---|---|---|---|
 //! | no | upgrade, nobody waits, B − 1 are free | takes them | is the writer |
-//! | no | `try_upgrade`, or the first look of an upgrade, somebody waits | as it waits; too few: as it leaves, at once | is the writer, or has done nothing |
+//! | no | `try_upgrade`, or the first look of an upgrade, somebody waits | as if it waited; too few: as if it left, at once | is the writer, or has done nothing |
 //! | no | upgrade waits | one exchange: UPGRADING; what is free, or in the pot, goes to `upgrade` | takes B − 1 there, or waits |
 //! | yes | who gives back, or has some in hand | they go to `upgrade` | if UPGRADING is set no more: takes all that is there, and begins again |
 //! | yes | it has got B − 1 there | not UPGRADING | is the writer |
@@ -31,9 +31,9 @@
 //! 2. Not UPGRADING and nobody at work: `upgrade` has no permits. UPGRADING and nobody at work: neither the word nor the pot of
 //!    `permits` has any.
 //!
-//! *Why 2 holds.* Who brings permits to `upgrade` looks at UPGRADING after that; who clears UPGRADING takes all of `upgrade`
-//! after that. Both touch the permits by read-modify-writes: either these are found, or who brings them acquires that one,
-//! and sees that UPGRADING is clear. The same with the pot, where UPGRADING is set.
+//! *Why 2 holds.* Whoever brings permits to `upgrade` looks at UPGRADING after that; whoever clears UPGRADING takes all of
+//! `upgrade` after that. Both touch the permits by read-modify-writes: either the permits are found, or the one that brings them
+//! acquires the taking, and sees that UPGRADING is clear. The same with the pot, where UPGRADING is set.
 //!
 //! # Progress, cost
 //!
@@ -43,7 +43,7 @@
 use std::cell::Cell;
 
 use super::borrowed::Borrowed;
-use super::permits::{Permits, Served, Source, Taking, Try, What};
+use super::permits::{Permits, Served, Source, Taken, Taking, Try, What};
 use crate::prim;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon, outcome};
@@ -121,7 +121,7 @@ impl RawRwLock {
         }
     }
 
-    /// It leaves, with so many that it was granted.
+    /// The upgrade leaves; this many were granted to it.
     #[cold]
     fn cancel_upgrade(&self, granted: u32) {
         if bug!("upgrade_ends_late") {
@@ -162,9 +162,6 @@ pub struct Upgrading {
 // SAFETY: a shared one gives access to nothing: only its owner, by an operation that is borrowed uniquely, touches `began`.
 unsafe impl Sync for Upgrading {}
 
-/// What the upgradable reader lacked, before it becomes the writer: dropped, it goes back.
-pub(crate) struct Upgraded(Borrowed<RawRwLock>);
-
 impl Upgrading {
     /// # Safety
     /// The lock outlives this, and the caller has B of it, for as long.
@@ -176,12 +173,18 @@ impl Upgrading {
         Upgrading { raw, taking, began: Cell::new(false) }
     }
 
+    /// What the upgradable reader lacked, before it becomes the writer.
+    #[inline(always)]
+    fn taken(&self) -> Taken<RawRwLock> {
+        Taken { source: self.raw, permits: OTHERS }
+    }
+
     /// It has what it wants.
-    fn upgraded(&self) -> Upgraded {
+    fn upgraded(&self) -> Taken<RawRwLock> {
         if self.began.replace(false) {
             self.raw.permits.end_upgrade();
         }
-        Upgraded(self.raw)
+        self.taken()
     }
 
     fn cancel(&self, granted: u32) {
@@ -192,27 +195,27 @@ impl Upgrading {
 }
 
 impl Branch for Upgrading {
-    outcome!(Upgraded);
+    outcome!(Taken<RawRwLock>);
 
     fn wish(&self) -> (&'static str, Thing) {
         What::Upgrade.wish(&*self.raw)
     }
 
     #[inline(always)]
-    fn quick(&mut self, tray: &mut Tray<Upgraded>) -> bool {
+    fn quick(&mut self, tray: &mut Tray<Taken<RawRwLock>>) -> bool {
         let is_upgraded = !self.began.get() && self.raw.permits.quick(OTHERS.into());
         if is_upgraded {
-            tray.put(Upgraded(self.raw));
+            tray.put(self.taken());
         }
         is_upgraded
     }
 
-    fn attempt(&mut self, by: &mut By, tray: &mut Tray<Upgraded>) -> Attempt<()> {
+    fn attempt(&mut self, by: &mut By, tray: &mut Tray<Taken<RawRwLock>>) -> Attempt<()> {
         if !self.began.get() {
             if !self.raw.try_upgrade() {
                 return Attempt::Wait;
             }
-            tray.put(Upgraded(self.raw));
+            tray.put(self.taken());
             return Attempt::Ready(());
         }
         let mut taken = Tray::new();
@@ -244,7 +247,7 @@ impl Branch for Upgrading {
         self.taking.touch(node)
     }
 
-    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Upgraded>) {
+    unsafe fn finish(&mut self, _node: NodeRef, tray: &mut Tray<Taken<RawRwLock>>) {
         tray.put(self.upgraded());
     }
 
@@ -264,17 +267,5 @@ impl Branch for Upgrading {
 
     fn discard(&mut self) {
         self.cancel(0);
-    }
-}
-
-impl Upgraded {
-    pub(super) fn keep(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Upgraded {
-    fn drop(&mut self) {
-        self.0.release(OTHERS.into());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::guard::locks;
 use super::permits::{Shut, Taken, Taking, What};
-use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgraded, Upgrading, WRITE};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgrading, WRITE};
 use super::rwlock_guard::{
     OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
@@ -14,7 +14,7 @@ use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
 use crate::wait::{Operation, future};
 
-/// A lock that many may read, or one may write.
+/// A lock that many may hold for reading, or one for writing.
 ///
 /// [`read`](Self::read), [`write`](Self::write) and [`upgradable_read`](Self::upgradable_read) wait without blocking the
 /// thread. There is no poisoning: a guard that is dropped by a panic unlocks like any other.
@@ -322,8 +322,8 @@ impl<'a, T: ?Sized> Upgrade<'a, T> {
         guard
     }
 
-    fn output(&mut self, upgraded: Upgraded) -> RwLockWriteGuard<'a, T> {
-        upgraded.keep();
+    fn output(&mut self, taken: Taken<RawRwLock>) -> RwLockWriteGuard<'a, T> {
+        taken.keep();
         let guard = self.guard.take().expect("an upgrade completes once");
         // SAFETY: it has all now.
         unsafe { guard.into_writer() }

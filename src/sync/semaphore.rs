@@ -1,12 +1,12 @@
 //! A semaphore: at most so many at once. The permits themselves are counted in [`permits`](super::permits).
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{MOST, Permits, Shut, Source, Taken, Taking, Try, What};
 use crate::prim;
-use crate::task::error::{asks, errors};
+use crate::task::error::{error_cases, errors};
 use crate::task::place::Place;
+use crate::task::shows;
 use crate::task::watch::Share;
 use crate::wait::{Operation, future};
 
@@ -14,9 +14,10 @@ use crate::wait::{Operation, future};
 ///
 /// # Order
 ///
-/// Permits are handed over in strict FIFO order. Requests for one permit do not starve a request for many: while that is
-/// first in line everybody waits behind it, and returned permits are kept for it. So [`try_acquire`](Self::try_acquire)
-/// fails while somebody waits, even if permits are free.
+/// Permits are handed over in strict FIFO order. Requests for one permit do not starve a request for many: while the
+/// latter is first in line everybody waits behind it, and returned permits are kept for it. (Unless it is a branch of a
+/// select that is being polled just then: see [`sync`](crate::sync).) So [`try_acquire`](Self::try_acquire) fails while
+/// somebody waits, even if permits are free.
 ///
 /// # A hazard
 ///
@@ -49,24 +50,6 @@ impl std::panic::RefUnwindSafe for Semaphore {}
 /// The semaphore is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcquireError(());
-
-/// Why permits were not available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TryAcquireError {
-    /// The semaphore is closed.
-    Closed,
-    /// Not enough permits are free, or others already wait.
-    NoPermits,
-}
-
-/// Why permits were not available in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcquireTimeoutError {
-    /// The time was up, and no permits were taken.
-    Timeout,
-    /// The semaphore is closed.
-    Closed,
-}
 
 const TOO_MANY: &str = "a semaphore has at most `leno::sync::Semaphore::MAX_PERMITS` permits, some 2^34 (2^29 on 32 bits); use \
                         that many for no limit";
@@ -143,7 +126,7 @@ impl Semaphore {
         self.try_take(n).map(|()| Permit { semaphore: self, permits: n, share: self.share(n, place) })
     }
 
-    /// So many were taken, by an operation that was begun there.
+    /// Notes that these were taken, by an operation begun at `place`.
     #[inline(always)]
     fn share(&self, permits: u32, place: Place) -> Share {
         if permits == 0 {
@@ -254,12 +237,13 @@ impl Semaphore {
         assert!(added, "{}", TOO_MANY);
     }
 
-    /// Permanently removes up to `n` free permits; returns how many were removed.
+    /// Permanently removes up to `n` free permits; returns how many were removed. (Permits in transit just then, as somebody enters
+    /// or leaves the queue, are not found.)
     pub fn forget_permits(&self, n: usize) -> usize {
         self.permits.forget(n as u64) as usize
     }
 
-    /// How many permits are free, including those kept for the first waiter.
+    /// How many permits are free, including those kept for the first waiter, but not those in transit just then.
     pub fn available_permits(&self) -> usize {
         self.permits.available() as usize
     }
@@ -291,14 +275,7 @@ impl Semaphore {
     }
 }
 
-impl fmt::Debug for Semaphore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Semaphore")
-            .field("available_permits", &self.available_permits())
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+shows! { [] Semaphore, "Semaphore", it => available_permits: it.available_permits(), closed: it.is_closed() }
 
 /// Permits of a semaphore that they borrow or keep, and the future that gets them.
 macro_rules! permit {
@@ -394,11 +371,7 @@ macro_rules! permit {
             }
         }
 
-        impl<$($lifetime)?> fmt::Debug for $Permit<$($lifetime)?> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($name).field("permits", &self.permits).finish_non_exhaustive()
-            }
-        }
+        shows! { [$($lifetime)?] $Permit<$($lifetime)?>, $name, it => permits: it.permits }
     )+};
 }
 
@@ -432,26 +405,24 @@ errors! {
     AcquireError {
         AcquireError(()) => CLOSED,
     }
-    TryAcquireError {
-        TryAcquireError::Closed => CLOSED,
-        TryAcquireError::NoPermits => "not enough permits are free, or others already wait",
-    }
-    AcquireTimeoutError {
-        AcquireTimeoutError::Timeout => "timed out before enough permits were free",
-        AcquireTimeoutError::Closed => CLOSED,
-    }
 }
 
-asks! {
+error_cases! {
+    /// Why permits were not available.
     TryAcquireError {
-        /// Whether the semaphore is closed.
-        is_closed: Closed,
+        /// The semaphore is closed.
+        Closed => CLOSED, is_closed: "Whether the semaphore is closed.";
+        /// Not enough permits are free, or others already wait.
+        NoPermits => "not enough permits are free, or others already wait";
     }
+
+    /// Why permits were not available in time.
     AcquireTimeoutError {
-        /// Whether the time was up.
-        is_timeout: Timeout,
-        /// Whether the semaphore is closed.
-        is_closed: Closed,
+        /// The time was up, and no permits were taken.
+        Timeout => "timed out before enough permits were free",
+            is_timeout: "Whether the time was up.";
+        /// The semaphore is closed.
+        Closed => CLOSED, is_closed: "Whether the semaphore is closed.";
     }
 }
 

@@ -44,11 +44,11 @@
 //! 2. Nobody whose round is over waits, unless a `tell_all` is at work.
 //! 3. No foreign code runs before all who are to be told have been.
 //!
-//! *Why 2 holds.* Who enters has loaded the word first, then the round. If it has loaded the word after the exchange of
-//! `tell_all` it acquires that, and sees the round; otherwise its own exchange fails. Who joins confirms by an exchange, and
-//! looks at the round once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round
-//! may stand in front of it; otherwise `tell_all` finds it. That look is a read-modify-write, as a load might be carried out
-//! before the exchange of the word: so it comes before that of `tell_all`, which acquires it, or after it, and sees the round.
+//! *Why 2 holds.* Whoever enters loads the word first, then the round. If it has loaded the word after the exchange of `tell_all`,
+//! it acquires that, and sees the round; otherwise its own exchange fails. Whoever joins the line confirms by an exchange, and
+//! looks at the round once more after that: if `tell_all` came before, it leaves again by itself, as somebody of the next round may
+//! stand in front of it; otherwise `tell_all` finds it. That look is a read-modify-write, as a load might be carried out before the
+//! exchange of the word: so it comes before that of `tell_all`, which acquires it, or after it, and sees the round.
 //!
 //! # Progress, cost
 //!
@@ -130,7 +130,7 @@ impl Signal {
     #[must_use]
     pub(super) fn add(&self, n: usize) -> bool {
         let n = n as u64;
-        // ORDERING: Relaxed: who adds is waited for by those who know of it otherwise.
+        // ORDERING: Relaxed: those who wait for what is added know of it by other means.
         self.change_rounds(Ordering::Relaxed, |rounds| (n <= COUNT - (rounds & COUNT)).then(|| rounds + n))
             .is_some()
     }
@@ -253,7 +253,7 @@ impl Signal {
         self.renew_version();
     }
 
-    /// Who is about to enter the line, and has not seen the round, fails.
+    /// Whoever is about to enter the line and has not seen the round fails.
     fn renew_version(&self) {
         if !bug!("round_is_silent") {
             self.update(|word| Some(self.bump(word)));
@@ -305,7 +305,7 @@ pub struct Hearing {
     /// In which it began.
     round: u32,
     what: What,
-    /// It was told, and asked before it was awaited.
+    /// How it was told, if it was asked before it was awaited.
     heard: Option<Told>,
 }
 
@@ -376,6 +376,8 @@ impl Hearing {
 
 impl Branch for Hearing {
     outcome!(Told);
+
+    const DISCARDS: bool = true;
 
     fn wish(&self) -> (&'static str, Thing) {
         let (operation, kind) = match self.what {

@@ -1,10 +1,10 @@
 //! Waiting until all of a number of workers are done. Who waits stands in a [`signal`](super::signal).
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::signal::{Hearing, Signal, What};
 use crate::prim::thread;
+use crate::task::shows;
 use crate::wait::{Operation, future};
 
 /// Waits until all workers are done.
@@ -35,7 +35,7 @@ pub struct WaitGroup {
 
 /// A worker that a [`WaitGroup`] waits for until it is dropped.
 pub struct Worker {
-    signal: Arc<Signal>,
+    group: WaitGroup,
 }
 
 impl WaitGroup {
@@ -51,7 +51,8 @@ impl WaitGroup {
     #[must_use = "a worker that is dropped has finished"]
     #[track_caller]
     pub fn worker(&self) -> Worker {
-        Worker::new(&self.signal)
+        self.add(1);
+        Worker { group: self.clone() }
     }
 
     /// Adds `n` workers, each of which is finished by a call of [`done`](Self::done).
@@ -60,7 +61,7 @@ impl WaitGroup {
     /// If there would be more than 2³² − 1; then none is added.
     #[track_caller]
     pub fn add(&self, n: usize) {
-        add(&self.signal, n);
+        assert!(self.signal.add(n), "a wait group can have at most `u32::MAX` workers");
     }
 
     /// Marks one [added](Self::add) worker as done.
@@ -78,8 +79,8 @@ impl WaitGroup {
         self.signal.count()
     }
 
-    /// Waits until all workers are done; ready at once if there are none when it is first polled. It suffices that the count has
-    /// become zero since this call: workers added later are for later waits to wait for.
+    /// Waits until all workers are done; ready at once if there are none when it is first polled. It is enough that the count
+    /// has reached zero since this call: workers added after that concern later waits only.
     ///
     /// Cancelling: dropping the future has no effect.
     #[track_caller]
@@ -99,28 +100,15 @@ impl WaitGroup {
 const TOO_MANY: &str =
     "more workers are done than there were: call `done` once for each worker added by `add`";
 
-#[track_caller]
-fn add(signal: &Signal, n: usize) {
-    assert!(signal.add(n), "a wait group can have at most `u32::MAX` workers");
-}
-
-impl Worker {
-    #[track_caller]
-    fn new(signal: &Arc<Signal>) -> Worker {
-        add(signal, 1);
-        Worker { signal: Arc::clone(signal) }
-    }
-}
-
 impl Clone for Worker {
     fn clone(&self) -> Self {
-        Worker::new(&self.signal)
+        self.group.worker()
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let was_counted = self.signal.done();
+        let was_counted = self.group.signal.done();
         assert!(was_counted || thread::panicking(), "{TOO_MANY}");
     }
 }
@@ -131,17 +119,9 @@ impl Default for WaitGroup {
     }
 }
 
-impl fmt::Debug for WaitGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitGroup").field("count", &self.count()).finish_non_exhaustive()
-    }
-}
+shows! { [] WaitGroup, "WaitGroup", it => count: it.count() }
 
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").finish_non_exhaustive()
-    }
-}
+shows! { [] Worker, "Worker" }
 
 /// Waits until all workers of a [`WaitGroup`] are done. Made by [`WaitGroup::wait_all`].
 #[must_use = "futures do nothing unless polled"]

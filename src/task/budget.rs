@@ -1,8 +1,8 @@
 //! The budget of operations per poll: a fiber that always finds its channel ready still lets others run.
 //!
 //! leno's executors refill it before each poll of a fiber. Everywhere else (other executors, plain threads)
-//! there is no budget: those have means of their own, or need none. Nor is there one for a call that blocks its
-//! thread inside a fiber: it would wait for a refill that comes after it.
+//! there is no budget: they have means of their own, or need none. Nor is there one for a call that blocks its thread inside a
+//! fiber: it would wait for a refill that comes only after it returns.
 
 use std::task::{Context, Poll};
 
@@ -12,8 +12,8 @@ use crate::task::here::{self, UNLIMITED};
 /// Operations that one poll of a fiber may begin before it is sent to the back of the queue.
 /// (With half as many, four senders keep the large buffer of one receiver full, and each of its values costs an eighth more.)
 const PER_POLL: u64 = 256;
-/// So often operations are refused then, within one poll. After that they pass: who drives one to its end within the poll, by
-/// an executor of its own, could wait for ever for a poll that comes after it.
+/// How many operations are refused then, within one poll. After that they pass: code that drives one to its end within the poll,
+/// with an executor of its own, could wait for ever for the next one.
 const REFUSALS: u64 = 1024;
 const FULL: u64 = PER_POLL + REFUSALS;
 
@@ -34,6 +34,16 @@ pub(crate) fn spent() -> u32 {
     here::budget(|budget| budget.spent.get()).unwrap_or(0)
 }
 
+/// Something is in the hands of a peer that is not done with it: what was polled has to look again.
+pub(crate) fn note_undecided() {
+    let _ = here::budget(|budget| budget.undecided.set(budget.undecided.get().wrapping_add(1)));
+}
+
+/// How often that was so on this thread.
+pub(crate) fn undecided() -> u32 {
+    here::budget(|budget| budget.undecided.get()).unwrap_or(0)
+}
+
 /// Runs `poll` without a budget.
 pub(crate) fn without<R>(poll: impl FnOnce() -> R) -> R {
     let _alone = alone();
@@ -46,14 +56,14 @@ fn within<R>(budget: u64, poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// Until this is dropped it is said whether what is polled may wait for what never comes. (A guard: a large value that went
+/// Says, until it is dropped, whether what is polled may wait for something that never comes. (A guard: a large value that went
 /// through a closure would be copied.)
 #[must_use]
 pub(crate) struct Said {
     before: bool,
 }
 
-/// It may: it is one of several futures whose end is enough, or has a time limit.
+/// It may: something else can end the wait, another future or a time limit.
 pub(crate) fn endless() -> Said {
     say(true)
 }
@@ -83,7 +93,7 @@ pub(crate) fn may_be_endless() -> bool {
 #[inline(always)]
 pub(crate) fn spend() -> bool {
     here::budget(|budget| {
-        // (Behind the last refusal there is no budget: one comparison is all that is asked.)
+        // (After the last refusal there is no budget any more, so that one comparison is enough.)
         let left = budget.left.get().wrapping_sub(1);
         budget.left.set(left);
         left >= REFUSALS
@@ -91,8 +101,8 @@ pub(crate) fn spend() -> bool {
     .unwrap_or(true)
 }
 
-/// The same for one that is refused once at most, and woken then: who always uses up the budget before it is not to keep it from
-/// beginning. `refused`: whether it was, since it began last.
+/// The same for an operation that is refused at most once in a row, and then woken: others that always use up the budget first must
+/// not keep it from beginning. `refused`: whether it was, since it last began.
 #[inline]
 pub(crate) fn may_begin(refused: &mut bool, cx: &Context<'_>) -> bool {
     may(refused, || !spend(), cx)
@@ -117,8 +127,8 @@ fn is_spent() -> bool {
     here::budget(|budget| (1..=REFUSALS).contains(&budget.left.get())).unwrap_or(false)
 }
 
-/// Polls, and if it came to nothing and something in it was refused, once more with a budget of its own: so that whatever is ready
-/// is found. (Not if something in it has had such a budget, and used it up: around others each would double what a poll may do.)
+/// Polls; if that is pending and something in it was refused, polls once more with a budget of its own, so that whatever is ready
+/// is found. (Not if something in it has had such a budget and used it up: nested calls would each double what a poll may do.)
 pub(crate) fn insist<R>(mut poll: impl FnMut() -> Poll<R>) -> Poll<R> {
     let look = || here::budget(|budget| (budget.left.get(), budget.spent.get())).unwrap_or((UNLIMITED, 0));
     let (left, spent) = look();

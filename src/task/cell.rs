@@ -21,9 +21,9 @@ use crate::task::state::State;
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
     outcome: ManuallyDrop<Outcome<F::Output>>,
-    /// So much at least, that no cell is smaller than 136 bytes: the allocator of glibc does not merge freed chunks of up to
-    /// 128 bytes (its "fast bins"), and hands them out in the order in which they were freed. With them, fibers that are made one
-    /// after the other were soon scattered over the memory, and a program that spawns trees took twice as long.
+    /// Makes each cell at least 136 bytes large: the allocator of glibc does not merge freed chunks of up to 128 bytes (its "fast
+    /// bins"), and hands them out again one by one, as they are. Fibers made one after the other were thus soon scattered
+    /// over memory, and a program that spawns trees took twice as long.
     _room: [u64; 5],
 }
 
@@ -128,7 +128,7 @@ unsafe fn panicked(header: NonNull<Header>, payload: Payload) -> JoinError {
     JoinError::panicked(Some(&task), payload)
 }
 
-/// Drops the future and stores the outcome: the first panic wins, and any panic over a value or a cancel.
+/// Drops the future and stores the outcome: the first panic wins, and any panic wins over a value or a cancel.
 ///
 /// # Safety
 ///

@@ -1,16 +1,16 @@
 //! Who runs on this thread: which fiber, on which executor, inside which `block_on`; and which worker it is.
 //!
-//! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop. It stands on the stack of who
-//! enters it, and what its pointers point to is borrowed there; a thread-local points to the last one. So memory safety asks
-//! that each is left, by the drop of its guard, before its place goes and after those that were entered later: guards are locals,
-//! after their places, and nobody forgets one. A fiber's frame is within its span (`trace.rs`). During the exit of a thread, when
-//! its thread-locals are gone, there is no fiber and no executor.
+//! A frame says it for the duration of one poll (or drop of a future), or of an executor's loop. It lives on the stack of whoever
+//! enters it, and what its pointers point to is borrowed there; a thread-local points to the innermost one. So memory safety
+//! requires that each is left, by the drop of its guard, before its place goes and after all that were entered later: guards are
+//! locals, after their places, and nobody forgets one. A fiber's frame is within its span (`trace.rs`). During the exit of a
+//! thread, when its thread-locals are gone, there is no fiber and no executor.
 //!
 //! A thread that *drives* an executor, as one of its workers, has queues of its own for it: what it wakes goes there.
 //! It drives one at a time: a cord's `block_on` inside a fiber of a runtime takes the runtime's place until it returns.
 //!
 //! A thread that waits *looks after* the timers of the executors whose worker it is, as nobody else may be there to do so. Their
-//! wakers are called in no fiber; one that waits looks after further timers, and so on, but not without an end.
+//! wakers are called in no fiber; one that waits looks after further timers, and so on, to a limited depth.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -19,24 +19,36 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use crate::prim;
+use crate::prim::{self, Mutex};
 use crate::task::finally::{Finally, finally};
 use crate::task::header::{Header, Task};
 use crate::task::here::{self, Charge, Seat};
-use crate::task::home::{Home, HomeRef};
+use crate::task::home::{Busy, Home, HomeRef};
 use crate::task::seam::Bell;
 use crate::task::state::Left;
 use crate::task::{budget, trace, warn};
 
-/// So many times a thread fires timers within the waker of another one; who waits in there leaves them to others.
+/// How deep a thread fires timers within the wakers of others; a wait below that leaves them to other threads.
 const DEEPEST: u32 = 16;
 
-type Ends = (*const HomeRef, fn(&HomeRef));
+/// What is left of several foreign calls that a thread makes one after the other.
+struct Rest {
+    go_on: *const dyn Fn(),
+    /// For whom.
+    home: *const HomeRef,
+    /// The one that this is nested in.
+    outer: *const Rest,
+}
+
+prim::global! {
+    /// Pairs of executors: a thread of the first waits for the second to end.
+    static WAITS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+}
 
 prim::thread_local! {
     static BLOCK_ON: Cell<Option<&'static Location<'static>>> = Cell::new(None);
-    /// The executor whose fibers this thread ends, and what it does before it sleeps.
-    static ENDS: Cell<Option<Ends>> = Cell::new(None);
+    /// What this thread does before it sleeps.
+    static REST: Cell<*const Rest> = Cell::new(ptr::null());
 }
 
 /// Leaves the frame when dropped, which it must be: see the header.
@@ -44,7 +56,7 @@ prim::thread_local! {
 pub(crate) struct Entered<'a> {
     frame: &'a Frame,
     before: *const Frame,
-    /// Of a fiber's frame.
+    /// The fiber whose frame it is.
     task: Option<&'a Task>,
     /// Left after the frame.
     inside: trace::Inside<'a>,
@@ -70,9 +82,9 @@ impl<'a> Entered<'a> {
     #[inline]
     pub(crate) fn leave(mut self, pending: bool) -> Left {
         self.inside.end_poll(pending);
-        let owed = self.frame.take_owed();
+        let owed = self.frame.owed.take();
         Left {
-            woke_itself: self.frame.has_woken_itself(),
+            woke_itself: self.frame.woken.get(),
             owed: if bug!("task_owed_is_forgotten") { 0 } else { owed },
         }
     }
@@ -81,7 +93,7 @@ impl<'a> Entered<'a> {
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        let owed = self.frame.take_owed();
+        let owed = self.frame.owed.take();
         here::leave(self.before);
         if let (Some(task), false) = (self.task, owed == 0 || bug!("task_owed_is_dropped")) {
             task.state.settle(owed);
@@ -109,7 +121,7 @@ pub(crate) unsafe fn enter_home<'a>(place: &'a mut Frame, home: &'a HomeRef) -> 
     Entered::new(place, (None, Some(home)), trace::Inside::nothing())
 }
 
-/// What the calling thread does is of no fiber and of no executor for a while.
+/// For a while, the calling thread works for no fiber and no executor.
 pub(crate) fn enter_nowhere(place: &mut Frame) -> Entered<'_> {
     Entered::new(place, (None, None), trace::Inside::nothing())
 }
@@ -128,7 +140,7 @@ pub(crate) unsafe fn drive<R>(home: &HomeRef, number: usize, worker: *const (), 
         let away = Away::to(Seat { home: home.address(), worker, number });
         let stock = here::replace_stock(0);
         let _stock = finally(|| home.release(here::replace_stock(stock)));
-        away.hand_over();
+        hand_over_in(away.seat);
         f()
     })
 }
@@ -148,10 +160,13 @@ pub(crate) fn look_after<R>(home: &HomeRef, f: impl FnOnce() -> R) -> R {
 }
 
 /// Calls `f` with each executor whose timers this thread looks after.
-fn for_each_charge(mut f: impl FnMut(&HomeRef)) {
-    if here::firing() >= DEEPEST {
-        return;
+fn for_each_charge(f: impl FnMut(&HomeRef)) {
+    if here::firing() < DEEPEST {
+        for_all_charges(f);
     }
+}
+
+fn for_all_charges(mut f: impl FnMut(&HomeRef)) {
     let mut next = here::charge();
     // SAFETY: each is on this thread's stack, further up, with a home that is borrowed there.
     while let Some(charge) = unsafe { next.as_ref() } {
@@ -161,15 +176,43 @@ fn for_each_charge(mut f: impl FnMut(&HomeRef)) {
     }
 }
 
-/// When a thread that is about to wait until `deadline` at most has to look at what it looks after, or that.
+/// Calls `wait`, in which this thread waits for those of `home` to end. Not if one of them waits for this one in the same way,
+/// directly or through others, as happens where executors end each other.
+pub(crate) fn wait_for(home: &HomeRef, wait: impl FnOnce()) {
+    let to = home.address().addr();
+    let mut mine = Vec::new();
+    for_all_charges(|home| mine.push(home.address().addr()));
+    let mut reached = vec![to];
+    {
+        let mut waits = WAITS.lock();
+        while let Some(last) = reached.pop() {
+            if mine.contains(&last) {
+                return;
+            }
+            // (Not for ever: there are no circles.)
+            reached.extend(waits.iter().filter(|(from, _)| *from == last).map(|(_, to)| *to));
+        }
+        waits.extend(mine.iter().map(|from| (*from, to)));
+    }
+    let _waited = finally(|| {
+        let mut waits = WAITS.lock();
+        for from in mine {
+            let at = waits.iter().position(|wait| *wait == (from, to)).expect("from above");
+            waits.swap_remove(at);
+        }
+    });
+    wait();
+}
+
+/// When a thread that is about to wait until `deadline` at most has to wake: for that, or for a timer that it looks after.
 pub(crate) fn until(deadline: Option<Instant>) -> Option<Instant> {
     let mut first = deadline;
     for_each_charge(|home| first = first.into_iter().chain(home.seam.next_timer()).min());
     first
 }
 
-/// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so. Whoever sets a timer
-/// that comes before that, and finds nobody else to look after it, rings `bell`.
+/// Calls `sleep`, for a thread that sleeps until `deadline` at most, with the time until which it may do so. Whoever sets an
+/// earlier timer, and finds nobody else to look after it, rings `bell`.
 pub(crate) fn asleep<R>(
     bell: &dyn Bell,
     deadline: Option<Instant>,
@@ -184,45 +227,60 @@ pub(crate) fn asleep<R>(
     sleep(first)
 }
 
-/// Calls `f`, which ends fibers of `home`. Should this thread sleep in what is dropped there, it calls `go_on` before, once: somebody
-/// else is to go on with that, and does not stop before all is ended.
-pub(crate) fn ending<R>(home: &HomeRef, go_on: fn(&HomeRef), f: impl FnOnce() -> R) -> R {
-    // (What has been dropped this far may wait for it.)
-    leave_the_rest();
-    let replace = |ends| ENDS.try_with(|now| now.replace(ends)).unwrap_or(None);
-    let before = replace(Some((ptr::from_ref(home), go_on)));
-    let _before = finally(|| _ = replace(before));
+/// Calls `f`, which makes one foreign call after the other. Before this thread sleeps in one of them it calls `go_on`, once: the
+/// rest may be what that call waits for.
+pub(crate) fn one_by_one<R>(go_on: &dyn Fn(), f: impl FnOnce() -> R) -> R {
+    // SAFETY: the lifetime alone changes, and it is taken down before this returns or unwinds.
+    let go_on: *const (dyn Fn() + 'static) = unsafe { mem::transmute(ptr::from_ref(go_on)) };
+    let outer = REST.try_with(Cell::get).unwrap_or(ptr::null());
+    let rest = Rest { go_on, home: here::home().cast(), outer };
+    let _ = REST.try_with(|now| now.set(&raw const rest));
+    let _down =
+        finally(|| _ = REST.try_with(|now| now.set(if now.get().is_null() { ptr::null() } else { outer })));
     f()
 }
 
-/// This thread is about to sleep, or waits otherwise.
+/// This thread is about to sleep, or waits in another way: the rest goes on.
 pub(crate) fn leave_the_rest() {
-    if let Some((home, go_on)) = ENDS.try_with(Cell::take).unwrap_or(None) {
-        // SAFETY: borrowed by an `ending` further up this thread's stack.
-        go_on(unsafe { &*home });
+    let mut next = REST.try_with(|now| now.replace(ptr::null())).unwrap_or(ptr::null());
+    // SAFETY: each is of a `one_by_one` further up this thread's stack, and what it worked for is borrowed there.
+    while let Some(rest) = unsafe { next.as_ref() } {
+        next = rest.outer;
+        let mut place = Frame::nobody();
+        // SAFETY: as above.
+        let _base = Entered::new(&mut place, (None, unsafe { rest.home.as_ref() }), trace::Inside::nothing());
+        // SAFETY: as above.
+        unsafe { (*rest.go_on)() };
     }
 }
 
-/// Fires what has come of the timers that this thread looks after.
+/// Fires those timers that this thread looks after and whose time has come.
 pub(crate) fn fire_timers() {
     for_each_charge(|home| {
         if prim::is_late(home.seam.next_timer()) {
             let mut place = Frame::nobody();
             // SAFETY: of a cord this is the thread, as it drives it.
             let _base = unsafe { enter_home(&mut place, home) };
-            let firing = here::firing();
-            here::set_firing(firing + 1);
-            let _firing = finally(|| here::set_firing(firing));
-            home.seam.fire_timers();
+            deeper(|| home.seam.fire_timers());
         }
     });
+}
+
+/// Calls `f`, which fires timers within the waker of another one, unless that is nested too deep.
+pub(crate) fn deeper(f: impl FnOnce()) {
+    let firing = here::firing();
+    if firing < DEEPEST {
+        here::set_firing(firing + 1);
+        let _firing = finally(|| here::set_firing(firing));
+        f();
+    }
 }
 
 /// Takes its seat again when dropped, unless somebody else acts as that worker.
 #[must_use]
 pub(crate) struct Away {
     seat: Seat,
-    /// Somebody may: what it is to say when it returns.
+    /// `Some`: somebody may; this is what to say on the return.
     left: Option<usize>,
 }
 
@@ -230,11 +288,6 @@ impl Away {
     fn to(seat: Seat) -> Away {
         let left = in_seat(here::seat(), |home, _| home.seam.leaves()).flatten();
         Away { seat: here::sit(seat), left }
-    }
-
-    /// Others get what is ready on the worker that this thread was. (By now nothing more comes there.)
-    fn hand_over(&self) {
-        hand_over_in(self.seat);
     }
 }
 
@@ -249,7 +302,8 @@ impl Drop for Away {
 /// elsewhere.
 pub(crate) fn stand_aside() -> Away {
     let away = Away::to(here::aside());
-    away.hand_over();
+    // (By now nothing more comes there.)
+    hand_over_in(away.seat);
     away
 }
 
@@ -262,7 +316,7 @@ fn in_seat<R>(seat: Seat, f: impl FnOnce(&Home, NonNull<()>) -> R) -> Option<R> 
     Some(f(home, NonNull::new(seat.worker.cast_mut())?))
 }
 
-/// To be called before what may take long, and wait in the end: others get what is ready by now on the worker that this thread is.
+/// To be called before what may take long, and wait in the end: what is ready by now on this thread's worker goes to others.
 pub(crate) fn hand_over() {
     hand_over_in(here::seat());
 }
@@ -280,12 +334,6 @@ pub(crate) fn drives(home: &HomeRef) -> bool {
 #[inline]
 pub(crate) fn worker_of(home: &HomeRef) -> Option<NonNull<()>> {
     here::worker_of(home.address())
-}
-
-/// The same, for a fiber that is made ready.
-#[inline]
-pub(crate) fn post_of(home: &HomeRef) -> Option<Post> {
-    here::post_of(home.address())
 }
 
 pub(crate) use here::{Frame, Post, behind};
@@ -319,6 +367,16 @@ pub(crate) fn home() -> Option<HomeRef> {
     with_home_here(|home| home.cloned())
 }
 
+/// From now on the executor that this thread works for, if any, counts what `busy` counts. Returns the count of another executor,
+/// to be dropped where no lock is held.
+#[must_use]
+pub(crate) fn count_here(busy: &mut Option<Busy<HomeRef>>) -> Option<Busy<HomeRef>> {
+    with_home_here(|here| {
+        let here = here.filter(|here| !busy.as_ref().is_some_and(|busy| busy.home().is(here)))?;
+        busy.replace(Busy::new(here.clone()))
+    })
+}
+
 /// Enters a `block_on`, which ends when what this gives is dropped.
 ///
 /// # Panics
@@ -334,7 +392,7 @@ pub(crate) fn enter_block_on() -> Finally<impl FnOnce()> {
         );
     }
     may_block("block_on");
-    // (Also where no fiber runs. Before it has begun: what is ended thereby may block in its turn.)
+    // (Also where no fiber runs. Before this one has begun: what the call ends may itself block.)
     hand_over();
     let before = BLOCK_ON.try_with(|place| place.replace(Some(here))).unwrap_or(None);
     let alone = budget::alone();

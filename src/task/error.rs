@@ -24,20 +24,59 @@ macro_rules! errors {
 }
 pub(crate) use errors;
 
-/// Which of an error's cases it is.
-macro_rules! asks {
-    ($($error:ident $(<$T:ident>)? { $(#[$doc:meta] $method:ident: $case:ident,)+ })+) => {$(
+/// Errors of several cases: each with its content, its text, and perhaps a method that tests for it. The content of an error of `T`
+/// is not shown, so there is no bound on it: `?` and `unwrap` work for any value.
+macro_rules! error_cases {
+    ($(
+        $(#[$doc:meta])*
+        $error:ident $(<$T:ident>)? {$(
+            $(#[$case_doc:meta])*
+            $case:ident $(($has:tt: $type:ty))? => $text:expr $(, $ask:ident: $ask_doc:literal)?;
+        )+}
+    )+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub enum $error $(<$T>)? {
+            $($(#[$case_doc])* $case $(($type))?,)+
+        }
+
+        $crate::task::error::errors! {
+            $error $(<$T>)? {
+                $($error::$case $(($has))? => $text,)+
+            }
+        }
+
+        $crate::task::error::error_cases! { @debug $error $(<$T>)? { $($case $(($has))?)+ } }
+
         impl $(<$T>)? $error $(<$T>)? {
-            $(
-                #[$doc]
-                pub fn $method(&self) -> bool {
+            $($(
+                #[doc = $ask_doc]
+                pub fn $ask(&self) -> bool {
                     matches!(self, $error::$case { .. })
                 }
-            )+
+            )?)+
         }
     )+};
+    (@debug $error:ident { $($case:ident $(($has:tt))?)+ }) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $($error::$case $(($has))? => f.debug_tuple(stringify!($case))$(.field($has))?.finish(),)+
+                }
+            }
+        }
+    };
+    (@debug $error:ident<$T:ident> { $($case:ident (_))+ }) => {
+        impl<$T> std::fmt::Debug for $error<$T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $($error::$case(_) => f.write_str(concat!(stringify!($case), "(..)")),)+
+                }
+            }
+        }
+    };
 }
-pub(crate) use asks;
+pub(crate) use error_cases;
 
 /// What a fiber leaves behind.
 pub(crate) type Outcome<T> = Result<T, JoinError>;
@@ -76,7 +115,7 @@ struct Panic {
 unsafe impl Sync for Panic {}
 
 impl JoinError {
-    /// `None`: a scope was.
+    /// `None`: a scope was cancelled.
     pub(crate) fn cancelled(fiber: Option<FiberId>) -> Self {
         JoinError(Repr::Cancelled(fiber))
     }
@@ -85,7 +124,7 @@ impl JoinError {
         JoinError(Repr::SelfJoin(fiber))
     }
 
-    /// `None`: the body of a scope has.
+    /// `None`: the body of a scope panicked.
     pub(crate) fn panicked(fiber: Option<&Task>, payload: Payload) -> Self {
         let fiber = fiber.map(|task| (task.id, task.name().map(Box::from)));
         JoinError(Repr::Panicked(Box::new(Panic { fiber, payload })))
@@ -198,7 +237,7 @@ pub(crate) fn discard<T>(value: T) {
 /// Calls foreign code (a waker, a drop); a panic of it ends here.
 pub(crate) fn shielded(f: impl FnOnce()) {
     let mut caught = panic::catch_unwind(AssertUnwindSafe(f));
-    // A payload can panic in its drop as well, and so can that one's; but not for ever.
+    // The drop of a payload can panic as well, and so can that of the next one; but not for ever.
     for _ in 0..3 {
         let Err(payload) = caught else { return };
         caught = panic::catch_unwind(AssertUnwindSafe(|| drop(payload)));
@@ -206,7 +245,7 @@ pub(crate) fn shielded(f: impl FnOnce()) {
     mem::forget(caught);
 }
 
-/// Foreign code that is to be called whatever becomes of the calls before: the first panic goes on, at the end.
+/// Foreign calls that are to be made whatever becomes of those before: the first panic is resumed at the end.
 #[derive(Default)]
 pub(crate) struct InTurn(Option<Payload>);
 
@@ -220,9 +259,28 @@ impl InTurn {
         }
     }
 
+    /// Returns `output`, or drops it if a call panicked.
+    ///
     /// # Panics
     ///
-    /// If a call did. (During another panic that one is swallowed.)
+    /// If a call did. (If this thread is panicking already, it is swallowed.)
+    pub(crate) fn give<R>(self, output: R) -> R {
+        match self.0 {
+            None => output,
+            Some(payload) if thread::panicking() => {
+                discard(payload);
+                output
+            }
+            Some(payload) => {
+                discard(output);
+                panic::resume_unwind(payload)
+            }
+        }
+    }
+
+    /// # Panics
+    ///
+    /// If a call did. (If this thread is panicking already, it is swallowed.)
     pub(crate) fn end(self) {
         if let Some(payload) = self.0 {
             if thread::panicking() { discard(payload) } else { panic::resume_unwind(payload) }

@@ -18,7 +18,8 @@ pub(crate) struct Extras {
     pub(crate) name: Option<Box<str>>,
     /// Who polls the fiber's park, where that isn't the fiber's own waker (see `fiber/park.rs`).
     pub(crate) parked: Mutex<Option<Waker>>,
-    /// How many shields it is under; SHIELDED in the state word changes with it, under the lock.
+    /// How many shields it is under; SHIELDED in the state word changes with it, under the lock (but is
+    /// cleared without it as the fiber is seized).
     pub(crate) shields: Mutex<usize>,
     pub(crate) locals: Locals,
     /// The end of the executor does not wait for it.
@@ -137,9 +138,20 @@ impl Task {
 
     /// Takes one shield away.
     pub(crate) fn unshield(&self) {
-        let mut shields = self.extras_or_new().shields.lock();
-        *shields -= 1;
-        let wake = if *shields == 0 { self.state.unshield(self.by()) } else { Wake::Nothing };
+        self.leave_shields(|shields| shields.saturating_sub(1));
+    }
+
+    /// Takes all shields away, of a fiber that has nothing left for them to protect.
+    pub(crate) fn unshield_all(&self) {
+        self.leave_shields(|_| 0);
+    }
+
+    fn leave_shields(&self, left: impl FnOnce(usize) -> usize) {
+        let Some(extras) = self.extras() else { return };
+        let mut shields = extras.shields.lock();
+        let before = *shields;
+        *shields = left(before);
+        let wake = if before > 0 && *shields == 0 { self.state.unshield(self.by()) } else { Wake::Nothing };
         drop(shields);
         self.follow(wake);
     }

@@ -1,24 +1,24 @@
-//! Groups of fibers: who counts them, cancels them together, and learns of the first that fails.
+//! Groups of fibers: a group counts its members, cancels them together, and learns of the first that fails.
 //!
-//! A fiber is of one group at most, from before it is listed until after it has completed, its outcome dropped if
-//! nobody joins it. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
+//! A fiber is in one group at most, from before it is listed until it has completed and, if nobody joins it, its outcome is
+//! dropped. A group is nobody's parent: the tree of fibers (`roster.rs`) knows nothing of it.
 //!
 //! Invariants, all under the lock:
 //!
-//! 1. Once cancelled, so is every member: by `cancel`, if it came before, else by `enter`, under whose lock it is
-//!    either in the list that `cancel` walks or finds the mark. And a new one cannot have run by then.
-//! 2. A group that is over has no members but such as are born cancelled: `poll_over` finds it empty and marks it at once.
+//! 1. Once the group is cancelled, so is every member: by `cancel` if it entered before, else by `enter`. As both take the lock, a
+//!    member is either in the list that `cancel` walks or finds the mark; and a new one cannot have run by then.
+//! 2. A group that is over has no members except those born cancelled: `poll_over` finds it empty and marks it under one lock.
 //!
 //! Foreign code (wakers, a panic's payload) leaves the lock before it is called or dropped.
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::task::{Context, Poll, Waker};
 
 use crate::prim::Mutex;
 use crate::task::error::{JoinError, Payload, discard, message, shielded};
 use crate::task::header::{FiberId, Task};
+use crate::task::shows;
 use crate::task::watch::{self, Object};
 
 /// See the module.
@@ -43,7 +43,7 @@ pub(crate) struct Failure {
     /// Whose; `None`: no fiber's.
     task: Option<Task>,
     payload: Payload,
-    /// The panic itself; otherwise its message only, and somebody else has the panic.
+    /// The payload is the panic's; otherwise the message only, and somebody else has the panic's.
     whole: bool,
 }
 
@@ -54,7 +54,13 @@ impl Failure {
 
     /// The fiber and its panic, if nobody else knows of it.
     pub(crate) fn untold(self) -> Option<(Task, Payload)> {
-        self.task.filter(|_| self.whole).map(|task| (task, self.payload))
+        match self {
+            Failure { task: Some(task), payload, whole: true } => Some((task, payload)),
+            told => {
+                discard(told);
+                None
+            }
+        }
     }
 }
 
@@ -77,8 +83,8 @@ impl Group {
         }
     }
 
-    /// A member is about to complete with this panic. The payload is its join handle's, so the group has the message, unless it
-    /// gets more by [`keep`](Self::keep).
+    /// A member is about to complete with this panic. The payload is its join handle's, so the group gets only the message, unless
+    /// it is given more by [`keep`](Self::keep).
     pub(crate) fn panics(&self, task: &Task, payload: &(dyn Any + Send)) {
         let said = Box::new(message(payload).to_owned());
         self.fail(Failure { task: Some(task.clone()), payload: said, whole: false });
@@ -123,7 +129,7 @@ impl Group {
         }
     }
 
-    /// Cancels all members, those that are still to come included, and wakes who waits. Done before, it does nothing.
+    /// Cancels all members, including those still to come, and wakes whoever waits. Later calls do nothing.
     pub(crate) fn cancel(&self) {
         let (members, waker, on_cancel) = {
             let mut inner = self.0.lock();
@@ -160,7 +166,10 @@ impl Group {
         let mut waker = Some(cx.waker().clone());
         let mut inner = self.0.lock();
         std::mem::swap(&mut inner.waker, &mut waker);
-        if inner.cancelled { Poll::Ready(()) } else { Poll::Pending }
+        let cancelled = inner.cancelled;
+        drop(inner);
+        discard(waker);
+        if cancelled { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Ready when no member is left; then the group is over, and this gives its failure.
@@ -170,17 +179,18 @@ impl Group {
         std::mem::swap(&mut inner.waker, &mut waker);
         if !inner.members.is_empty() {
             drop(inner);
+            discard(waker);
             self.note();
             return Poll::Pending;
         }
         inner.cancelled = true;
         drop(inner);
-        drop(waker);
+        discard(waker);
         Poll::Ready(self.leave())
     }
 
-    /// The fiber that runs here waits for all members: that is noted, if it is inspected. (For so many of them: each that ends
-    /// is one less, though nobody wakes who waits.)
+    /// Notes that the fiber that runs here waits for all members, if it is inspected. (For this many of them. One that ends is no
+    /// longer waited for, though the waiter is not woken.)
     fn note(&self) {
         const MOST: usize = 64;
         if watch::is_on() {
@@ -189,19 +199,16 @@ impl Group {
         }
     }
 
-    /// The failure so far, and the end of interest in any.
+    /// Takes the failure so far; nobody is interested in later ones.
     pub(crate) fn leave(&self) -> Option<Failure> {
-        let (_waker, _on_cancel, failure) = {
+        let (waker, _on_cancel, failure) = {
             let mut inner = self.0.lock();
             inner.left = true;
             (inner.waker.take(), inner.on_cancel.take(), inner.failure.take())
         };
+        discard(waker);
         failure
     }
 }
 
-impl fmt::Debug for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group").field("live", &self.0.lock().members.len()).finish_non_exhaustive()
-    }
-}
+shows! { [] Group, "Group", it => live: it.0.lock().members.len() }

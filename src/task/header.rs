@@ -3,9 +3,8 @@
 //! The header is what every kind of fiber has in common, whatever its future. It is 96 bytes on 64-bit
 //! machines, and the future follows it directly.
 //!
-//! Two things hang on it whose types are built on this one: its executor, which [`home`](super::home) knows, and what few fibers
-//! have beside, which [`extras`](super::extras) does. They are addresses here, and those files add what is done with them; so
-//! imports go one way.
+//! Two things belong to it whose types are built on this one: its executor, see [`home`](super::home), and what only few fibers
+//! have, see [`extras`](super::extras). Here they are addresses, and those files add what is done with them; so imports go one way.
 //!
 //! Invariants:
 //!
@@ -63,9 +62,9 @@ impl fmt::Display for FiberId {
 /// All but `schedule` and `free` are called by the one thread that owns the future or the outcome (`state.rs`,
 /// invariants 2 and 4).
 pub(crate) struct Vtable {
-    /// Puts a ready fiber where its executor finds it. Also gets what [`Task::post`] says on this thread, and must get that. If
-    /// the executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its
-    /// fiber is made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
+    /// Puts a ready fiber where its executor finds it. The second argument has to be what [`Task::post`] says on this thread. If
+    /// the executor has ended, it seizes and ends the fiber, or has done so: the count is dropped. (An entry that owns its fiber is
+    /// made by a worker, whose own queue takes it, or is that of a `block_on`, whose executor lives.)
     pub(crate) schedule: unsafe fn(Task, Option<Post>),
     /// Polls the future. `Ready`: the future is dropped, the outcome stored, panics included.
     pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> Poll<()>,
@@ -73,7 +72,7 @@ pub(crate) struct Vtable {
     pub(crate) cancel: unsafe fn(NonNull<Header>),
     /// Moves the outcome to where the pointer says: an `Outcome<T>` of the fiber's own `T`.
     pub(crate) take_outcome: unsafe fn(NonNull<Header>, *mut ()),
-    /// Drops the outcome; a panic, also one in the value's drop, goes to the hook.
+    /// Drops the outcome; a panic, also one in the value's drop, goes to the fiber's group, or to the hook.
     pub(crate) drop_outcome: unsafe fn(&Task),
     /// Frees the memory; future and outcome are gone.
     pub(crate) free: unsafe fn(NonNull<Header>),
@@ -138,8 +137,8 @@ impl Drop for Header {
 pub(crate) struct Task(NonNull<Header>);
 
 // SAFETY: through a task only the header is reached, all of whose parts are atomics, immutable, or guarded by
-// protocols that hold between threads (invariants 3 and 4). The future, which may be neither, is behind the
-// vtable's unsafe functions.
+// protocols that hold between threads (invariants 3 and 4; for the locals, which need not be Send, `locals.rs`, 1 and 2). The
+// future, which may be neither, is behind the vtable's unsafe functions.
 unsafe impl Send for Task {}
 // SAFETY: as above.
 unsafe impl Sync for Task {}
@@ -192,7 +191,7 @@ impl Task {
         here::post_of(self.home.as_ptr())
     }
 
-    /// As who this thread wakes it.
+    /// In what role this thread wakes it.
     #[inline]
     pub(crate) fn by(&self) -> By<'_> {
         self.by_worker(self.worker().is_some())

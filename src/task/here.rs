@@ -1,5 +1,5 @@
-//! Who runs on this thread, as bare addresses. [`context`](super::context) says the same with types; here it is known to those
-//! that these types are made of.
+//! Who runs on this thread, as bare addresses. [`context`](super::context) says the same with types; here the modules on which
+//! those types are built can ask.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -7,16 +7,16 @@ use std::ptr::{self, NonNull};
 use super::state::MOST_OWED;
 use crate::prim;
 
-/// Who polls or drops what, and what has come up meanwhile. It stands on the stack of whoever does so.
+/// What is being polled or dropped, for whom, and what has come up meanwhile. It lives on the stack of whoever does so.
 pub(crate) struct Frame {
     /// The header of a fiber. Null: none.
     fiber: *const (),
     /// Somebody's count of an executor's home. Null: none.
     home: *const (),
     /// The fiber has woken itself.
-    woken: Cell<bool>,
+    pub(super) woken: Cell<bool>,
     /// Counts of the fiber that are not in its word yet: see `state.rs`.
-    owed: Cell<isize>,
+    pub(super) owed: Cell<isize>,
 }
 
 impl Frame {
@@ -29,18 +29,6 @@ impl Frame {
     #[inline(always)]
     pub(super) const fn new(fiber: *const (), home: *const ()) -> Frame {
         Frame { fiber, home, woken: Cell::new(false), owed: Cell::new(0) }
-    }
-
-    /// What the fiber owes; nothing more then.
-    #[inline]
-    pub(super) fn take_owed(&self) -> isize {
-        self.owed.take()
-    }
-
-    /// Whether the fiber has woken itself since the frame was entered.
-    #[inline]
-    pub(super) fn has_woken_itself(&self) -> bool {
-        self.woken.get()
     }
 }
 
@@ -74,19 +62,21 @@ pub(super) struct Budget {
     pub(super) left: Cell<u64>,
     /// What was taken of full budgets, modulo 2³².
     pub(super) spent: Cell<u32>,
-    /// To wait forever: what is polled is one of several whose end is enough, or has a time limit.
+    /// What is polled may wait for ever: something else can end the wait, another future or a time limit.
     pub(super) endless: Cell<bool>,
+    /// How often something was left undecided, modulo 2³².
+    pub(super) undecided: Cell<u32>,
 }
 
 /// Of [`Budget::left`]: there is no budget. (It is counted all the same, for some centuries.)
 pub(super) const UNLIMITED: u64 = u64::MAX;
 
 struct Here {
-    /// One that was entered, and not left: it is there still.
+    /// The innermost that was entered and not left, so it still exists.
     frame: Cell<*const Frame>,
     seat: Cell<Seat>,
     charge: Cell<*const Charge>,
-    /// So many times it fires timers, each within a call of a waker of the time before.
+    /// How deep it fires timers: each time within a waker that the time before has called.
     firing: Cell<u32>,
     /// Counts of the home in the seat, for its fibers.
     stock: Cell<usize>,
@@ -105,7 +95,7 @@ static OUTSIDE: Outside = Outside(Frame::nobody());
 
 pub(super) const NOWHERE: Seat = Seat { home: ptr::null(), worker: ptr::null(), number: 0 };
 
-/// Nowhere either, in a call that blocks; with the fiber that calls.
+/// Nowhere, for a call that blocks: instead of the worker, it has the fiber that calls.
 pub(super) fn aside() -> Seat {
     Seat { worker: fiber(), ..NOWHERE }
 }
@@ -118,7 +108,12 @@ prim::thread_local! {
         firing: Cell::new(0),
         stock: Cell::new(0),
         behind: Cell::new(false),
-        budget: Budget { left: Cell::new(UNLIMITED), spent: Cell::new(0), endless: Cell::new(false) },
+        budget: Budget {
+            left: Cell::new(UNLIMITED),
+            spent: Cell::new(0),
+            endless: Cell::new(false),
+            undecided: Cell::new(0),
+        },
     };
 }
 
@@ -152,8 +147,8 @@ impl Here {
 ///
 /// # Safety
 ///
-/// It stays where it is until [`leave`] is called on this thread, with what this gives, and after the like of all that are
-/// entered from now on.
+/// It stays where it is until [`leave`] is called on this thread with what this returns; all frames entered from now on are left
+/// before that.
 #[inline]
 pub(super) unsafe fn enter(frame: *const Frame) -> *const Frame {
     HERE.try_with(|here| here.frame.replace(frame)).unwrap_or(&raw const OUTSIDE.0)

@@ -4,8 +4,8 @@
 //! ([`HomeRef::share`], [`HomeRef::give_back`]), so that a fiber that is born and ends on workers of its home
 //! changes no shared count.
 //!
-//! ORDERING of the count: more is Relaxed; less releases, and the last one acquires all the others. (Not by a fence, of
-//! which the thread sanitizer knows nothing.)
+//! ORDERING of the count: an increment is Relaxed; a decrement releases, and the last one acquires all the others. (Not by a fence,
+//! of which the thread sanitizer knows nothing.)
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -55,7 +55,7 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// So many more counts, by somebody who has one.
+    /// Adds counts, for somebody who has one.
     pub(crate) fn retain(&self, more: usize) {
         if self.count.fetch_add(more, Ordering::Relaxed) > usize::MAX / 2 {
             std::process::abort();
@@ -81,6 +81,10 @@ impl<H: Deref<Target = Home>> Busy<H> {
     /// For one that has been counted already.
     pub(crate) fn counted(home: H) -> Self {
         Busy(home)
+    }
+
+    pub(super) fn home(&self) -> &H {
+        &self.0
     }
 }
 

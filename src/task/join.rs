@@ -1,6 +1,6 @@
 //! The join slot: where the one waiter for a fiber's outcome leaves its waker, and the outcome's way out.
 //!
-//! The slot is a plain cell; who may touch it says the state word:
+//! The slot is a plain cell; the state word says who may touch it:
 //!
 //! | WAKER | COMPLETE | the slot belongs to |
 //! |---|---|---|
@@ -67,7 +67,7 @@ fn register(task: &Task, waker: &Waker) -> bool {
     if had_waker && !task.state.withdraw_waker() {
         return false;
     }
-    // SAFETY: WAKER is clear and was so or was cleared before COMPLETE: the slot is ours.
+    // SAFETY: WAKER is clear: it was so, or we cleared it before COMPLETE. So the slot is ours.
     let old = unsafe { exchange(task, Some(new)) };
     let published = task.state.publish_waker();
     if !published {

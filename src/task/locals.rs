@@ -24,6 +24,9 @@ pub(crate) struct Local {
     pub(crate) inherit: Option<Inherit>,
 }
 
+/// The fiber has no values any more.
+pub(crate) struct Ended;
+
 /// See the module.
 pub(crate) struct Locals(UnsafeCell<List>);
 
@@ -49,17 +52,17 @@ impl Locals {
         self.0.with_mut(|list| f(unsafe { &mut *list }))
     }
 
-    /// The value of a key; `None`: none so far, or the fiber has ended.
+    /// The value of a key, if there is one so far. `Err`: the fiber has ended.
     ///
     /// # Safety
     ///
-    /// The caller is the fiber's owner, and drops what it gets before it is no more.
-    pub(crate) unsafe fn get(&self, key: usize) -> Option<Rc<dyn Any>> {
+    /// The caller is the fiber's owner, and drops what it gets before it ceases to be.
+    pub(crate) unsafe fn get(&self, key: usize) -> Result<Option<Rc<dyn Any>>, Ended> {
         // SAFETY: by contract.
         unsafe {
             self.list(|list| {
                 let found = list.values.iter().find(|(at, _)| *at == key);
-                found.map(|(_, local)| Rc::clone(&local.value))
+                if list.ended { Err(Ended) } else { Ok(found.map(|(_, local)| Rc::clone(&local.value))) }
             })
         }
     }

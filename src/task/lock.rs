@@ -1,11 +1,10 @@
 //! A lock of one byte for short critical sections: taken by one locked instruction, given back by a plain store.
 //!
-//! The price of the store is that nobody is told of it: who finds the lock taken looks again and again, after a few
-//! pauses, then yields, then naps, each nap twice as long as the one before, up to [`NAP_MAX`]. So a waiter takes next
-//! to no time of a processor while somebody walks through a list of a million, or lost its core while it held the lock, and
-//! comes at most about twice as late as it had to.
+//! The price of the store is that nobody is told of it: whoever finds the lock taken looks again and again, after a few pauses,
+//! then yields, then naps, each nap twice as long as the one before, up to [`NAP_MAX`]. So a waiter uses next to no processor time
+//! while the holder walks through a list of a million, or has lost its core, and comes at most about twice as late as it had to.
 //!
-//! Who holds the lock for long, and takes it again and again, would starve those who nap. So they say that they do, and
+//! A holder that keeps the lock for long, and takes it again and again, would starve those who nap. So these say that they nap, and
 //! such a holder lets them go first ([`Lock::give_way`]).
 //!
 //! ORDERING: `lock` acquires what the last `drop` of a [`Held`] has released.

@@ -18,11 +18,11 @@
 //!
 //! Imports go one way here: the header knows only what it is made of ([`state`], `tie`, `links`) and what a wake-up needs to know
 //! of its thread (`here`); on it stand the roster and the seam, on these the home, and on that [`context`], which says with types
-//! what `here` says with addresses. What hangs on a header, its home and its extras, is an address to it: [`home`] and [`extras`]
-//! add what fibers do with them.
+//! what `here` says with addresses. To a header, its home and its extras are mere addresses: [`home`] and [`extras`] add what
+//! fibers do with them.
 //!
-//! What is noted for those who look at fibers is in [`watch`] and [`place`]: nothing, unless somebody wants to know. With the
-//! feature `tracing`, [`trace`] shows it to subscribers.
+//! What is noted of fibers for inspection is in [`watch`] and [`place`]: nothing, unless somebody wants to know. With the feature
+//! `tracing`, [`trace`] shows it to subscribers.
 //!
 //! The life of a fiber: created, owned by its creator; admitted to the roster; queued, which passes the ownership on; run
 //! by its executor until its future is ready, panics or is cancelled; the future is dropped, the outcome stored;
@@ -48,6 +48,7 @@ pub(crate) mod place;
 pub(crate) mod roster;
 pub(crate) mod run;
 pub(crate) mod seam;
+mod shows;
 pub(crate) mod state;
 pub(crate) mod thread;
 mod tie;
@@ -61,3 +62,4 @@ pub(crate) mod warn;
 pub(crate) mod watch;
 
 pub(crate) use finally::finally;
+pub(crate) use shows::shows;

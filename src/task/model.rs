@@ -29,7 +29,6 @@ pub use crate::task::thread::model as thread;
 static IDS: Counter = Counter::new();
 
 /// A run queue without threads: the model's threads run what is in it. `None`: closed. And that of an only worker, if it has one.
-#[derive(Debug)]
 struct Queue(Mutex<Option<VecDeque<Task>>>, Option<Worker>);
 
 impl Seam for Queue {
@@ -87,21 +86,9 @@ impl Seam for Queue {
 #[derive(Clone, Default)]
 pub struct Worker(Arc<Mutex<VecDeque<Task>>>);
 
-impl std::fmt::Debug for Worker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Worker")
-    }
-}
-
 /// An executor whose fibers run when a thread of the model calls [`run_one`](Self::run_one).
 #[derive(Clone)]
 pub struct Executor(HomeRef);
-
-impl std::fmt::Debug for Executor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Executor")
-    }
-}
 
 impl Default for Executor {
     fn default() -> Self {
@@ -156,18 +143,12 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let birth = Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras };
-        // SAFETY: the future is `Send`.
-        let header = unsafe { allocate(birth, State::spawned(), future) };
-        // SAFETY: the three counts that `spawned` made.
-        let (listing, queued, handle) =
-            unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
+        let (listing, queued, handle) = self.make(extras, future);
         if let Some(group) = queued.group() {
             group.enter(&queued);
         }
-        let admission =
-            crate::task::context::with_task(|parent| self.0.roster.admit(&listing, Some(parent), true))
-                .unwrap_or_else(|| self.0.roster.admit(&listing, None, true));
+        let admission = context::with_task(|parent| self.0.roster.admit(&listing, Some(parent), true))
+            .unwrap_or_else(|| self.0.roster.admit(&listing, None, true));
         match admission {
             Admission::Listed => {
                 let _ = listing.into_raw();
@@ -176,7 +157,23 @@ impl Executor {
             // SAFETY: not listed, and `Send`.
             Admission::Closed => unsafe { run::end_unlisted(queued) },
         }
-        Handle { task: handle, taken: false, output: std::marker::PhantomData }
+        handle
+    }
+
+    /// A fiber that the caller owns: what is for the roster, for a queue, and the handle.
+    #[track_caller]
+    fn make<F>(&self, extras: Option<Box<Extras>>, future: F) -> (Task, Task, Handle<F::Output>)
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let birth = Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras };
+        // SAFETY: the future is `Send`.
+        let header = unsafe { allocate(birth, State::spawned(), future) };
+        // SAFETY: the three counts that `spawned` made.
+        let (listing, queued, task) =
+            unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
+        (listing, queued, Handle { task, taken: false, output: std::marker::PhantomData })
     }
 
     /// Runs the first fiber of the queue once, of that of an only worker first; false: it is empty.
@@ -294,14 +291,7 @@ impl Executor {
     /// A fiber for the roster's models, which ends when it is told so, on that thread. The caller owns it.
     #[track_caller]
     pub fn node(&self) -> Node {
-        let birth =
-            Birth { home: &self.0, id: FiberId::new(IDS.next()), at: Location::caller(), extras: None };
-        // SAFETY: the future is `Send`.
-        let header = unsafe { allocate(birth, State::spawned(), std::future::ready(())) };
-        // SAFETY: the three counts that `spawned` made.
-        let (listing, owned, handle) =
-            unsafe { (Task::from_raw(header), Task::from_raw(header), Task::from_raw(header)) };
-        let _handle = Handle { task: handle, taken: false, output: std::marker::PhantomData };
+        let (listing, owned, _handle) = self.make(None, std::future::ready(()));
         Node { listing: Some(listing), owned, _handle }
     }
 
@@ -347,7 +337,7 @@ impl Node {
         self.listing.is_none()
     }
 
-    /// Polls it, whereupon it ends: with its value, or, if it is cancelled, so.
+    /// Polls it, whereupon it ends: with its value, or cancelled.
     pub fn end(self) {
         let Node { listing, owned, _handle } = self;
         match listing {
@@ -455,7 +445,7 @@ impl Future for Token {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<()> {
-        let taken = crate::task::context::with_task(|task| task.state.take_token());
+        let taken = context::with_task(|task| task.state.take_token());
         if taken == Some(true) { Poll::Ready(()) } else { Poll::Pending }
     }
 }

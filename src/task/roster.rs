@@ -28,22 +28,21 @@
 //!    child, are alive under the lock of that list.
 //! 3. Only its owner (`state.rs`, invariant 2) gives a fiber children, and retires it; so if the owner finds no child, there
 //!    is none and none comes.
-//! 4. A cancel marks a fiber, then reads `below` in a critical section of the fiber's shard, and marks the children in one
-//!    of theirs (a child itself, and reads its `below`, in that of its list); `admit` looks at the parent's mark after it has linked
-//!    the child; who ends sets `GONE` and looks at its own mark in one critical section, and if it is marked then, it sees to its
+//! 4. A cancel marks a fiber, then reads its `below` in a critical section of the fiber's shard, and marks the children in a
+//!    critical section of theirs (where it reads their `below`); `admit` looks at the parent's mark after it has linked the child;
+//!    a fiber that ends sets `GONE` and looks at its own mark in one critical section, and if it is marked then, sees to its
 //!    children. So a cancel either comes before the end of a fiber, and reaches all children it had, or after it, and reaches none.
 //! 5. Whoever marks a fiber sees to all below it, so a fiber found marked needs nothing more. (Those seized at the end of
 //!    their executor are marked one by one: all of them end.)
 //! 6. A closed shard only shrinks.
 //!
-//! Locks: one at a time, and nothing else is waited for under it. But a [`freeze`](Roster::freeze) takes those of all
-//! shards, in their order. So nobody waits in a circle. Foreign code (drops, wakers) never runs under a lock; cancelling
-//! collects what has to be scheduled. All walks are loops with a stack of their own, so that a chain of a million children
-//! overflows nothing.
+//! Locks: one at a time, and nobody waits for anything else under one. Only a [`freeze`](Roster::freeze) takes those of all shards,
+//! in their order. So nobody waits in a circle. Foreign code (drops, wakers) never runs under a lock; cancelling collects what has
+//! to be scheduled. All walks are loops with a stack of their own, so that a chain of a million children overflows nothing.
 //!
-//! Which shard: each worker has one, for the roots and the first children that it admits, so that workers meet in a lock
-//! only where a fiber ends on another one than it was made on. Other threads choose among further ones at random. A cord
-//! has one for all.
+//! Which shard: each worker has one (with more than 128 of them some share one), for the roots and the first children that it admits, so that workers contend for a lock only
+//! where a fiber ends on another worker than it was made on. Other threads choose among further shards at random. A cord has one
+//! for all.
 //!
 //! ORDERING: everything is under locks but for `first_child`, whose store in `unlink` releases and whose load in `retire`
 //! acquires: the last child is done with its parent, which may be freed then.
@@ -52,7 +51,6 @@
 //! more, and one for every `BATCH` of them). A cancel takes time for what is below. `find` and `snapshot` walk through all
 //! fibers, under all locks: meanwhile none is spawned and none ends. `len` takes each lock once.
 
-use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
@@ -87,7 +85,7 @@ pub(crate) struct Roster {
     /// First those of the workers, then those of other threads. A power of two of each.
     shards: Box<[CachePadded<Lock<Shard>>]>,
     of_workers: usize,
-    /// Who waits until nobody is left looks after it has put its waker here; who may be the last takes that.
+    /// Whoever waits until nobody is left puts its waker here, then looks; whoever may be the last takes it.
     waiter: Mutex<Option<Waker>>,
 }
 
@@ -184,8 +182,8 @@ impl Roster {
         below
     }
 
-    /// Takes an ended fiber out; true: the roster's count is the caller's now (false: it was never listed). Its children
-    /// become nobody's, or are cancelled if it is so.
+    /// Takes an ended fiber out; true: the roster's count is the caller's now (false: it was never listed). Its children become
+    /// nobody's, and are cancelled if it is.
     #[must_use]
     pub(crate) fn retire(&self, task: &Task, awaited: bool) -> bool {
         let shard = task.shards.own();
@@ -276,7 +274,7 @@ impl Roster {
             self.lock(below).with(|_| {
                 for child in list(first_child(parent.as_raw())) {
                     let child = borrow(child);
-                    // The look spares those marked before the transition: a parent that ends by a cancel has such children.
+                    // Spares the transition where a child is marked already: a parent that ends by a cancel has such children.
                     let marked = !child.state.is_cancelled() && child.mark_cancelled(ready);
                     if marked && child.shards.below() < GONE {
                         // It may end before its turn comes.
@@ -312,7 +310,7 @@ impl Roster {
         None
     }
 
-    /// How many live. While some are listed or retired it is as good as any number between.
+    /// How many live. While fibers are being listed or retired, any number in between.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().with(|shard| shard.len)).sum()
     }
@@ -456,8 +454,8 @@ fn siblings<R>(fiber: NonNull<Header>, f: impl FnOnce(&mut Siblings<Header>) -> 
     header.links.siblings.with_mut(|siblings| f(unsafe { &mut *siblings }))
 }
 
-/// Under the lock of the shard of the children. (Or under that of a neighbour, who asks whether this is its parent: it can be that
-/// only if that lock is the children's, and what it reads otherwise is somebody else's child.)
+/// Under the lock of the shard of the children. (Or under the lock of a neighbour that asks whether this is its parent: it can be
+/// so only if that lock is the children's; otherwise what it reads is somebody else's child.)
 fn first_child(parent: NonNull<Header>) -> Link {
     // SAFETY: alive by invariant 2, or by the caller's count.
     let header = unsafe { parent.as_ref() };
@@ -480,10 +478,4 @@ fn set_first_child(parent: NonNull<Header>, child: Link) {
 fn borrow(fiber: NonNull<Header>) -> ManuallyDrop<Task> {
     // SAFETY: alive by the roster's count, which stays where it is.
     ManuallyDrop::new(unsafe { Task::from_raw(fiber) })
-}
-
-impl fmt::Debug for Roster {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Roster").field("len", &self.len()).finish_non_exhaustive()
-    }
 }

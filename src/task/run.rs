@@ -16,7 +16,7 @@ use crate::task::{budget, context, join, trace, waker, watch};
 ///
 /// As [`Seam::inject`].
 pub(crate) fn schedule(task: Task) -> Result<(), Task> {
-    match context::post_of(task.home()) {
+    match task.post() {
         Some(post) => {
             // SAFETY: a worker of it.
             unsafe { driven(&task) }.schedule(post, task);
@@ -70,7 +70,7 @@ fn inject(task: Task) -> Result<(), Task> {
 ///
 /// For a cord's fiber, this is the cord's thread.
 unsafe fn give_way(task: Task) {
-    if let Some(post) = context::post_of(task.home()) {
+    if let Some(post) = task.post() {
         // SAFETY: a worker of it.
         return unsafe { driven(&task) }.schedule(Post { behind: true, ..post }, task);
     }
@@ -132,7 +132,7 @@ pub(crate) unsafe fn run(task: Task) {
 pub(crate) unsafe fn end_entry(task: Task) {
     task.state.mark_ended();
     match task.state.start(task.by()) {
-        // (That of one which has yielded has another entry.)
+        // (A fiber that has yielded has another entry.)
         Start::Stale | Start::Behind => {}
         // SAFETY: owned; the thread is right by contract. (A shield does not outlast the executor.)
         Start::Cancelled | Start::Poll => unsafe { end_owned(task) },
@@ -189,11 +189,11 @@ pub(crate) fn finish(task: Task) {
     if listed && task.home().hooked {
         shielded(|| task.home().seam.ends(&task));
     }
-    // Who polled its park from elsewhere has no more to wait for.
+    // Whoever polled its park from elsewhere has nothing left to wait for.
     if let Some(waker) = task.set_parked(None) {
         discard(waker);
     }
-    // The roster's count goes with it, and ours if that is all.
+    // The roster's count goes with it, and ours if nothing is left to do.
     let completed = task.state.complete(listed, task.group().is_none());
     if completed.gone {
         _ = task.into_raw();

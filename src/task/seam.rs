@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::task::header::Task;
 use crate::task::here::Post;
 
-/// One timer of an executor: where it is kept, and its number, which no other timer that is or was kept there has.
+/// One timer of an executor: where it is kept, and its number, unique among all timers that are or were kept there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimerKey {
     pub(crate) store: u32,
@@ -26,11 +26,11 @@ pub(crate) enum TimerState {
     Pending,
     /// Its deadline has come, and it has been woken, or is being.
     Fired,
-    /// It is gone since the executor has ended, and perhaps it had fired before.
+    /// It is gone because the executor has ended; it may have fired before.
     Closed,
 }
 
-/// Ends the sleep of a thread, the present one or the next: it looks at what there is to look after.
+/// Ends a thread's sleep, the current one or the next, so that it sees to the timers that it looks after.
 pub(crate) trait Bell: Sync {
     fn ring(&self);
 }
@@ -47,7 +47,7 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Gives it back after the end of the executor. If it is owned, the caller has to end it.
     fn inject(&self, task: Task) -> Result<(), Task>;
 
-    /// The worker that this thread is is about to block: others get what is ready on it.
+    /// This thread's worker is about to block: others get what is ready on it.
     fn blocks(&self, worker: NonNull<()>);
 
     /// Whether there is one worker, which ends all fibers that it has polled.
@@ -93,9 +93,9 @@ pub(crate) trait Seam: Any + Send + Sync {
     /// Wakes those whose deadline has come.
     fn fire_timers(&self) {}
 
-    /// A worker is about to sleep in a call that blocks: gives the [next deadline](Self::next_timer), and from then on who sets
-    /// an earlier one, and finds nobody else to look after it, rings `bell`; until that is [taken down](Self::take_down). It is
-    /// touched no more from then on.
+    /// A worker is about to sleep in a call that blocks: returns the [next deadline](Self::next_timer). From then on, whoever sets
+    /// an earlier one and finds nobody else to look after it rings `bell`, until that is [taken down](Self::take_down); after that
+    /// nobody touches it.
     fn hang_up(&self, _bell: &'static dyn Bell) -> Option<Instant> {
         None
     }
@@ -104,8 +104,8 @@ pub(crate) trait Seam: Any + Send + Sync {
     fn take_down(&self, _bell: &'static dyn Bell) {}
 
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
-    /// on a virtual clock stands still until [`calm`](Self::calm). Not to be called with a lock held that timers, or a look at
-    /// who is ready, need.
+    /// on a virtual clock stands still, and a closed world is not at its end, until [`calm`](Self::calm). Not to be called under a lock that timers, or a check for ready
+    /// fibers, need.
     fn busy(&self);
 
     /// Ends one [`busy`](Self::busy).

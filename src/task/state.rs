@@ -23,11 +23,10 @@
 //! Invariants:
 //!
 //! 1. SCHEDULED without RUNNING: exactly one count is in a queue, or in the hands of who puts it there.
-//! 2. RUNNING, the fiber is owned, by exactly one of: a thread that polls or ends it; its creator; one entry of a
-//!    queue; who has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry hands
-//!    that on to who takes it out (each queue's release and acquire carry it), so a poll that begins needs no more than a
-//!    load. SCHEDULED beside RUNNING is a wake-up since the last poll began. An owned entry is polled or
-//!    ended, never just dropped.
+//! 2. RUNNING: the fiber is owned, by exactly one of: a thread that polls or ends it; its creator; one entry of a queue; whoever
+//!    has seized it; for one that is TIED, see 9. The owner holds a count and alone may touch the future; an entry passes that on
+//!    to whoever takes it out (each queue's release and acquire carry it), so a poll needs no more than a load to begin. SCHEDULED
+//!    beside RUNNING is a wake-up since the last poll began. An owned entry is polled or ended, never just dropped.
 //! 3. COMPLETE and RUNNING exclude each other, and no flag changes after COMPLETE except TOKEN and SHIELDED (and SCHEDULED and
 //!    COMING of a TIED one, by an entry that comes up just then).
 //! 4. The future exists exactly until its owner has dropped it, before COMPLETE. The outcome exists
@@ -38,17 +37,17 @@
 //! 7. Nothing of the fiber is touched after a transition that gave up the last count one held.
 //! 8. Until COMPLETE there are `BIAS` counts more than holders. So a fiber that makes wakers of itself, or drops
 //!    them, while it runs need not count at once: the frame of its poll notes how many (`here.rs`), and the word gets
-//!    them all by the transition that ends the poll, or by `settle`. Others who have such a waker may give its count
-//!    up before; that is at most `MOST_OWED` counts too many, so the word does not say "the last" before its time. And a
-//!    count too many for a while harms nobody: who runs the fiber has one.
-//! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and whether it is queued, polled or waits that worker
-//!    alone knows, in the [tie](super::tie). So there its polls, its waiting and its being woken need no exchange at all.
-//!    Anybody else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry
-//!    if the tie says that the fiber is queued, and one more if COMING is set. They are alike: the first one to come up is
-//!    that of the tie, and the other one that which was COMING, for which the fiber is polled if it was woken since the poll
-//!    before. (If the fiber has yielded while one was COMING the first of the two goes behind, whichever it is: so it is not
-//!    polled before its turn, and after it if the other one is not injected yet.) An entry that does not come up, as the
-//!    executor has ended, may be dropped: the worker ends all its fibers as it leaves.
+//!    them all by the transition that ends the poll, or by `settle`. Others who have such a waker may give up its count before
+//!    that; these are at most `MOST_OWED` counts, so the word does not say "the last" too early. And a count too many for a while
+//!    does no harm: whoever runs the fiber has one.
+//! 9. A TIED fiber is its worker's for life: RUNNING stays until COMPLETE, and that worker alone knows whether the fiber is queued,
+//!    polled or waits, by the [tie](super::tie). So on that worker its polls, waits and wake-ups need no exchange at all. Anybody
+//!    else who wakes or cancels it sets SCHEDULED, and injects an entry, unless one is COMING. So there is one entry if the tie
+//!    says that the fiber is queued, and one more if COMING is set. The two are alike: the first to come up counts as that of the
+//!    tie, the other as the one that was COMING, for which the fiber is polled if it was woken since the poll before. (If the fiber
+//!    has yielded while an entry was COMING, the first of the two goes to the back, whichever it is: so it is not polled before its
+//!    turn, but after it if the other one is not injected yet.) An entry that does not come up because the executor has ended may
+//!    be dropped: the worker ends all its fibers as it leaves.
 //!
 //! Progress: every transition is lock-free (a retry means that another transition succeeded).
 //!
@@ -185,7 +184,7 @@ pub(crate) enum Finish {
 pub(crate) enum Seize {
     /// The caller owns it now, and has to end it.
     Seized,
-    /// It has an owner, who will end it, if it is polled after that poll.
+    /// It has an owner, who will end it (after the poll, if it is being polled).
     Running,
     /// It is complete.
     Complete,
@@ -468,8 +467,8 @@ impl State {
     /// happened) or cancelled. `tie`: this is the only worker, with which it stays.
     #[inline]
     pub(crate) fn finish_poll(&self, left: &Left, tie: Option<&Tie>) -> Finish {
-        // ORDERING: Relaxed: TIED is set by who polls it. A cancel that is not seen here has an entry (or is that of the end,
-        // where all are ended).
+        // ORDERING: Relaxed: TIED is set by whoever polls the fiber. A cancel that is not seen here has an entry (or comes from the
+        // executor's end, which ends all).
         let word = self.0.load(Ordering::Relaxed);
         match tie {
             _ if word & TIED != 0 => self.finish_tied(word, left, tie),
@@ -489,7 +488,7 @@ impl State {
             // The executor has ended, and another thread acts as its worker.
             None => (Finish::Cancelled, 0),
             Some(tie) if left.woke_itself => {
-                // Who has yielded is not polled for what was COMING before.
+                // A fiber that has yielded is not polled for an entry that was COMING before.
                 if word & COMING == 0 {
                     tie.queue()
                 } else {
@@ -507,7 +506,7 @@ impl State {
                 (Finish::Idle, 1)
             }
         };
-        // A poll that has left one waker behind has nothing to count: the entry's count is the waker's then.
+        // A poll that has left one waker behind has nothing to count: the waker gets the entry's count.
         if !bug!("task_tied_owes_nothing") {
             self.settle(left.owed - given_up);
         }
@@ -539,8 +538,8 @@ impl State {
         })
     }
 
-    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it); a TIED
-    /// one is its worker's to seize, where it waits. A shield is gone with the executor: who runs it has to see the cancel.
+    /// idle or SCHEDULED → RUNNING|CANCELLED|SEIZED, from outside the executor (which has stopped, or never had it); a TIED one
+    /// is for its worker to seize. A shield ends with the executor: whoever runs the fiber has to see the cancel.
     pub(crate) fn seize(&self, by: By<'_>) -> Seize {
         let tie = self.tie(by);
         let seize = self.update(Ordering::AcqRel, |word| {
@@ -607,39 +606,38 @@ impl State {
         })
     }
 
-    fn one_more(word: usize) -> usize {
+    /// Ends the process where there are too many counts.
+    #[inline(always)]
+    fn limited(word: usize) -> usize {
         if word > MAX {
             std::process::abort();
         }
-        word + ONE
+        word
+    }
+
+    fn one_more(word: usize) -> usize {
+        Self::limited(word) + ONE
     }
 
     fn settled(word: usize, owed: isize) -> usize {
-        if word > MAX {
-            std::process::abort();
-        }
-        word.wrapping_add_signed(owed * ONE as isize)
+        Self::limited(word).wrapping_add_signed(owed * ONE as isize)
     }
 
-    /// Counts what a poll owes that ends otherwise than by `finish_poll`. For the owner, before COMPLETE.
+    /// Counts what a poll owes, where no other transition does. For the owner, before COMPLETE.
     #[inline]
     pub(crate) fn settle(&self, owed: isize) {
         if owed != 0 {
             // ORDERING: as `release`, should it be counts that were given up.
             let before = self.0.fetch_add(Self::settled(0, owed), order!(AcqRel, "task_release_relaxed"));
             // (A fiber that wakes itself in each poll, and leaks wakers, may count nowhere else.)
-            if before > MAX {
-                std::process::abort();
-            }
+            Self::limited(before);
         }
     }
 
     /// One count more; the caller holds one.
     pub(crate) fn retain(&self) {
         // ORDERING: Relaxed: the caller's own count keeps the fiber, and nothing is read because of this.
-        if self.0.fetch_add(ONE, Ordering::Relaxed) > MAX {
-            std::process::abort();
-        }
+        Self::limited(self.0.fetch_add(ONE, Ordering::Relaxed));
     }
 
     /// One count less; true: it was the last, free the memory.

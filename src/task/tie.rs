@@ -9,10 +9,11 @@
 //!     │ └ woken ─── RESTS            │ the first entry comes up
 //!     └──────────────────────────────┘
 //! ```
-//! What is seized, where it is queued or rests, is POLLED as well.
+//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken meanwhile. One
+//! that is seized while it is queued or rests becomes POLLED as well.
 //!
-//! ORDERING: one thread at a time changes it: the worker's, or that of who ends the fibers in its place (`crew`, "Away"), which
-//! the lock there, or the join of the thread, orders. Others look only to say what they see.
+//! ORDERING: one thread at a time changes it: the worker's, or the one that ends the fibers in its place (`crew`, "Away"); the lock
+//! there, or the join of the thread, orders the two. Others only look, for inspection.
 
 use crate::prim::{AtomicU32, Ordering};
 

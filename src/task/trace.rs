@@ -15,16 +15,16 @@
 //!
 //! 1. A fiber has a span if a subscriber wants it when the fiber is made. Such a fiber is inspected (`watch.rs`), and its
 //!    [`Trace`] is in its watch.
-//! 2. Its span ends first of all in `run::finish`, before anybody can know that the fiber has ended, and what it has waited
-//!    for ends before. Wakers that are used later say nothing. (One that is used at that moment may: its event then names a span
-//!    that has ended.)
-//! 3. What a fiber waits for is told at the end of a poll that was pending: after the fiber's frame, within its span. An
-//!    operation that is pending still after the next poll is the same one; one that is not has ended.
-//! 4. A parked fiber can be woken by its token, for which nobody has cloned a waker. A clone is told for it, and its drop when
-//!    the fiber is polled again: else it would look like a fiber that nobody can wake.
+//! 2. Its span ends first of all in `run::finish`, before anybody can know that the fiber has ended; the spans of what it has
+//!    waited for end before that. Wakers that are used later report nothing. (One that is used at that very moment may: its event
+//!    then names a span that has ended.)
+//! 3. What a fiber waits for is reported at the end of a pending poll: after the fiber's frame, within its span. An operation that
+//!    is still pending after the next poll is the same one; one that is not has ended.
+//! 4. A parked fiber can be woken by its token, for which nobody has cloned a waker. A clone is reported for it, and its drop when
+//!    the fiber is polled again; otherwise it would look like a fiber that nobody can wake.
 //!
-//! The subscriber is foreign code: it is called under no lock, and its panics end here ([`tell`]). What it does with fibers
-//! while it is called is not told to it, for that could go on for ever.
+//! The subscriber is foreign code: it is called under no lock, and its panics end here ([`tell`]). What it does with fibers while
+//! it is called is not reported to it: that could go on for ever.
 //!
 //! ORDERING: `id` is Relaxed: who has a waker of a fiber got it after the fiber was made.
 
@@ -343,7 +343,7 @@ pub(crate) struct Sign {
     resource: OnceLock<Arc<Resource>>,
 }
 
-// What is in it is whole at all times: the subscriber is called with nothing half done.
+// Its content is consistent at all times: the subscriber is called with nothing half done.
 impl UnwindSafe for Sign {}
 impl RefUnwindSafe for Sign {}
 

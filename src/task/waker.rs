@@ -1,9 +1,9 @@
 //! The waker of a fiber: a counted pointer to its header, with one vtable for all fibers.
 //!
-//! Waking consumes the count into the run queue where the fiber was idle. A waker outlives its runtime without
-//! harm: the fiber is complete by then, and a wake of a complete fiber only gives up the count.
+//! Waking passes the count to the run queue if the fiber was idle. A waker outlives its runtime without harm: the fiber is complete
+//! by then, and a wake of a complete fiber only gives up the count.
 //!
-//! What a fiber makes, and drops, of its own wakers while it runs is counted when its poll ends (`state.rs`).
+//! Wakers of its own that a fiber makes and drops while it runs are counted when its poll ends (`state.rs`).
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -77,7 +77,7 @@ fn give_up(task: Task) {
     }
 }
 
-/// A waker of `task` that stands for no count of its own: the caller's lends it one.
+/// A waker of `task` without a count of its own: it borrows the caller's.
 pub(crate) fn borrowed(task: &Task) -> ManuallyDrop<Waker> {
     let raw = RawWaker::new(task.as_raw().as_ptr().cast_const().cast(), &VTABLE);
     // SAFETY: the vtable does what a waker's has to; the count is the caller's, which outlives the borrow that

@@ -12,10 +12,10 @@
 //!    the number of polls before and after, and reads again if it has changed (`inspect`).
 //! 2. `waits` holds what was left pending by the poll that is under way, or by the last one. A *part* of a fiber is polled only
 //!    when it was woken (the members of `join_all` and its like): what was noted within it stays until it is polled again, or
-//!    ends ([`part`], [`end_part`]). Of others' combinators that do so it is what the parts wait for that were polled last.
-//!    (A set of parts that moves to another fiber leaves its notes behind.)
-//! 3. `holds` holds the locks, and shares of locks, that the fiber has taken and that are held still, by whomever by now: who
-//!    gives them back takes it out, on whichever thread.
+//!    ends ([`part`], [`end_part`]). With foreign combinators that do the same, it is only what the parts polled last wait for. (A
+//!    set of parts that moves to another fiber leaves its notes behind.)
+//! 3. `holds` has the locks, and shares of locks, that the fiber has taken and that are still held, by whomever by now: whoever
+//!    gives one back takes it out, on any thread.
 //! 4. No foreign code runs under the lock.
 //!
 //! ORDERING: all figures are Relaxed: nothing follows from them.
@@ -31,14 +31,14 @@ use crate::task::home::Watching;
 use crate::task::place::{Known, Place};
 use crate::task::trace::{Label, Sign, Trace};
 
-/// More than so many are not kept: a poll can go on for ever, in a call that blocks.
+/// No more than this are kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
 
-/// Nor are more of these: who collects permits can have any number of them.
+/// Nor more than this: a fiber that collects permits can have any number of them.
 #[allow(dead_code, reason = "used in builds with debug assertions only")]
 const MOST_HOLDS: usize = 1024;
 
-/// What waits for fibers one of which may have ended without waking who waits.
+/// A wait for fibers any of which may have ended without waking the waiter.
 pub(crate) const SCOPE: &str = "scope";
 
 /// A wait is not noted again if it is one of so many last ones.
@@ -74,7 +74,7 @@ impl PartialEq for Thing {
     }
 }
 
-/// With what an operation has to do.
+/// What an operation is about.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Object {
     Thing(Thing),
@@ -258,7 +258,7 @@ impl Watch {
         self.since.store(nanos(time()) << 1 | POLLED, Ordering::Relaxed);
     }
 
-    /// The fiber is the caller's still. If its poll took too long, that is told.
+    /// The caller still owns the fiber. A poll that took too long is reported.
     fn end(&self, task: &Task) {
         let now = nanos(time());
         let took = now.saturating_sub(self.since.load(Ordering::Relaxed) >> 1);
@@ -357,7 +357,7 @@ mod holder {
             Share(noted.flatten())
         }
 
-        /// It is about to be given back. The drop of this may be that of anything: after that.
+        /// It is about to be given back. Dropping this may drop anything: do so after that.
         pub(crate) fn leave(&self) {
             self.change(|noted, at| drop(noted.holds.remove(at)));
         }
@@ -400,7 +400,7 @@ mod holder {
             self.0.with_mut(|holder| unsafe { *holder = share });
         }
 
-        /// The lock is about to be freed, or handed over. What is given is to be dropped after that.
+        /// The lock is about to be freed, or handed over. Drop what this returns after that.
         ///
         /// # Safety
         ///

@@ -42,7 +42,7 @@ impl Alarm {
         self.home.as_ref().map_or_else(Instant::now, |home| home.seam.now())
     }
 
-    /// `Ready`: `due` has come. Otherwise the waker is woken then; it is the same each time as long as `due` is. Where the
+    /// `Ready`: `due` has come. Otherwise the waker is woken then. The caller changes `due` only after that. Where the
     /// executor has ended, `due` becomes an instant of another one's clock.
     pub(crate) fn poll(&mut self, due: &mut Instant, waker: &Waker) -> Poll<()> {
         loop {

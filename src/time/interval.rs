@@ -92,7 +92,7 @@ pub enum Missed {
     /// next at 5 s. The total number of ticks is right in the end.
     #[default]
     Burst,
-    /// The first missed tick is delivered, and the next one comes a period after that was taken: at 4.5, 5.5 and 6.5 s. The same
+    /// The first missed tick is delivered, and the next one comes one period after it was taken: at 4.5, 5.5 and 6.5 s. The same
     /// applies to every tick taken more than 5 ms late, even if none was missed. (A tick taken up to 5 ms late, and less than a
     /// period, does not shift the next one, so that small delays of the executor do not add up.) Two ticks are at least a period
     /// minus 5 ms apart.

@@ -3,7 +3,6 @@
 //! The timer lives with the executor that the future was last polled on. A future that moves to another one
 //! takes its timer along; where the clocks differ, what was left of the sleep is what it sleeps there.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -14,7 +13,7 @@ use crate::task::home::HomeRef;
 use crate::task::place::Place;
 use crate::task::seam::{TimerKey, TimerState};
 use crate::task::watch::{self, Object};
-use crate::task::{budget, context, thread};
+use crate::task::{budget, context, shows, thread};
 use crate::time::now;
 
 /// Sleeps for `duration`, counted from this call.
@@ -36,28 +35,14 @@ pub fn sleep(duration: Duration) -> Sleep {
     let (clock, now) = context::with_home_here(|home| {
         home.map_or_else(|| (0, Instant::now()), |home| (home.seam.clock_id(), home.seam.now()))
     });
-    Sleep {
-        deadline: now.checked_add(duration),
-        span: Some(duration),
-        clock,
-        timer: None,
-        place: Place::here(),
-        refused: false,
-    }
+    Sleep::new(now.checked_add(duration), Some(duration), clock)
 }
 
 /// Sleeps until `deadline`, an instant of the clock of the executor that polls it. As [`sleep`]; a deadline in
 /// the past is ready at once.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep {
-        deadline: Some(deadline),
-        span: None,
-        clock: clock_here(),
-        timer: None,
-        place: Place::here(),
-        refused: false,
-    }
+    Sleep::new(Some(deadline), None, clock_here())
 }
 
 fn clock_here() -> usize {
@@ -81,6 +66,12 @@ pub struct Sleep {
 }
 
 impl Sleep {
+    #[inline]
+    #[track_caller]
+    fn new(deadline: Option<Instant>, span: Option<Duration>, clock: usize) -> Sleep {
+        Sleep { deadline, span, clock, timer: None, place: Place::here(), refused: false }
+    }
+
     /// When the sleep ends; `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
@@ -233,10 +224,6 @@ impl Drop for Sleep {
     }
 }
 
-impl fmt::Debug for Sleep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
+shows! { [] Sleep, "Sleep", it => deadline: it.deadline }
 
 thread::waits! { [] Sleep, "Sleep", Sleep::due }

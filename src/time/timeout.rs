@@ -1,6 +1,5 @@
 //! Time limits on any future.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::task::budget;
 use crate::task::error::Elapsed;
+use crate::task::shows;
 use crate::task::thread;
-use crate::time::{Sleep, sleep, sleep_until};
+use crate::time::{Sleep, now, sleep, sleep_until};
 
 /// Limits `future` to `limit`, counted from this call.
 ///
@@ -30,7 +30,7 @@ use crate::time::{Sleep, sleep, sleep_until};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout::new(future, sleep(limit))
+    Timeout::new(future, sleep(limit), limit.is_zero())
 }
 
 /// As [`timeout`], until `deadline`, an instant of the clock that [`now`](crate::fiber::now) reads: a common limit for several
@@ -50,7 +50,7 @@ pub fn timeout<F: IntoFuture>(limit: Duration, future: F) -> Timeout<F::IntoFutu
 /// ```
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout::new(future, sleep_until(deadline))
+    Timeout::new(future, sleep_until(deadline), deadline <= now())
 }
 
 /// See [`timeout`].
@@ -58,15 +58,15 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 pub struct Timeout<F> {
     future: F,
     sleep: Sleep,
-    /// It was polled, and the time was not up.
-    waits: bool,
+    /// The time was up before it began: one look is enough.
+    once: bool,
     /// The time was up in a poll without a budget: one more follows.
     overtime: bool,
 }
 
 impl<F> Timeout<F> {
-    fn new(future: impl IntoFuture<IntoFuture = F>, sleep: Sleep) -> Self {
-        Timeout { future: future.into_future(), sleep, waits: false, overtime: false }
+    fn new(future: impl IntoFuture<IntoFuture = F>, sleep: Sleep, once: bool) -> Self {
+        Timeout { future: future.into_future(), sleep, once, overtime: false }
     }
 
     /// The future, without the limit.
@@ -89,30 +89,33 @@ impl<F: Future> Future for Timeout<F> {
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
         let _endless = this.sleep.deadline().map(|_| budget::endless());
+        let before = budget::undecided();
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        let waited = std::mem::replace(&mut this.waits, true);
+        let waits = this.sleep.waits();
         ready!(this.sleep.poll_time(cx));
-        // Without a budget leno's operations do not look.
-        if !budget::may_look(&mut this.overtime, cx) {
+        // Without a budget leno's operations do not look. (And what need not wait counts, as a sleep does.)
+        let may = if waits { budget::may_look } else { budget::may_begin };
+        if !may(&mut this.overtime, cx) {
             return Poll::Pending;
         }
-        if waited {
+        // What it needs may be in the hands of a thread that is not done with it.
+        let mut looks = !this.once || waits || budget::undecided() != before;
+        let mut pauses = thread::Haste::default();
+        while looks {
+            let before = budget::undecided();
             // (With a budget of its own: one that always finds something would not come to an end.)
-            if let Poll::Ready(output) = budget::with(|| future.poll(cx)) {
+            if let Poll::Ready(output) = budget::with(|| future.as_mut().poll(cx)) {
                 return Poll::Ready(Ok(output));
             }
+            looks = budget::undecided() != before && pauses.pause_for_others();
         }
         Poll::Ready(Err(Elapsed::new()))
     }
 }
 
-impl<F> fmt::Debug for Timeout<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeout").field("sleep", &self.sleep).finish_non_exhaustive()
-    }
-}
+shows! { [F] Timeout<F>, "Timeout", it => sleep: it.sleep }
 
 thread::waits! {
     [F: Future] [F: Future + Unpin] Timeout<F>, "Timeout", Self::due

@@ -11,32 +11,32 @@
 //! | CLAIMED(x) | another node y: over, parts with y | waits for x to be DONE; never undone |
 //! | GONE | over, parts | – |
 //!
-//! *POKING*: a peer that has moved OPEN to BUSY has the parker still in its hands; the owner, should it be polled
-//! meanwhile, looks again later. Others add to the list as ever.
+//! *POKING*: the peer that has moved OPEN to BUSY still has the parker in its hands; an owner that is polled meanwhile
+//! looks again later. Others add to the list as usual.
 //!
 //! Nodes that are given back are chained through their own `next`.
 //!
 //! # Seniority
 //!
-//! Two selects that meet could each be busy whenever the other one looks. So only the *senior* acts on the other, the one
-//! whose anchor has the lower address: the junior takes the senior's node out of the word, keeps it until it stands there
-//! itself or has won, and pokes the senior with it then ([`By`]). A poked senior finds the junior waiting. A failed attempt
-//! therefore means that its target was claimed, or has itself attempted somebody more junior: the most junior that
-//! attempts for ever would find targets that attempt no more.
+//! Two selects that meet could each be busy whenever the other one looks. So only the *senior*, whose anchor has the lower address,
+//! acts on the other. The junior takes the senior's node out of the word, keeps it until it stands there itself or has won, and
+//! then pokes the senior with it ([`By`]). A poked senior finds the junior waiting. A failed attempt therefore means that its
+//! target was claimed, or has itself attempted somebody more junior: the most junior of those that attempt for ever would find
+//! targets that attempt no more.
 //!
-//! But one that polls foreign futures is BUSY and attempts nobody, and those may be what attempts it: a senior select that
-//! stands in such a future is polled only while the other one polls, and would find it BUSY for ever. So who was given
-//! something back while it polled foreign futures looks once, afterwards, as if there were no seniority (it *dares*): at what
-//! was given back, or, of a node that stood for both sides, at either. That adds at most one attempt per branch and poll of
-//! those; between two such polls the rule holds, and its reason.
+//! But a select that polls foreign futures is BUSY and attempts nobody, and what attempts it may be inside one of them: a senior
+//! select in there is polled only while the outer one polls, and would find that BUSY for ever. So a select that was given nodes
+//! back while it polled foreign futures looks once, afterwards, as if there were no seniority (it *dares*): at the branches of
+//! these nodes, or, for a node that stood for both sides, at both. That adds at most one attempt per branch and such poll; between
+//! two such polls the rule and its argument hold.
 //!
 //! # Watching
 //!
-//! A select that only asks what is ready ([`Anchor::new`]) is never claimed. Whoever pops a node of it, plain or a
-//! select, junior or senior, keeps that, goes on as if nobody waited there, and pokes the select when it is through: it has
-//! completed, or stands in the line itself, or gives up. So a value never waits for one that watches: it goes to whoever
-//! waits behind, or where it would go if nobody waited; and who watches looks after that. (To poke at once would be right,
-//! too, but the two could go round for ever: popped, poked, standing again, popped.)
+//! A select that only asks what is ready ([`Anchor::new`]) is never claimed. Whoever pops a node of it, plain or a select, junior
+//! or senior, keeps the node, goes on as if nobody waited there, and pokes the watching select when it has itself completed, stands
+//! in the line, or gives up. So a value never waits for a select that watches: it goes to whoever waits behind, or where it would
+//! go if nobody waited; the watching select looks after that. (Poking at once would be right, too, but could go round for ever:
+//! popped, poked, standing again, popped.)
 //!
 //! # Who frees it
 //!
@@ -45,8 +45,8 @@
 //!
 //! # Orderings
 //!
-//! A claim acquires what the owner wrote before it opened, and what is handed over is published by the node's state. But
-//! the owner, who asks the node of a claim for its branch, acquires the claim: the peer may have chained that node before,
+//! A claim acquires what the owner wrote before it opened, and what is handed over is published by the node's state. But the owner
+//! acquires a claim, as it then reads the branch from the node: the peer may have written to that node before, when it chained it
 //! in vain. A node that is given back is released by the exchange and acquired by the owner's swap.
 
 use std::cell::Cell;
@@ -71,8 +71,8 @@ const NUMBER_SHIFT: u32 = 3;
 /// The owner's right to an anchor: given up when the select is over, and otherwise leaked with its nodes.
 pub(crate) struct Anchor(AnchorRef);
 
-/// An anchor: its owner has this, and whoever holds one of its nodes. (A pointer wherever it goes: what is borrowed must not
-/// be freed, and once an operation on the word has let it go it may be gone before that returns.)
+/// A pointer to an anchor, for its owner and for whoever holds one of its nodes. (Not a reference: once an operation on the word
+/// has let the anchor go, it may be freed before that returns.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnchorRef(NonNull<Body>);
 
@@ -92,7 +92,7 @@ struct Body {
     life: Life,
 }
 
-/// One that a thread keeps for its next select.
+/// An anchor that a thread keeps for its next select.
 struct Spare(Cell<Option<Anchor>>);
 
 prim::thread_local! {
@@ -193,7 +193,7 @@ impl AnchorRef {
         self.body().rank.of(self.body())
     }
 
-    /// From where [`AnchorRef::from_address`] has it.
+    /// The address for [`AnchorRef::from_address`].
     #[inline(always)]
     pub(super) fn address(self) -> *mut () {
         self.0.as_ptr().cast()
@@ -239,11 +239,13 @@ impl AnchorRef {
                 BUSY => given_back(word, node),
                 _ => return Err(()),
             };
+            // ORDERING: AcqRel: the parker that the owner has put there; and the node is for the owner.
             match body.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) if word & STATE == OPEN => {
                     let waker = body.parker.take();
                     body.life.touch();
-                    // ORDERING: Release: the owner, who puts another one there, comes after this.
+                    // ORDERING: AcqRel: the owner, who puts another one there, comes after this; and if it has ended, all that it
+                    // did comes before the release.
                     if body.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
                         // SAFETY: the owner has seen POKING as it ended, and counts this visit.
                         unsafe { self.release() };
@@ -293,6 +295,7 @@ impl AnchorRef {
 
     /// Lets peers claim it again; gives what was given back meanwhile. For the owner, in BUSY.
     pub(crate) fn open(self) -> GivenBack {
+        // ORDERING: AcqRel: the nodes that were given back; and what it wrote is for whoever claims it.
         let word = self.body().word.swap(OPEN, Ordering::AcqRel);
         debug_assert_eq!(word & (STATE | POKING), BUSY, "nobody claims it, or pokes it, in BUSY");
         if bug!("open_forgets_list") {
@@ -301,8 +304,8 @@ impl AnchorRef {
         GivenBack((word >> NUMBER_SHIFT) as u32)
     }
 
-    /// Ends it; gives what was given back, and whether a peer that pokes it has yet to look at it once more: it counts as
-    /// one of those that have a node. `Err`: a peer has claimed it by this branch.
+    /// Ends it; gives what was given back, and whether (0 or 1) a peer that pokes it has yet to touch it once more: it counts as
+    /// one that has a node. `Err`: a peer has claimed it by this branch.
     pub(crate) fn end(self) -> Result<(GivenBack, usize), usize> {
         let body = self.body();
         // ORDERING: Acquire, of a claim.
@@ -372,8 +375,8 @@ impl Anchor {
             left.store(others, Ordering::Relaxed);
             return;
         }
-        // A peer that pokes may have been through before this: the count was below zero then. Unless that was the last one,
-        // somebody has yet to come, and frees it: the nodes' owners part after this.
+        // A peer that pokes may be through already: the count is below zero then. Unless it was the last one, somebody has yet to
+        // come, who frees it: the owner parts with the nodes only after this.
         // ORDERING: AcqRel: the last one sees all that the others did.
         if left.fetch_add(others, Ordering::AcqRel).wrapping_add(others) == 0 {
             self.free();
@@ -410,7 +413,7 @@ fn claimed_branch(word: usize) -> usize {
     unsafe { NodeRef::named(word >> NUMBER_SHIFT) }.index()
 }
 
-/// Who looks at a primitive: a plain operation, or a select, and what has come up for it.
+/// Who looks at a primitive, a plain operation or a select, and what it has collected on the way.
 pub(crate) struct By {
     anchor: Option<AnchorRef>,
     /// Whether it claims seniors, too: see the header.
@@ -485,7 +488,7 @@ impl By {
         (GivenBack(std::mem::take(&mut self.own)), std::mem::take(&mut self.own_two))
     }
 
-    /// Has somebody woken in the end.
+    /// Has this waker called in the end.
     #[inline]
     pub(crate) fn wakes(&mut self, waker: Option<Waker>) {
         match waker {
@@ -500,7 +503,7 @@ impl By {
         self.wakes(Some(Later::waker(data)));
     }
 
-    /// Wakes, and pokes, whoever `other` was to.
+    /// Takes over whom `other` has to wake and poke.
     pub(crate) fn adopt(&mut self, other: &mut By) {
         self.kept.add(other.take_kept());
         for waker in other.wake.take().into_iter().chain(other.more.drain(..)) {
@@ -514,7 +517,7 @@ impl By {
         self.wake.is_some()
     }
 
-    /// Whoever is to be woken, if that is one and nobody is to be poked.
+    /// The waker to call, if there is just one, and nobody is to be poked.
     #[inline]
     pub(crate) fn take_only(&mut self) -> Option<Waker> {
         if self.more.is_empty() && !self.keeps() { self.wake.take() } else { None }
@@ -532,7 +535,7 @@ impl By {
         }
     }
 
-    /// It holds nothing any more, and nothing need look whether it does.
+    /// Ends it without another look: it holds nothing any more.
     #[inline(always)]
     pub(crate) fn end(self) {
         debug_assert!(self.wake.is_none() && self.more.is_empty() && !self.keeps() && self.own == 0);
@@ -545,7 +548,7 @@ impl By {
         self.kept.is_any()
     }
 
-    /// Wakes and pokes in the middle of something: a waker that panics does so for itself.
+    /// Wakes and pokes in the middle of something: panics of wakers end here.
     pub(crate) fn end_in_passing(mut self) {
         if self.has_wakes() {
             shielded(|| self.wake());
@@ -569,7 +572,8 @@ impl By {
         }
     }
 
-    /// Foreign code has panicked, in a select perhaps that has popped nodes of its own: these are given back to it as to any.
+    /// Foreign code has panicked, perhaps in a select that has popped nodes of its own: these are given back to it like those of
+    /// others.
     #[cold]
     fn end_late(&mut self) {
         for node in GivenBack(std::mem::take(&mut self.own)) {
@@ -581,8 +585,8 @@ impl By {
     }
 }
 
-/// What is not poked by the time an operation is over is poked then. Somebody is to be woken still, and nodes of its own are to
-/// be seen to, only if foreign code has panicked.
+/// Whoever was not poked by the end of an operation is poked then. Wakers, and nodes of its own, are left only if foreign code has
+/// panicked.
 impl Drop for By {
     #[inline]
     fn drop(&mut self) {

@@ -3,12 +3,12 @@
 use std::iter::Fuse;
 use std::task::Waker;
 
-use super::node::Claim;
+use super::node::Remains;
 use crate::prim::thread;
 use crate::task::error::{discard, shielded};
 
-/// Calls `f` with each in turn, with the rest also when it panics: the first panic goes on, those after it end here, as
-/// they all do during another one.
+/// Calls `f` with each in turn, also after a panic: the first one propagates in the end, the others end here, as all do
+/// in a thread that is panicking.
 pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     struct Rest<I: Iterator, F: FnMut(I::Item)>(Fuse<I>, F);
     impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
@@ -27,7 +27,7 @@ pub(crate) fn for_all<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     }
 }
 
-/// Foreign data, which is dropped as [`for_all`] calls: each, whatever becomes of those before, and also during a panic.
+/// Foreign data, dropped the way [`for_all`] calls: each item, even if the drop of another panics, and also during a panic.
 pub(crate) struct Foreign<I: IntoIterator + Default>(pub(crate) I);
 
 impl<I: IntoIterator + Default> Drop for Foreign<I> {
@@ -53,13 +53,13 @@ pub(crate) fn wake_one(waker: Waker) {
     call(|| waker.wake());
 }
 
-/// What those have left whose owners are gone: their nodes, and the wakers that counted; there may be others in the nodes. All
-/// go when this is dropped: foreign code, the panics of which end here.
+/// What owners that are gone have left: their nodes, and the wakers that counted; the nodes may hold others. All go when this is
+/// dropped: foreign code, whose panics end here.
 #[derive(Default)]
-pub(crate) struct Left(Vec<(Claim, Option<Waker>)>);
+pub(crate) struct Left(Vec<Remains>);
 
 impl Left {
-    pub(crate) fn add(&mut self, left: (Claim, Option<Waker>)) {
+    pub(crate) fn add(&mut self, left: Remains) {
         self.0.push(left);
     }
 }

@@ -67,8 +67,8 @@ struct Free {
 
 prim::thread_local! {
     static FREE: [Free; 2] = [Free::new(Kind::Plain), Free::new(Kind::Branch)];
-    /// Where they are, from their first use on until they are gone: one need not ask for that each time. Null in models,
-    /// which end threads in ways of their own.
+    /// Where they are, from their first use until they are gone: this saves the check of `FREE` each time. Null in models, which
+    /// end threads in ways of their own.
     static NEAR: Cell<*const [Free; 2]> = Cell::new(ptr::null());
 }
 
@@ -89,7 +89,7 @@ fn set_near(near: *const [Free; 2]) {
     }
 }
 
-/// As [`near`], of a thread that has not used them so far as well. `None`: it is about to end.
+/// As [`near`], also for a thread that has not used them so far. `None`: it is about to end.
 fn first<R>(f: impl FnOnce(&[Free; 2]) -> R) -> Option<R> {
     let used = |free: &[Free; 2]| {
         set_near(free);
@@ -149,19 +149,18 @@ unsafe fn free_slowly(kind: Kind, node: NonNull<Node>) {
     }
 }
 
-/// What a thread does that looks at hooks of nodes to which it may have no right. The memory of a chunk stays while any of
-/// its nodes is given out: so next to a node that the thread has no guard is needed. There is one from the first look
-/// elsewhere on.
+/// A thread's look at the hooks of nodes to which it may have no right. The memory of a chunk stays while any of its nodes is given
+/// out: so no guard is needed in the chunk of a node that the thread has. The first look elsewhere makes one.
 pub(crate) struct Look<'a> {
     /// The chunk of a node that the thread has all the while.
     near: usize,
-    /// That one, if it is of the thread's stack.
+    /// That node, if it is on the thread's stack.
     kept: *const Node,
     guard: OnceCell<Guard>,
     own: PhantomData<&'a Waiter>,
 }
 
-/// The chunk of a node, with its kind; no other one's is 0.
+/// The chunk of a node, with its kind; never 0, as there is no chunk 0.
 #[inline(always)]
 const fn chunk(number: usize) -> usize {
     number & !((CHUNK - 1) << 1)
@@ -228,7 +227,7 @@ pub(super) fn place<'a>(number: usize) -> &'a Place {
         // SAFETY: a model's nodes stay readable.
         return unsafe { &(*prim::named::<Alone>(number >> 1)).place };
     }
-    // (The remainder: it is less than that, which the compiler does not know.)
+    // (The remainder changes nothing; the compiler does not know that.)
     let chunk = &PLACES[number & 1][(number >> 1) / CHUNK % CHUNKS];
     // ORDERING: Acquire pairs with `furnish`. The node was given out after that.
     // SAFETY: places are never freed.
@@ -388,7 +387,7 @@ impl Free {
         if prim::MODEL {
             return None;
         }
-        // (A sweep may have brought some.) Into an empty list: one that overflowed would want the pool, which is being taken from.
+        // (A sweep may have brought some.) Only into an empty stack: one that overflowed would need the pool, which is locked here.
         self.pop().or_else(|| {
             take(self.kind, KEPT / 2, |node| {
                 let kept = self.push(node);

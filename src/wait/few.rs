@@ -8,12 +8,12 @@
 //! ```
 //!
 //! Cells are taken by a compare-exchange, in any order; the oldest is the one, of those that are not settled, whose stamp is
-//! before all others. Versions wrap: two stamps are compared with each other, and not with the version of now, from which they may
-//! be farther than that. So who comes takes a cell only if none that it sees is [too far](FAR) behind, and otherwise goes to the
-//! list, as if there were no cell. (A thread that is suspended between that look and its exchange for half of all versions, 2^18
-//! of its steps in the largest ring, may be served out of turn.) A scan looks at one cell after the other. It is no picture of all
-//! of them at one moment, and needs to be none: whoever confirms, leaves or is brought into the word changes the word, and a scan
-//! counts only if the word is still what it was before ([`line`](super::line)).
+//! before all others. Versions wrap: two stamps are compared with each other, not with the current version, which may be too far
+//! ahead of both. So a newcomer takes a cell only if no entry that it sees is [too far](FAR) behind, and otherwise goes to the
+//! list, as if there were no cell. (If its thread is suspended between that look and its exchange for half of all versions, 2^18
+//! steps of the largest ring, it may be served out of turn.) A scan looks at one cell after the other. It is no snapshot, and need
+//! not be one: whoever confirms, leaves or is brought into the word changes the word, and a scan counts only if the word is still
+//! what it was before ([`line`](super::line)).
 //!
 //! | cell | by | then |
 //! |---|---|---|
@@ -22,19 +22,19 @@
 //! | free | the owner who leaves, unless it is settled | it has left; who finds it in the word goes past it |
 //! | free | who has popped it, by a store: the cell is nobody else's | it may be taken |
 //!
-//! The stamp of one that is settled is the version of then: its place in the order of hand-overs. Who has popped it says so in the
-//! node's [place](super::place), and so does an owner that gives the node back before that.
+//! The stamp of a settled entry is the version of that moment: its place in the order of hand-overs. Whoever has popped it copies
+//! that to the node's [place](super::place), and so does an owner that gives the node back before that.
 //!
-//! *No entry outlasts its stay*: the owner frees the cell as the first step of leaving, and whoever has popped the node before the
-//! node is told anything, or freed, or stands anywhere else. So an entry that is not settled is in the line (and may be in the
-//! word as well), and a scan need not ask its node; and the bits of a generation that fit have to tell apart only what a thread
-//! sees in the middle of a look that counts: who settles somebody else's entry has found it while the stay lasted, and compares
-//! the stamp, too. (In rings whose versions [turn](super::line::Primitive::may_turn) a scan keeps the versions of its own half
-//! from coming again, and an entry may have one of the other half: it takes 2^19 steps of such a ring, and a multiple of 4,096
-//! stays of that node, to find the same entry once more.)
+//! *No entry outlasts its stay*: the owner frees the cell as the first step of leaving; whoever has popped the node frees it before
+//! the node is told anything, is freed, or stands anywhere else. So an entry that is not settled is in the line (and may be in the
+//! word as well), and a scan need not ask its node; and the few bits of a generation that fit have to tell apart only what a thread
+//! sees in the middle of a look that counts: whoever settles another's entry has found it while the stay lasted, and compares the
+//! stamp, too. (In rings whose versions [turn](super::line::Primitive::may_turn) a scan keeps the versions of its own half from
+//! coming again, and an entry may have one of the other half: it takes 2^19 steps of such a ring, and a multiple of 4,096 stays of
+//! that node, to find the same entry once more.)
 //!
-//! What it is good for, beside going straight to the list: with four senders and one receiver, or four and four, on one worker of
-//! tokio, a value takes 0.87 to 0.92 of the time at capacities 0 and 1.
+//! What it gains over going straight to the list: with four senders and one receiver, or four and four, on one worker of tokio, a
+//! value takes 0.87 to 0.92 of the time at capacities 0 and 1.
 
 use super::place::{At, Stay};
 use super::word::{NUMBER_BITS, SENDERS, STAMP_BITS, STAMP_MASK};
@@ -120,7 +120,7 @@ impl Cell<'_> {
         self.cell.compare_exchange(self.full, FREE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Frees it for who has popped its entry.
+    /// Frees it, for whoever has popped its entry.
     #[inline]
     pub(super) fn free(self) {
         debug_assert_eq!(self.cell.load(Ordering::Relaxed), self.full, "nobody else changes it");

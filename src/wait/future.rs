@@ -9,7 +9,8 @@ use super::operation::{Branch, Operation};
     message = "`{Self}` is not an operation of leno, which a select could claim",
     label = "not an operation of leno",
     note = "any other future can be polled instead: wrap it in `leno::select::foreign`: `foreign(std::pin::pin!(future))` or \
-            `foreign(Box::pin(future))`, or `foreign(future)` if it is `Unpin`"
+            `foreign(Box::pin(future))`, or `foreign(future)` if it is `Unpin`. (`select!` finds out by itself, where the \
+            future's type is known at that point: annotate it.)"
 )]
 pub trait Operated {
     type Branch: Branch;
@@ -19,6 +20,18 @@ pub trait Operated {
 
     /// The operation's outcome as that of the future.
     fn convert(&mut self, outcome: <Self::Branch as Branch>::Output) -> Self::Output;
+
+    /// Disposes of the outcome of a select that nobody got: what was received goes back. (What has locked something frees that as
+    /// it is dropped.)
+    fn give_back(&mut self, output: Self::Output) {
+        drop(output);
+    }
+
+    /// It has lost: drops what is still to be sent, or gives up what else it has, unless it is only borrowed.
+    #[inline]
+    fn end(&mut self) {
+        self.operation().discard();
+    }
 }
 
 #[allow(private_interfaces, reason = "as above")]
@@ -33,21 +46,28 @@ impl<O: Operated> Operated for &mut O {
     fn convert(&mut self, outcome: <O::Branch as Branch>::Output) -> O::Output {
         (**self).convert(outcome)
     }
+
+    fn give_back(&mut self, output: O::Output) {
+        (**self).give_back(output);
+    }
+
+    fn end(&mut self) {}
 }
 
 /// Makes a future of a struct whose field `operation` is an operation of `$branch`.
 ///
-/// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation
-/// fresh again; a select does not. `parks $park $parked`: a poll goes by the method `$park`, unless that says `None`; the method
-/// `$parked` says whether it waits so. Then what the waits with a limit say: `or Elapsed`: that the time was up;
-/// `or Error => Ok`: that, or the future's error, as one; `until Result`: what a method `until(&mut self, deadline)` says;
-/// nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote it.
+/// `$convert` makes its outcome the future's. `while $more`: the future goes on for as long as `$more` makes its operation fresh
+/// again; a select does not. `back $goods` makes of the outcome what was received, if anything was. `parks $park $parked`: a poll
+/// goes by the method `$park`, unless that says `None`; the method `$parked` says whether it waits so. Then what the waits with a
+/// limit say: `or Elapsed`: that the time was up; `or Error => Ok`: that, or the future's error, as one; `until Result`: what a
+/// method `until(&mut self, deadline)` says; nothing: there are none. `$name` is the type's, `$call` is the call as its user wrote
+/// it.
 /// (Where the first of the generics is a lifetime the future borrows for it.)
 macro_rules! future {
     (
         [$($generics:tt)*] $future:ty, $name:literal, $call:literal;
         $branch:ty => $output:ty, $convert:expr
-            $(, while $more:expr)? $(, parks $park:ident $parked:ident)?; $($limits:tt)*
+            $(, while $more:expr)? $(, back $goods:expr)? $(, parks $park:ident $parked:ident)?; $($limits:tt)*
     ) => {
         #[allow(private_interfaces, reason = "for select, whose traits are sealed")]
         impl<$($generics)*> $crate::wait::Operated for $future {
@@ -63,6 +83,13 @@ macro_rules! future {
             fn convert(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $output {
                 $convert(self, outcome)
             }
+            $(
+                #[cold]
+                #[inline(never)]
+                fn give_back(&mut self, output: $output) {
+                    self.operation.give_back($goods(output));
+                }
+            )?
         }
 
         impl<$($generics)*> $future {
@@ -78,21 +105,14 @@ macro_rules! future {
             #[inline(always)]
             #[track_caller]
             pub fn wait(self) -> $output {
-                // (In registers, as nothing that is called has its address: nor has its drop, which is for where it goes on.)
+                // (It stays in registers, as its address goes to no call: nor to its drop, which is left to the slow way.)
                 let mut quick = std::mem::ManuallyDrop::new(self);
                 let outcome =
                     if $crate::task::context::is_outside() { quick.operation.quick_output() } else { None };
                 let Some(outcome) = outcome else {
                     return std::mem::ManuallyDrop::into_inner(quick).wait_slowly();
                 };
-                let mut this = std::mem::ManuallyDrop::into_inner(quick);
-                $(
-                    let mut outcome = outcome;
-                    while $more(&mut this) {
-                        outcome = this.operation.wait();
-                    }
-                )?
-                $crate::wait::Operated::convert(&mut this, outcome)
+                std::mem::ManuallyDrop::into_inner(quick).wait_on(outcome)
             }
 
             #[inline(never)]
@@ -100,6 +120,12 @@ macro_rules! future {
             fn wait_slowly(&mut self) -> $output {
                 $crate::task::context::may_block($call);
                 let outcome = self.operation.wait_slowly();
+                self.wait_on(outcome)
+            }
+
+            /// It has this outcome: the rest, if it goes on.
+            #[inline(always)]
+            fn wait_on(&mut self, outcome: <$branch as $crate::wait::Branch>::Output) -> $output {
                 $(
                     let mut outcome = outcome;
                     while $more(self) {
@@ -132,12 +158,7 @@ macro_rules! future {
                         polled = self.operation.poll(cx);
                     }
                 )?
-                match polled {
-                    std::task::Poll::Ready(outcome) => {
-                        std::task::Poll::Ready($crate::wait::Operated::convert(&mut *self, outcome))
-                    }
-                    std::task::Poll::Pending => std::task::Poll::Pending,
-                }
+                polled.map(|outcome| $crate::wait::Operated::convert(&mut *self, outcome))
             }
         }
 

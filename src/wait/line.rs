@@ -21,10 +21,10 @@
 //!   of the word's side. Then the exchange; if it fails, look again: nothing is in anybody's hands. If it succeeds, A's cell is
 //!   freed, before anything else happens to A.
 //! * **join**: place := a new stay, in the line; push; then, as long as one has to wait still, *confirm*: raise `MORE` by an
-//!   exchange that changes the version. Brought into the word meanwhile: it waits. The reason is gone: leave, start again.
+//!   exchange that changes the version. Brought into the word meanwhile: it waits. No reason any more: leave, start again.
 //! * **leave**: if it stands in the word, a pop of itself. From few: free the cell, unless it is settled; from the list: place →
-//!   LEFT, out of the list; then one exchange of the word, which changes the version: only then is the node free. If it is settled,
-//!   and does not stand in the word, a peer has it.
+//!   `Left`, out of the list; then one exchange of the word, which changes the version: only then is the node free. If it is
+//!   settled, and does not stand in the word, a peer has it.
 //! * **park** another waker: put it beside, then change the version while the node still waits. Whoever pops later sees it.
 //!
 //! *The version* is part of the primitive's rest, and [`Primitive::bump`] changes it and nothing else.
@@ -32,37 +32,34 @@
 //! # Why it holds
 //!
 //! If a pop's exchange succeeds, nobody has confirmed, left the line, or been brought into the word since *w* was loaded,
-//! as all of these change the word. So the word is the sequence lock of what is behind it: a scan needs to be no picture,
-//! and the number that it found is still the oldest one's when it goes into the word. Since the first waiter goes only
-//! together with the next one's coming, there is no moment at which nobody stands in the word and somebody waits behind it,
-//! and so newcomers have one rule: who finds somebody joins, who finds nobody enters.
+//! as all of these change the word. So the word is the sequence lock of what is behind it: a scan need not be a snapshot, and the
+//! number that it found is still the oldest one's when it goes into the word. Since the first waiter leaves the word in the same
+//! step that brings in the next one, nobody ever waits behind an empty word. So newcomers have one rule: who finds somebody joins,
+//! who finds nobody enters.
 //!
 //! # Invariants
 //! 1. Nobody in the word implies neither `MORE` nor `MANY`.
-//! 2. Who has confirmed and stands in the line still implies `MORE`, and is of the word's side.
+//! 2. Somebody who has confirmed and still stands in the line implies `MORE`, and is of the word's side.
 //! 3. Who was brought into the word is popped only under `MORE`, and after it was settled.
 //! 4. A node is freed, or enters again, only when no exchange that brings it into the word can succeed any more.
-//! 5. Confirming, leaving the line and parking anew change the version. (Not of a free word, of most primitives: there the exchange
-//!    is all that counts. Who comes later has seen it, and no word from before comes again.)
+//! 5. Confirming, leaving the line and parking anew change the version. (Most primitives do not change that of a free word: there
+//!    only the exchange counts. Whoever comes later has seen it, and no word from before comes again.)
 //!
 //! # Progress, cost
 //!
-//! Lock-free: an exchange fails only because another one has succeeded, or, of a primitive with few versions, because a scan is
-//! under way that began half of them ago ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop and
-//! leave 1 each in *one*; join, pop and leave 2 each in *few*; join 2 and pop 4 in *many* (where they look at nodes of other chunks a
-//! pin each, see [`Look`]).
+//! Lock-free: an exchange fails only because another one has succeeded, or, in a primitive with few versions, because a scan that
+//! began half of them ago is still under way ([`Primitive::may_turn`]): its thread is waited for. Locked instructions: enter, pop
+//! and leave 1 each in *one*; join, pop and leave 2 each in *few*; join 2 and pop 4 in *many* (plus a pin each where they look at
+//! nodes of other chunks, see [`Look`]).
 //!
 //! # Orderings
 //!
 //! All exchanges of the word are acquire and release: who pops a node sees what its owner wrote before it entered, and who
-//! enters after a pop comes after it. Who is brought up by a peer is acquired from where it was pushed: each popper that
-//! reads a number from the word has either acquired the exchange of its owner, or that of a peer that had acquired the
-//! cell or the link.
+//! enters after a pop comes after it. A node that a peer brings up was released where it was pushed: each popper that reads its
+//! number from the word has acquired either the exchange of its owner, or that of a peer that had acquired the cell or the link.
 //!
 //! Sources: the three representations of a channel's queue are N. Koval's ("Algorithms in Kotlin coroutines"); he proposes
 //! hardware transactions for the step from one to the next, which current processors do not offer any more.
-
-use std::ptr;
 
 use super::anchor::By;
 use super::batch::wake_all;
@@ -74,13 +71,13 @@ use super::place::{At, Stay};
 use super::returned::Returned;
 use super::steps::interrupt;
 use super::word::{MANY, MORE, SENDERS, STAMP_MASK, TWO, Word};
-use crate::prim::{self, AtomicPtr, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, fence};
+use crate::prim::{self, AtomicU32, AtomicU64, Mutex, MutexGuard, OnceBox, Ordering, fence};
 use crate::task::thread;
 
 /// A primitive's word, and who waits behind the first.
 pub(crate) struct Line {
     word: AtomicU64,
-    behind: AtomicPtr<Behind>,
+    behind: OnceBox<Behind>,
 }
 
 /// What few primitives ever need.
@@ -90,6 +87,8 @@ struct Behind {
     returned: Mutex<Returned>,
     /// How many scans are under way, of words of either half.
     scans: [AtomicU32; 2],
+    /// For the primitive's own use.
+    spare: AtomicU64,
 }
 
 /// A scan that is under way, until this is dropped.
@@ -106,7 +105,7 @@ impl Drop for Scan<'_> {
 impl Line {
     prim::const_fn! {
         pub(crate) fn new(word: u64) -> Line {
-            Line { word: AtomicU64::new(word), behind: AtomicPtr::new(ptr::null_mut()) }
+            Line { word: AtomicU64::new(word), behind: OnceBox::new() }
         }
     }
 
@@ -130,34 +129,18 @@ impl Line {
 
     #[inline]
     fn behind(&self) -> &Behind {
-        let behind = self.behind.load(Ordering::Acquire);
-        if behind.is_null() {
-            return self.make_behind();
-        }
-        // SAFETY: it is freed with the line.
-        unsafe { &*behind }
-    }
-
-    #[cold]
-    fn make_behind(&self) -> &Behind {
-        let new = Box::into_raw(Box::new(Behind {
+        self.behind.get_or_make(|| Behind {
             few: Few::new(),
             many: List::new(),
             returned: Mutex::new(Returned::default()),
             scans: [AtomicU32::new(0), AtomicU32::new(0)],
-        }));
-        // ORDERING: Release publishes it, Acquire sees that of somebody else.
-        match self.behind.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: it is freed with the line.
-            Ok(_) => unsafe { &*new },
-            Err(now) => {
-                // SAFETY: nobody has seen it; the other one is freed with the line.
-                unsafe {
-                    prim::free(Box::from_raw(new));
-                    &*now
-                }
-            }
-        }
+            spare: AtomicU64::new(0),
+        })
+    }
+
+    /// A number for a primitive that needs one rarely; it is 0 at first. (It may have to be allocated.)
+    pub(crate) fn spare(&self) -> &AtomicU64 {
+        &self.behind().spare
     }
 
     fn returned(&self) -> MutexGuard<'_, Returned> {
@@ -170,32 +153,10 @@ impl Line {
     }
 }
 
-impl Drop for Line {
-    #[inline]
-    fn drop(&mut self) {
-        let behind = self.behind.load(Ordering::Relaxed);
-        if !behind.is_null() {
-            // SAFETY: it came from a box, and nobody else is left.
-            unsafe { Line::free(behind) };
-        }
-    }
-}
-
-impl Line {
-    /// # Safety
-    /// It is a box that nobody else has.
-    #[cold]
-    #[inline(never)]
-    unsafe fn free(behind: *mut Behind) {
-        // SAFETY: the caller's promise.
-        prim::free(unsafe { Box::from_raw(behind) });
-    }
-}
-
 /// What has a line.
 pub(crate) trait Primitive {
-    /// Whether the small array is used: it tells by the version who came first of those that join at one time. (So where versions
-    /// jump between stays only these may change places.) Otherwise all but the first wait in the list.
+    /// Whether the small array is used, which tells by the version who came first of those that join at one time. (So if versions
+    /// jump between stays, only these can change places.) Otherwise all but the first wait in the list.
     fn has_few(&self) -> bool {
         false
     }
@@ -209,7 +170,8 @@ pub(crate) trait Primitive {
     /// One that was popped is about to be told to look, by a close or by the primitive itself.
     fn tells(&self, _popped: &Popped) {}
 
-    /// What the place of the first waiter says. It counts if the word is still this one later, or is changed from it.
+    /// What the place of the first waiter says. It counts only if the word is still this one afterwards, or is changed
+    /// from this one.
     #[inline]
     fn said(&self, word: Word) -> u32 {
         cache::place(word.first()).stay().stamp()
@@ -219,8 +181,8 @@ pub(crate) trait Primitive {
     #[inline(always)]
     fn changed(&self, _to: Word) {}
 
-    /// There is something now that was given back, or nothing any more. (Called under the lock of what was given back, which
-    /// the flag in the word is set before, and cleared after.)
+    /// There is something now that was given back, or nothing any more. (Called under the lock of what was given back; the flag in
+    /// the word is set before, and cleared after.)
     fn says_given(&self, _is_given: bool) {}
 
     /// The same with another version, if somebody waits.
@@ -243,8 +205,8 @@ pub(crate) trait Primitive {
         word
     }
 
-    /// Whether the first waiter may have come with a version that is over: it had looked before others came and went, who left
-    /// the word as it was. Or whether it has a new one for that.
+    /// Whether the first waiter may have come with a version that is over: it had looked before others came and went, who left the
+    /// word as it was. Also true once it was given a new one for that.
     #[inline(always)]
     fn is_stale(&self, _word: Word) -> bool {
         false
@@ -256,14 +218,14 @@ pub(crate) trait Primitive {
     }
 
     /// Of a primitive with so few versions that a word with waiters could come again while a thread is suspended between a scan and
-    /// its exchange: the bit that tells in which half of its versions a word is. Of others 0.
+    /// its exchange: the bit that tells in which half of its versions a word is. For others 0.
     #[inline(always)]
     fn half(&self) -> u64 {
         0
     }
 
-    /// Begins a scan, for which the word has to be still this one after this. Until it ends the word does not come again, once it has
-    /// changed: see [`may_turn`](Self::may_turn).
+    /// Begins a scan, which counts only if the word is still this one after that. Until the scan ends, a word that has changed does
+    /// not come again: see [`may_turn`](Self::may_turn).
     #[inline(always)]
     fn scan(&self, word: Word) -> Option<Scan<'_>> {
         if self.half() == 0 {
@@ -280,24 +242,22 @@ pub(crate) trait Primitive {
         Some(Scan(scans))
     }
 
-    /// Whether an exchange may bring the word into the half of its versions that this one is in: not while a scan of a word of that
-    /// half is under way. For that word to come again it would have to leave this half, and come back to it.
+    /// Whether an exchange may bring the word into `to`'s half of its versions: not while a scan of a word of that half is under
+    /// way. For the scan's word to come again, the word would have to leave that half, and come back to it.
     ///
-    /// ORDERING: the scan has counted itself, and then found its word by a `reload`, both SeqCst; who comes back has loaded a later
-    /// word, then a fence, then looks at the count. The reload comes before that later word, and so before the fence; the count comes
-    /// before the reload: so it is seen. (Models have a fence instead, as SeqCst alone is no more than acquire and release there.)
+    /// ORDERING: the scan has counted itself, and then found its word by a `reload`, both SeqCst; whoever comes back has loaded a
+    /// later word, then makes a fence, then looks at the count. The reload comes before that later word, and so before the fence;
+    /// the scan's counting comes before the reload: so it is seen. (Models have a fence instead, as SeqCst alone is no more than
+    /// acquire and release there.)
     #[cold]
     #[inline(never)]
     fn may_turn(&self, to: Word) -> bool {
         fence(Ordering::SeqCst);
-        // SAFETY: it is freed with the line.
-        let Some(behind) = (unsafe { self.line().behind.load(Ordering::Acquire).as_ref() }) else {
-            return true;
-        };
+        let Some(behind) = self.line().behind.get() else { return true };
         // ORDERING: Acquire pairs with the end of a scan.
         let may = behind.scans[usize::from(to.has(self.half()))].load(Ordering::Acquire) == 0;
         if !may {
-            // (A sleep: the thread of the scan may have to come before this one, and not be allowed to.)
+            // (A sleep: the scan's thread may have to run first, and this one could keep it from that.)
             thread::pause(&mut { 16 });
         }
         may || bug!("turns_into_a_scan")
@@ -309,7 +269,7 @@ pub(crate) trait Primitive {
     #[inline(always)]
     fn cas(&self, from: Word, to: Word) -> bool {
         let flips = from.0 ^ to.0;
-        // (The highest bit, but for models: that alone is asked in nearly all cases.)
+        // (It is the highest bit, except in models: mostly only this is checked.)
         if (prim::MODEL || flips >> 63 != 0) && flips & self.half() != 0 && !self.may_turn(to) {
             return false;
         }
@@ -436,9 +396,9 @@ pub(crate) trait Primitive {
         self.cas(word, change(self.empty(word.freed()))).then(|| unsafe { Popped::new(word) })
     }
 
-    /// Gives a stale word a new version; then its first waiter, unless it came up from the line, that stamp: so stamps are in the
-    /// order of the hand-overs. (In this order, and before it is popped: who comes late with a stamp finds that it has one.) True:
-    /// that is done.
+    /// Gives a stale word a new version, and then its first waiter that as its stamp, unless it came up from the line: so stamps
+    /// are in the order of the hand-overs. (In this order, and before it is popped: whoever comes late with a stamp finds one
+    /// there.) True: both are done.
     #[cold]
     #[inline(never)]
     fn renew(&self, word: Word) -> bool {
@@ -483,7 +443,7 @@ pub(crate) trait Primitive {
         }
         if self.cas(word, change(to)) {
             if let Some(cell) = cell {
-                // (Where the place says a wish it goes on doing so, in few: without a cell it waits no more.)
+                // (Where the place says a wish it keeps saying that, and `Few`: without a cell it waits no more.)
                 if !Self::SAYS {
                     place.set(cell.popped(stay));
                 }
@@ -540,8 +500,8 @@ pub(crate) trait Primitive {
         oldest.ok().map(|oldest| oldest.unwrap_or(0))
     }
 
-    /// Of a first waiter that has no cell: sees to it that it cannot leave through the line any more, and stands in no list. `stay`
-    /// is what its place said while the word was `word`. Gives what the place says now; `None`: look again.
+    /// For a first waiter that has no cell: makes sure that it cannot leave through the line any more, and stands in no list.
+    /// `stay` is what its place said while the word was `word`. Gives what the place says now; `None`: look again.
     #[inline(always)]
     fn settle(&self, word: Word, stay: Stay, look: &Look<'_>) -> Option<Stay> {
         let (number, place) = (word.first(), cache::place(word.first()));
@@ -615,15 +575,15 @@ pub(crate) trait Primitive {
                     interrupt();
                     self.line().behind().many.take_out(number, &Look::by(node), || place.stay() == left);
                 }
-                // What is settled, or has no cell any more, leaves the word only by a pop; what is from the list only after it has
-                // left that.
+                // What is settled, or has no cell any more, leaves the word only by a pop; what came from the list, only after it
+                // has left that.
                 _ => return false,
             }
             if bug!("leaves_without_a_step") {
                 return true;
             }
-            // Nobody can bring it into the word after this. (Also where nobody stands there, as far as is seen: a look may be
-            // old, and then whoever has come since may be about to bring it up. The exchange is by what is there.)
+            // Nobody can bring it into the word after this. (Also if the word seems free: the load may be old, and whoever has come
+            // since be about to bring it up. The exchange sees what is there.)
             loop {
                 let word = self.line().load();
                 let _scan;
@@ -676,7 +636,7 @@ pub(crate) trait Primitive {
     /// `flag` says in the word that something was given back.
     #[cold]
     fn give_back(&self, node: NodeRef, flag: u64) {
-        // Who has popped it may not have said its place in the order yet: so that is said here.
+        // Whoever has popped it may not have said its place in the order yet: so this does.
         let stay = node.place().stay();
         if let Some(cell) = self.cell(node.number(), stay) {
             debug_assert!(cell.is_settled(), "who waits still leaves, and gives nothing back");
@@ -687,7 +647,7 @@ pub(crate) trait Primitive {
         let mut by = By::plain();
         loop {
             let word = self.line().load();
-            // (Where there is no reason to wait any more whoever stands there is about to be told, and looks.)
+            // (If there is no reason to wait any more, whoever stands there is about to be told to look.)
             let has_taker =
                 |word: Word| word.serves(0) && (self.is_to_wait(word) || bug!("redirects_after_close"));
             if has_taker(word) {
@@ -728,13 +688,10 @@ pub(crate) trait Primitive {
     /// How many there are in line, while nobody is at work here; the invariants hold.
     fn assert_valid(&self) -> usize {
         let word = self.line().load();
-        let behind = self.line().behind.load(Ordering::Acquire);
-        if behind.is_null() {
+        let Some(behind) = self.line().behind.get() else {
             assert!(!word.has(MORE | MANY), "more wait, and there is nowhere to");
             return usize::from(!word.is_free());
-        }
-        // SAFETY: it is freed with the line.
-        let behind = unsafe { &*behind };
+        };
         // Who was brought up stands in both: from few until it is popped, from the list until it is settled.
         let mut len = behind.few.len() + behind.many.assert_valid();
         if !word.is_free() && matches!(cache::place(word.first()).stay().at(), At::Word | At::Settling) {

@@ -7,8 +7,8 @@
 //!
 //! After Sundell and Tsigas, turned round: the exact links lead from the newest node to the oldest, and the end at
 //! which nodes enter is one word, the *top*. Hints lead the other way; a wrong or missing hint costs time, never truth.
-//! Who waits, and who is next, is not decided here but in the word ([`line`](super::line)): the list has to keep whoever
-//! was pushed until he is taken out, in order.
+//! Who waits, and who is next, is not decided here but in the word ([`line`](super::line)): the list has to keep whoever was
+//! pushed, in order, until he is taken out.
 //!
 //! # Operations
 //!
@@ -32,8 +32,8 @@
 //!    walker that reads a neighbour and then finds the link to it unchanged has read that neighbour's stay.
 //! 3. *Marked is gone.* The mark is set once in a stay, and nobody but who has set it has the node. It is handed on,
 //!    freed or entered again only after it has been unlinked, so no link leads to a node that is gone. Anybody may have
-//!    unlinked it, also before who has marked it comes to that: so who unlinks by what the node says of its neighbours
-//!    makes sure that the node's stay was still the same after that was read.
+//!    unlinked it, even before whoever has marked it does: so one that unlinks by what the node says of its neighbours
+//!    makes sure, after reading that, that the node is still in the same stay.
 //! 4. *Sequence numbers* grow from the oldest to the newest. A walk down from a live node that passes a number without
 //!    meeting its node has shown that the node is not linked any more, and it never will be again.
 //! 5. *No hint names an only one.* Hints name nodes that were appended above others, one above which something was
@@ -42,8 +42,8 @@
 //!
 //! A node that entered an empty list and finds the top not to be itself was either taken out through the top, or
 //! something was appended above it, in which case it is linked until somebody marks it. `is_covered` tells which: by
-//! the node's own hint, if that names a live node of this list with a higher number (what a hint can name that
-//! is older than this stay was gone when the list was empty), otherwise by a walk.
+//! the node's own hint, if that names a live node of this list with a higher number (any older node that a hint can
+//! name was gone when the list was empty), otherwise by a walk.
 //!
 //! # Reclamation, and the traps
 //!
@@ -57,7 +57,7 @@
 //!   generation has 39 bits: a thread would have to be suspended inside an operation, or a hint be left alone, for
 //!   exactly 2^39 attempts of one node to enter a list.
 //! * *Two neighbours removed at once*: a marked node's `older` is frozen, so that the neighbour below cannot be
-//!   unlinked from it behind the back of who unlinks the marked node; both are unlinked from the live node above.
+//!   unlinked from it behind the back of whoever unlinks the marked node; both are unlinked from the live node above.
 //! * *A removal beside an append*: the appended node names the top, marked or not; it is then itself the live node
 //!   from which the marked one is unlinked. If it comes too late its compare-exchange fails.
 //! * *Recycled into another list*: `home` names the list in which a node's stay is. It is compared only.
@@ -155,7 +155,8 @@ impl List {
         if top.is_nil() {
             return Ok(None);
         }
-        if let Some(oldest) = self.front(look).or_else(|| self.bottom(top, look)) {
+        let bottom = || if top.is_only() { self.summit(top, look) } else { self.lowest(top, look) };
+        if let Some(oldest) = self.front(look).or_else(bottom) {
             if eligible(oldest.number) {
                 return Ok(Some(oldest.number));
             }
@@ -258,7 +259,7 @@ impl List {
     #[inline(always)]
     fn unlink(&self, gone: Live<'_>, look: &Look<'_>) {
         let older = gone.older;
-        // The node above, by the hint. A live node that is linked to this one is that, whoever gave the hint.
+        // The node above, by the hint. A live node that links to this one is the node above, whoever gave the hint.
         let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
@@ -270,7 +271,7 @@ impl List {
             let link = above.older();
             let leads_here = link.number() == gone.number && link.same_generation(newer);
             // Somebody else may have unlinked it since it was marked, and it may have entered again: what was read so far is of
-            // this stay only if that is the last one still.
+            // this stay only if that is still the latest one.
             let lasts = gone.hooks.older().same_generation(older);
             if leads_here && lasts && !link.has(MARK) {
                 let past = link.to(older.number());
@@ -318,11 +319,6 @@ impl List {
             hooks,
             older,
         })
-    }
-
-    /// The oldest live node, where it may be the only one.
-    fn bottom<'g>(&self, top: Link, look: &'g Look<'_>) -> Option<Live<'g>> {
-        if top.is_only() { self.summit(top, look) } else { self.lowest(top, look) }
     }
 
     /// The oldest live node of several.

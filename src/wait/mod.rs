@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Everything rests on one idea: the first waiter stands in the primitive's own [word], beside the state it waits for. So
-//! "it is empty, and I wait" is one compare-exchange, and so is "here is a receiver, it is mine". What costs time are
-//! locked instructions; each header counts those of its ways.
+//! "it is empty, and I wait" is one compare-exchange, and so is "here is a receiver, it is mine". What costs time is locked
+//! instructions; each header counts those of its operations.
 //!
 //! | question | answer |
 //! |---|---|
@@ -29,37 +29,45 @@
 //! # Outcomes
 //!
 //! A waiter is *handed* what it waits for (DONE), told where that is or will be (REDIRECT), or told to look for itself
-//! (LOOK): because of a close, or because a lock is free. Nobody is told in vain of a value that somebody else may take.
+//! (LOOK): because of a close, or because a lock is free. Nobody is woken for a value that somebody else could still take.
 //!
 //! # Leaving
 //!
-//! An owner that leaves (its future is dropped, or times out) takes its node out. If a peer has it: a send counts as sent,
-//! and its node waits in limbo until the peer is through with it; a receive gives its *node* back, finished or not: to
-//! a receiver that waits, which is redirected to it, or to those who come, who find it in [`returned`]. A lock that was
-//! granted goes to the next. Nobody waits for a peer there, in drops or in polls, but for: `try_` forms, deadlines and
-//! `into_inner`, which have to say now what happened; a batch of sends that is dropped, whose value goes back; a select
-//! that begins with an operation that waits already, lent or left by another one of its set; and in channels, where a slot that
-//! is needed is just being written or read: a receiver that places the value of a select in a full ring, or is alone behind a
-//! forced send; a forced send; whoever serves a ring by turns, as a permit that is dropped; and the last receiver, which drains
-//! what is just being published. (And who finds a channel closed, for forced sends in between.)
+//! An owner that leaves (its future is dropped, or times out) takes its node out. If a peer has that: a send counts as sent, its
+//! node staying in limbo until the peer is through with it; a receive gives its *node* back, finished or not: to a receiver that
+//! waits, which is redirected to it, or to later ones, which find it in [`returned`]. A granted lock goes to the next waiter.
+//!
+//! Neither drops nor polls wait for a peer, except:
+//! * `try_` forms, deadlines and `into_inner`, which have to say now what happened;
+//! * a dropped batch of sends, whose value goes back;
+//! * a select that begins with an operation that waits already, lent or left by another one of its set;
+//! * in channels, where a slot that is needed is just being written or read: a receiver that places the value of a select in a full
+//!   ring, or is alone behind a forced send; a forced send; whoever serves a ring by turns, such as a dropped permit; the last
+//!   receiver, which drains what is just being published;
+//! * whoever finds a channel closed, for forced sends that are under way;
+//! * in rings with few versions, whoever would bring back versions that a scan may still know ([`line`]).
+//!
+//! Polls also take the lock of a channel whose places are reserved (`channel::limit`).
 //!
 //! # Foreign code
 //!
 //! Wakers and values are foreign code: `wake`, `clone` and `drop` of a waker and `drop` of a value may re-enter the same
-//! primitive or panic. None is called in the middle of a transition or with a lock held; whom an operation has to wake it
-//! wakes when its own outcome is safe ([`By`]).
+//! primitive or panic. None is called in the middle of a transition or with a lock held (but for what runs while a `watch`'s value
+//! is borrowed, as its docs say); an operation calls the wakers of others
+//! only when its own outcome is safe ([`By`]).
 //!
 //! # Progress
 //!
-//! Lock-free: an exchange fails only because another one has succeeded. Beside the lines there are two locks. What was given
-//! back is kept under one, which is taken only while there is any: that needs a receive that was dropped between its hand-over
-//! and its next poll. And nodes come from a store of the thread's own, which gets more, or gives some back, under the lock of the
-//! [pool](pool): not once in dozens of nodes, where they go back to the threads that they came from.
+//! Lock-free, but for the waits above: an exchange fails only because another one has succeeded. Beside the lines there are three
+//! locks. One guards what was given back, and is taken only while there is any: that needs a receive that was dropped between its
+//! hand-over and its next poll. One is that of the [pool](pool): nodes come from a store of the thread's own, which takes more, or
+//! gives some back, under it, less than once in dozens of nodes if they return to their threads. The third guards the nodes in
+//! limbo: whoever leaves one there takes it, and whoever refills its store.
 //!
 //! # Limits
 //!
-//! A node's number has 21 bits: so many plain operations wait at a time, in the whole program, and as many branches of selects.
-//! Who needs one more panics, and nothing else has happened.
+//! A node's number has 21 bits, beside that of its kind: some 2 million plain operations can wait at a time, in the whole program,
+//! and as many branches of selects. One more panics, before anything else has happened.
 //!
 //! # Sources
 //!
@@ -95,7 +103,7 @@ pub(crate) use batch::{Foreign, Left, call, for_all, wake_all, wake_one};
 pub(crate) use cache::clear;
 pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
-pub(crate) use node::{Claim, NodeRef, Notified, Popped, State, Waiter};
+pub(crate) use node::{Claim, NodeRef, Popped, State, Waiter};
 pub(crate) use operation::{
     Attempt, Branch, Cancelled, Meeting, Operation, abandon, look_again, outcome, stands,
 };

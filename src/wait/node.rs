@@ -8,9 +8,9 @@
 //! |---|---|---|
 //! | `OPEN` | the owner, before it enters | nothing has happened, or whoever has popped it is not through yet |
 //! | `DONE` | the peer | it happened; what was handed over is in the payload |
-//! | `REDIRECT` | who gives a node back | as `DONE`, but what was handed over is (or will be) in the node that the payload names |
+//! | `REDIRECT` | whoever gives a node back | as `DONE`, but what was handed over is (or will be) in the node that the payload names |
 //! | `LOOK` | who closes, or unlocks | nothing happened; the node is the owner's again, who is to look for itself |
-//! | `GONE` | the owner of a send or a lock | the owner has left while a peer had the node |
+//! | `GONE` | the owner, unless it is given a value | the owner has left while a peer had the node |
 //! | `PARTED` | the first of two | of a branch that has lost, and that a peer has popped: one of the two is through with it |
 //!
 //! # Who may touch what
@@ -20,17 +20,18 @@
 //!    operation that is all: a plain store says that it happened.
 //! 2. A *branch* of a select names the select's [anchor](super::anchor). Who pops it has still to claim the anchor by it;
 //!    otherwise it gives the node back, through the anchor, or parts with it.
-//! 3. The *parker* and the payload are whoever's the node is. The owner may compare the parker with another waker at any
-//!    time, and put another one *beside* it ([`Waiter::park_beside`]): a node that holds nothing but a waker, which is the
-//!    one that counts.
-//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; by the
-//!    peer that finds it GONE, of a lock; or, of a send, after it was in limbo, by anybody.
+//! 3. The *parker* and the payload belong to whoever has the node. The owner may compare the parker with another waker at any time,
+//!    and put that one *beside* it ([`Waiter::park_beside`]), in a node that holds nothing else: then that one counts.
+//! 4. A node is freed by its owner; by whoever it was given back to; by the second of the two that part with it; if it
+//!    is a lock's, by the peer that finds it GONE; or, where the owner leaves it in limbo (a send, a wait for a close or a change),
+//!    by anybody after the peer is through with it.
 
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
 use super::anchor::{AnchorRef, By, Claiming, Kept};
+use super::batch;
 use super::cache::{self, Kind};
 use super::parcel::{INLINE, Parcel};
 use super::place::{At, Place};
@@ -85,7 +86,7 @@ const BESIDE: usize = 1;
 #[derive(Clone, Copy)]
 union Aside {
     branch: Branch,
-    /// Of a plain node, from when it is first given out, but for models: where its place is. (The way by its number is one of
+    /// Of a plain node, from when it is first given out, except in models: where its place is. (To find that by the number takes
     /// three loads, each of which waits for the one before.)
     place: *const Place,
 }
@@ -94,7 +95,7 @@ union Aside {
 #[derive(Clone, Copy)]
 struct Branch {
     index: u32,
-    /// The next one of those that were given back. Before that, of one that matches either side: the node of the other.
+    /// The next of the nodes that were given back. Before that, of one that matches either side: the node of the other branch.
     next: u32,
 }
 
@@ -216,8 +217,8 @@ impl NodeRef {
         self.node().aside.with(|aside| unsafe { &*(*aside).place })
     }
 
-    /// The version at which it was handed over, more or less: see [`place`](super::place). To be asked by who has popped it, or of
-    /// one that was given back.
+    /// The version at which it was handed over, more or less: see [`place`](super::place). For whoever has popped it, or has it
+    /// since it was given back.
     pub(crate) fn stamp(self) -> u32 {
         self.place().stay().stamp()
     }
@@ -228,12 +229,12 @@ impl NodeRef {
         State::of(self.node().state.load(Ordering::Acquire))
     }
 
-    /// Whether a node in limbo is its peer's no more.
+    /// Whether the peer of a node in limbo is through with it.
     pub(super) fn is_through(self) -> bool {
         self.state() == State::Done
     }
 
-    /// The peer's last step. The node is not its any more.
+    /// The peer's last step: it no longer has the node.
     #[inline]
     fn finish(self, state: State) {
         let release = order!(Release, "done_relaxed");
@@ -260,7 +261,7 @@ impl NodeRef {
         State::of(self.node().state.swap(State::Gone as u32, Ordering::AcqRel))
     }
 
-    /// One of the two that have a branch that has lost is through with it. True: the other was, too.
+    /// One of the two that have the node of a lost branch is through with it. True: the other one was before.
     fn part(self) -> bool {
         // ORDERING: AcqRel: the second one sees all that the first did.
         self.node().state.swap(State::Parted as u32, Ordering::AcqRel) == State::Parted as u32
@@ -347,25 +348,6 @@ impl NodeRef {
         }
     }
 
-    /// The same for one that has a waker, most likely.
-    ///
-    /// # Safety
-    /// As for [`NodeRef::free`].
-    #[inline(always)]
-    unsafe fn free_parked(self) {
-        let node = self.node();
-        let parker = node.parker.take();
-        // SAFETY: the caller's promise.
-        unsafe {
-            if self.is_bare() {
-                cache::free(self.0);
-            } else {
-                self.free_filled();
-            }
-        }
-        drop(parker);
-    }
-
     /// # Safety
     /// As for [`NodeRef::free`].
     #[inline(never)]
@@ -403,7 +385,7 @@ impl Waiter {
         node
     }
 
-    /// A node in nobody's line, with what was received already, in that place of the order of hand-overs.
+    /// A node in no line, with what was received already, and that place in the order of hand-overs.
     pub(crate) fn holding<T>(parcel: Parcel<T>, stamp: u32) -> Waiter {
         let node = Waiter::open(Kind::Plain);
         node.0.place().begin(At::Word, stamp);
@@ -453,8 +435,8 @@ impl Waiter {
         self.0.beside().unwrap_or(self.0).node().parker.is(waker)
     }
 
-    /// Puts a waker beside the one that the operation is parked with; gives back the one that was there before. It counts
-    /// once the word has been changed while the operation still waited: a peer that pops it later sees it.
+    /// Puts a waker beside the one that the operation is parked with; gives back the one that was beside it before. It counts once
+    /// the word has been changed while the operation still waits: a peer that pops that later sees it.
     pub(crate) fn park_beside(&self, waker: Waker) -> Option<Waiter> {
         let before = self.0.beside().map(Waiter);
         let beside = Waiter::plain(waker).0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
@@ -463,16 +445,16 @@ impl Waiter {
         before
     }
 
-    /// The waker beside it counts: lets the others go.
+    /// The waker beside it counts from now on: lets the others go.
     pub(crate) fn let_go(&self, before: Option<Waiter>) {
         let first = self.0.node().parker.take();
         if let Some(before) = before {
             before.free();
         }
-        drop(first);
+        batch::call(|| drop(first));
     }
 
-    /// A peer may have the waker that was beside it before: that is kept for as long as this node.
+    /// A peer may have the waker that was beside it before: keeps that for as long as this node.
     pub(crate) fn keep_beside(&self, before: Option<Waiter>) {
         if let (Some(beside), Some(before)) = (self.0.beside(), before) {
             let before = before.0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
@@ -486,8 +468,8 @@ impl Waiter {
         unsafe { self.0.set_next(other.number() as u32) };
     }
 
-    /// A peer has claimed the select by this node, as the other branch's of `pair`: it is handed over in the place of that. So the
-    /// peer says, too, now or soon: the same stamp, and in no line is it looked for.
+    /// A peer has popped `pair`, and claimed the select by this node, the other branch's, which takes the place of `pair` in the
+    /// order of hand-overs. The peer says the same, now or soon: that stamp, and in no line.
     pub(crate) fn takes_place_of(&self, pair: &Waiter) {
         if !bug!("partner_is_not_stamped") {
             self.0.place().begin(At::Word, pair.0.stamp());
@@ -504,8 +486,10 @@ impl Waiter {
     /// The same for one that has a waker, most likely.
     #[inline(always)]
     pub(crate) fn free_parked(self) {
-        // SAFETY: as above.
-        unsafe { self.0.free_parked() }
+        let parker = self.0.node().parker.take();
+        // SAFETY: as above; the waker is out.
+        unsafe { if self.0.is_bare() { cache::free(self.0.0) } else { self.0.free_filled() } }
+        batch::call(|| drop(parker));
     }
 
     /// Which branch's node it is.
@@ -530,10 +514,7 @@ impl Waiter {
     /// Has the select of a node that was popped look for itself at that branch; gives the waker.
     pub(super) fn poke(self) -> Option<Waker> {
         let popped = Popped { node: self.0, word: Word(0) };
-        match popped.notify() {
-            Notified::Told(waker) => waker,
-            Notified::Gone(..) => unreachable!("a select's node is not a plain one"),
-        }
+        popped.notify().unwrap_or_else(|_| unreachable!("a select's node is not a plain one"))
     }
 
     /// Gives up the node of a branch that has lost and that a peer has popped.
@@ -544,7 +525,7 @@ impl Waiter {
     }
 }
 
-/// A node that was taken out of the word, and the operation of which may still have to be claimed.
+/// A node that was taken out of the word; its operation may still have to be claimed.
 #[must_use]
 pub(crate) struct Popped {
     node: NodeRef,
@@ -571,7 +552,7 @@ impl Popped {
         self.claim_linked(side, by)
     }
 
-    /// The same for a plain operation. `Err`: none, and whom it has to poke.
+    /// The same for a plain caller. `Err`: nothing is claimed; whom to poke.
     #[inline(always)]
     pub(crate) fn claim_plainly(self, side: u64) -> Result<Claim, Kept> {
         if self.node.is_bare() {
@@ -608,7 +589,7 @@ impl Popped {
         } else {
             node.number()
         };
-        // Before the claim: if that is by the other one, this one is the select's again.
+        // Read before the claim: after one by the other node this node is the select's again.
         let stamp = (chosen != node.number()).then(|| node.stamp());
         if !by.may_claim(anchor, node, two) {
             return None;
@@ -646,44 +627,31 @@ impl Popped {
         }
     }
 
-    /// The address of its node, which is somebody's until this is told or claimed.
+    /// The address of its node, which is not free before this is told or claimed.
     pub(crate) fn address(&self) -> *const () {
         self.node.address()
     }
 
-    /// Tells the operation to look for itself; gives its waker.
-    pub(crate) fn notify(self) -> Notified {
-        let Some(anchor) = self.node.anchor() else {
-            return match Claim::of(self.node).look() {
-                Ok(waker) => Notified::Told(waker),
-                Err((claim, waker)) => Notified::Gone(claim, waker),
-            };
-        };
-        match anchor.poke(self.node) {
-            Ok(waker) => Notified::Told(waker),
-            Err(()) => {
-                self.part();
-                Notified::Told(None)
-            }
-        }
+    /// Tells the operation to look for itself, unless it is over; gives its waker. `Err`: its owner has left; if it is a send, its
+    /// value is the caller's.
+    pub(crate) fn notify(self) -> Result<Option<Waker>, Remains> {
+        let Some(anchor) = self.node.anchor() else { return Claim::of(self.node).look() };
+        anchor.poke(self.node).or_else(|()| {
+            self.part();
+            Ok(None)
+        })
     }
 }
 
-/// What came of telling an operation to look for itself.
-#[must_use]
-pub(crate) enum Notified {
-    /// It was told, or was over; with its waker.
-    Told(Option<Waker>),
-    /// Its owner has left: a send, whose value is the caller's.
-    Gone(Claim, Option<Waker>),
-}
+/// What is left of an operation whose owner has gone while a peer had it: its node, and the waker that counted.
+pub(crate) type Remains = (Claim, Option<Waker>);
 
 /// An operation that is the caller's to complete.
 #[must_use]
 pub(crate) struct Claim {
     node: NodeRef,
-    /// It was seen to be linked to nothing: its waker is in the node. (Should its owner have put one beside it since: of those
-    /// two a peer that has the node may take either.)
+    /// It was seen to be linked to nothing: its waker is in the node. (If its owner has put one beside it since, a peer that has
+    /// the node may take either.)
     is_bare: bool,
 }
 
@@ -727,17 +695,17 @@ impl Claim {
     }
 
     /// As [`Claim::done`], where it matters that the owner is there to take what it gets. `Err`: it has left.
-    pub(crate) fn grant(self) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+    pub(crate) fn grant(self) -> Result<Option<Waker>, Remains> {
         self.tell(State::Done)
     }
 
     /// Says that nothing happened, after it had been claimed. `Err`: the owner of a send has left, and its value is the
     /// caller's.
-    pub(crate) fn look(self) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+    pub(crate) fn look(self) -> Result<Option<Waker>, Remains> {
         self.tell(State::Look)
     }
 
-    fn tell(self, state: State) -> Result<Option<Waker>, (Claim, Option<Waker>)> {
+    fn tell(self, state: State) -> Result<Option<Waker>, Remains> {
         let waker = self.take_waker();
         if self.node.tell(state) { Ok(waker) } else { Err((self, waker)) }
     }

@@ -13,13 +13,14 @@
 //! ```
 //!
 //! A future is the branch and one word more, which is the stage or the node: three words for a send of a word, two for a
-//! receive. A node is had, and a waker cloned, only when a look has said that there is nothing else to do.
+//! receive. (With debug assertions, and a word for its [place](crate::task::place), one more.) A node is taken, and a waker cloned,
+//! only when a look has said that there is nothing else to do.
 //!
-//! What a poll leaves pending is noted of the fiber that polls ([`watch`]).
+//! What a poll leaves pending is noted for the polling fiber ([`watch`]).
 //!
-//! A poll hardly ever spins: if what it needs is in the hands of a thread that is not through with it, it wakes its own task and
-//! returns, so that the others on its executor run first. Calls that have to say now whether something happened (`try_`
-//! forms, deadlines, `into_inner`) wait for those few instructions.
+//! A poll hardly ever spins: if what it needs is in the hands of a thread not through with it, it wakes its own task and returns,
+//! so that others on its executor run first. Calls that have to say now whether something happened (`try_` forms, deadlines,
+//! `into_inner`) wait for those few instructions.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -37,7 +38,7 @@ use crate::prim;
 use crate::task::budget;
 use crate::task::error::shielded;
 use crate::task::place::Place;
-use crate::task::thread::{self, Prospects};
+use crate::task::thread::{self, Haste, Prospects};
 use crate::task::watch::{self, Thing};
 
 /// What a look without waiting found.
@@ -53,11 +54,11 @@ pub(crate) enum Attempt<R> {
 /// What a plain operation has met.
 #[must_use]
 pub(crate) enum Meeting {
-    /// One that waited: it is through, and that one is to be woken.
+    /// A waiter, to be woken: the operation is through.
     Peer(Option<Waker>),
-    /// Nobody, and nothing: as this word says.
+    /// Nobody, and it has to wait: so says this word.
     Nobody(Word),
-    /// It takes another look; with whom it has to poke.
+    /// Another look is needed; with those whom it has to poke.
     Unclear(Kept),
 }
 
@@ -82,10 +83,13 @@ pub(crate) trait Branch {
     /// Whether it has nothing left to do once it is over: a send.
     const ONCE: bool = false;
 
+    /// Whether there is something to [discard](Self::discard).
+    const DISCARDS: bool = Self::ONCE;
+
     /// What it is called, and what it waits at: for those who look at a fiber that waits.
     fn wish(&self) -> (&'static str, Thing);
 
-    /// One try, on the shortest way. False: nothing has happened; what it did not find may be there all the same.
+    /// One try, on the shortest way. False: nothing has happened, and what it looked for may be there all the same.
     #[inline(always)]
     fn quick(&mut self, _tray: &mut Tray<Self::Goods>) -> bool {
         false
@@ -97,7 +101,8 @@ pub(crate) trait Branch {
         None
     }
 
-    /// One look, on a short way, for a plain operation: for what is commonest where there is no buffer, or it is full or empty.
+    /// One look, on a short way, for a plain operation: for the commonest cases without a buffer, or with one that is full or
+    /// empty.
     #[inline(always)]
     fn meet(&mut self, _tray: &mut Tray<Self::Goods>) -> Meeting {
         self.idle().map_or_else(|| Meeting::Unclear(Kept::default()), Meeting::Nobody)
@@ -109,8 +114,8 @@ pub(crate) trait Branch {
         false
     }
 
-    /// Looks; mostly where the [shortest way](Self::quick) was tried. `Ready`: it is through; the tray stays empty if that is because
-    /// of a close.
+    /// Looks; mostly after the [shortest way](Self::quick) was tried. `Ready`: it is through; the tray stays empty if that is
+    /// because of a close.
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<Self::Goods>) -> Attempt<()>;
 
     /// Moves what is to be sent into the node.
@@ -119,8 +124,8 @@ pub(crate) trait Branch {
     /// Moves it back.
     fn unstow(&mut self, _node: NodeRef) {}
 
-    /// Whether it may have found nothing only because somebody is not through with what it has taken. Asked where nothing
-    /// is found and that is going to be told.
+    /// Whether it may have found nothing only because somebody is not through with what it has taken. Asked when nothing was found,
+    /// before that is reported.
     fn is_unsure(&self) -> bool {
         false
     }
@@ -135,8 +140,8 @@ pub(crate) trait Branch {
         false
     }
 
-    /// What kept it out of the line just now: where both sides can wait the number of the node that stands there, if that is
-    /// a select's; otherwise 0. `None`: nothing does any more.
+    /// What kept it out of the line just now: where both sides can wait, the number of the node that stands there, if that is a
+    /// select's; otherwise 0. `None`: nothing keeps it out any more.
     fn opposite(&self) -> Option<usize> {
         Some(0)
     }
@@ -161,7 +166,7 @@ pub(crate) trait Branch {
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output;
 
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
-    /// As here for a send, whose peer need not ask, and for who is told to look; who is given something says what becomes of it.
+    /// As here for sends, whose peer need not ask, and for those told to look; what is given something overrides this.
     fn abandon(&mut self, node: Waiter) -> bool {
         let number = node.as_ref();
         let state = abandon(node);
@@ -171,9 +176,9 @@ pub(crate) trait Branch {
         state == State::Look
     }
 
-    // The next four are for locks: what is made of the branches of channels does not pass them on.
+    // The next four are for locks: wrappers of the branches of channels do not forward them.
 
-    /// Whether it had better look, although nobody has told it to: for one that is polled while it waits.
+    /// Whether it should look when polled while it waits, although nobody has told it to.
     fn is_worth_a_look(&self) -> bool {
         false
     }
@@ -197,7 +202,7 @@ pub(crate) trait Branch {
         tray.clear();
     }
 
-    /// Drops what is to be sent.
+    /// Drops what is to be sent, or gives up what else a fresh one has.
     fn discard(&mut self) {}
 
     /// Moves what is to be sent into an `Option` of its type, for an operation that is over. (Nothing, if it was sent, or
@@ -236,9 +241,8 @@ macro_rules! stands {
 }
 pub(crate) use stands;
 
-/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives what it was. OPEN: the peer has to ask whether the
-/// owner is there still, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is
-/// gone.
+/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives its state. OPEN: the peer has to ask whether the owner is still
+/// there, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is gone.
 pub(crate) fn abandon(node: Waiter) -> State {
     let state = node.as_ref().leave();
     if !matches!(state, State::Open | State::Look) {
@@ -247,8 +251,9 @@ pub(crate) fn abandon(node: Waiter) -> State {
     state
 }
 
-/// Has the task polled again once others have run.
+/// Has the task polled again once others have run. (Who has to say now what there is does that sooner.)
 pub(crate) fn look_again(cx: &mut Context<'_>) {
+    budget::note_undecided();
     cx.waker().wake_by_ref();
     if prim::MODEL {
         // A model's executor may know nobody else to run.
@@ -267,15 +272,18 @@ pub(crate) enum Cancelled {
     Taken,
 }
 
-/// An outcome that goes back where it came from if foreign code panics.
-struct Held<'a, B: Branch>(&'a mut B, &'a mut Tray<B::Goods>);
+/// An outcome that goes back where it came from if foreign code panics; the operation may begin anew.
+struct Held<'a, B: Branch>(&'a mut Operation<B>, &'a mut Tray<B::Goods>);
 
 impl<B: Branch> Drop for Held<'_, B> {
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        // (Whom that wakes is foreign code as well.)
-        shielded(|| self.0.restore(self.1));
+        // (The wakers that this calls are foreign code, too.)
+        shielded(|| self.0.branch.restore(self.1));
+        if self.0.is_over() {
+            self.0.renew();
+        }
     }
 }
 
@@ -291,14 +299,15 @@ unsafe impl<B: Branch + Send> Send for Operation<B> {}
 // SAFETY: a shared operation gives access to nothing.
 unsafe impl<B: Branch + Sync> Sync for Operation<B> {}
 
-/// Not begun, or told to look, or a send that found a close, until its value is taken: what is to be sent is in the branch.
+/// Not begun, or told to look; or a send that has found its channel closed, until its value is taken. What is to be sent is in the
+/// branch.
 const FRESH: *const () = ptr::null();
-/// The same, and there was no budget for it when it was polled. It begins at its next poll without one: or it never would behind
-/// something in the same fiber that always uses all of it.
+/// The same, but there was no budget for it when it was polled. At its next poll it begins without any, or it never would behind
+/// something in the same fiber that always uses it up.
 const REFUSED: *const () = ptr::without_provenance(3);
 /// Completed.
 const OVER: *const () = ptr::without_provenance(1);
-/// A select drives it: what is to be sent is in a node of that.
+/// A select drives it: what is to be sent is in one of the select's nodes.
 const LENT: *const () = ptr::without_provenance(2);
 /// Beside a node's address: a peer has it, or it is another's, to which this operation was redirected. It is in no line.
 const REDIRECTED: usize = 4;
@@ -310,7 +319,7 @@ impl<B: Branch> Operation<B> {
         Operation::at(Place::here(), branch)
     }
 
-    /// As one that was begun there.
+    /// The same, as if begun at `place`.
     #[inline]
     pub(crate) fn at(place: Place, branch: B) -> Self {
         Operation { branch, at: FRESH, place }
@@ -407,7 +416,7 @@ impl<B: Branch> Operation<B> {
         polled.map(|()| self.output(&mut tray))
     }
 
-    /// One try, on the shortest way, for a fresh operation. (Its tray is a register or two: others have its address nowhere.)
+    /// One try, on the shortest way, for a fresh operation. (Its tray is a register or two: its address goes nowhere.)
     #[inline(always)]
     fn fresh_output(&mut self) -> Option<B::Output> {
         let mut tray = Tray::new();
@@ -478,7 +487,8 @@ impl<B: Branch> Operation<B> {
         Poll::Pending
     }
 
-    /// The same where the first look was not enough, with those that watch: to be poked when this is through, or stands in the line.
+    /// The same where the first look was not enough. `kept`: those that watch, to be poked when this is through, or stands in the
+    /// line.
     #[inline(never)]
     fn poll_at_length(
         &mut self,
@@ -503,9 +513,7 @@ impl<B: Branch> Operation<B> {
             }
             node.free_parked();
         };
-        if kept.is_any() {
-            self.let_go_holding(kept, tray);
-        }
+        self.let_go_holding(kept, tray);
         polled
     }
 
@@ -556,7 +564,7 @@ impl<B: Branch> Operation<B> {
         if self.branch.touch(node) {
             node.let_go(before);
         } else {
-            // A peer has it, and may have either waker: from now on it looks again until that is through.
+            // A peer has it, and may have either waker: from now on this looks again until the peer is through.
             node.keep_beside(before);
             self.wait_as(node.as_ref(), true);
             look_again(cx);
@@ -625,13 +633,11 @@ impl<B: Branch> Operation<B> {
         }
         let mut kept = Kept::default();
         let attempt = self.meet_or_attempt(tray, &mut kept);
-        if kept.is_any() {
-            self.let_go_holding(kept, tray);
-        }
+        self.let_go_holding(kept, tray);
         attempt
     }
 
-    /// Looks, for a fresh operation; `by` is to be had to wake others once the outcome is safe.
+    /// Looks, for a fresh operation; the caller has to wake others, by `by`, once the outcome is safe.
     #[inline]
     pub(crate) fn attempt_by(&mut self, by: &mut By, tray: &mut Tray<B::Goods>) -> Attempt<()> {
         assert!(self.is_fresh(), "an operation that is over, or waits, is not attempted");
@@ -658,7 +664,7 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it is to wait `kept` has whom to poke then.
+    /// As [`attempt_by`](Self::attempt_by), for a plain operation; wakes others. If it has to wait, `kept` says whom to poke then.
     fn attempt(&mut self, tray: &mut Tray<B::Goods>, kept: &mut Kept) -> Attempt<()> {
         let mut by = By::plain();
         let attempt = self.attempt_by(&mut by, tray);
@@ -689,7 +695,7 @@ impl<B: Branch> Operation<B> {
     /// Calls foreign code; should that panic, the outcome is not lost.
     #[inline(always)]
     fn holding(&mut self, tray: &mut Tray<B::Goods>, foreign: impl FnOnce()) {
-        let held = Held(&mut self.branch, tray);
+        let held = Held(self, tray);
         foreign();
         std::mem::forget(held);
     }
@@ -704,10 +710,17 @@ impl<B: Branch> Operation<B> {
         });
     }
 
-    /// Pokes those who are to be poked.
+    /// Pokes those who are to be poked, if there are any.
+    #[inline(always)]
+    fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
+        if kept.is_any() {
+            self.poke_holding(kept, tray);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
+    fn poke_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
         self.holding(tray, || drop(kept));
     }
 
@@ -737,13 +750,36 @@ impl<B: Branch> Operation<B> {
         }
     }
 
-    /// Makes an operation that is over as one that was not begun. False: it has nothing left to do.
+    /// Makes an operation that is over fresh again. False: it has nothing left to do.
     pub(crate) fn renew(&mut self) -> bool {
         debug_assert!(!self.waits());
         if !B::ONCE {
             self.at = FRESH;
         }
         !B::ONCE
+    }
+
+    /// Drops what a fresh one was to send, or gives up what else it has.
+    #[inline]
+    pub(crate) fn discard(&mut self) {
+        if self.is_fresh() {
+            self.at = OVER;
+            self.branch.discard();
+        }
+    }
+
+    /// Disposes of its outcome, which nobody wants: it may begin anew, unless it is a send.
+    pub(crate) fn restore(&mut self, tray: &mut Tray<B::Goods>) {
+        self.renew();
+        self.branch.restore(tray);
+    }
+
+    /// The same of what was received, and is no longer on a tray.
+    pub(crate) fn give_back(&mut self, goods: Option<B::Goods>) {
+        let Some(goods) = goods else { return };
+        let mut tray = Tray::new();
+        tray.put(goods);
+        self.restore(&mut tray);
     }
 
     /// A select was claimed by the branch of this node, and has not got the outcome: the operation goes on with the node, which
@@ -842,18 +878,16 @@ impl<B: Branch> Operation<B> {
     /// The same for one that has tried the shortest way.
     #[inline(never)]
     pub(crate) fn try_now_slowly(&mut self, tray: &mut Tray<B::Goods>) -> bool {
-        let mut pauses = 0;
+        let mut pauses = Haste::default();
         let mut kept = Kept::default();
         loop {
             match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
-                    if kept.is_any() {
-                        self.let_go_holding(kept, tray);
-                    }
+                    self.let_go_holding(kept, tray);
                     return true;
                 }
                 Attempt::Wait if !self.branch.is_unsure() => return false,
-                Attempt::Wait | Attempt::Again => thread::pause(&mut pauses),
+                Attempt::Wait | Attempt::Again => pauses.pause(),
             }
         }
     }
@@ -861,10 +895,7 @@ impl<B: Branch> Operation<B> {
     /// Drives the operation on the calling thread until it is through.
     #[inline]
     pub(crate) fn wait(&mut self) -> B::Output {
-        match self.quick_output() {
-            Some(output) => output,
-            None => self.wait_slowly(),
-        }
+        self.quick_output().unwrap_or_else(|| self.wait_slowly())
     }
 
     /// The same, out of the way.
@@ -911,8 +942,7 @@ impl<B: Branch> Drop for Operation<B> {
     #[inline]
     fn drop(&mut self) {
         if self.at == FRESH {
-            self.at = OVER;
-            self.branch.discard();
+            self.discard();
         } else if self.at != OVER {
             self.drop_slowly();
         }
@@ -926,10 +956,7 @@ impl<B: Branch> Operation<B> {
         struct Rest<'a, B: Branch>(&'a mut Operation<B>);
         impl<B: Branch> Drop for Rest<'_, B> {
             fn drop(&mut self) {
-                if self.0.is_fresh() {
-                    self.0.at = OVER;
-                    self.0.branch.discard();
-                }
+                self.0.discard();
             }
         }
         let rest = Rest(self);

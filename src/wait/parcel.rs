@@ -5,8 +5,8 @@
 //!               └──────▶ parcel (in a node) ──▶ slot, or tray
 //! ```
 //!
-//! Inside, no value is passed or returned: each frame on its way would have room for it, most of them twice, and a few of
-//! a megabyte are a stack. It is moved from the place where it lies to the next one, by a pointer to either.
+//! Inside, values are never arguments or results: each frame on the way would have room for one, most of them twice, and a few of a
+//! megabyte fill a stack. A value is moved from one place to the next, by pointers to both.
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -33,9 +33,9 @@ impl<T> Tray<T> {
         Tray { is_full: false, stamp: None, value: MaybeUninit::uninit() }
     }
 
-    /// Calls `f` with one for values that are dropped there, one after the other. Large ones take nothing of the stack.
+    /// Calls `f` with a tray for values that are dropped there, one after the other. Large ones take no room on the stack.
     pub(crate) fn in_passing(f: impl FnOnce(&mut Tray<T>)) {
-        // (Apart: a frame has room for all that is in it, whichever way is taken.)
+        // (Apart: a frame has room for all its variables, whichever way is taken.)
         #[inline(never)]
         fn on_stack<T>(f: impl FnOnce(&mut Tray<T>)) {
             f(&mut Tray::new());
@@ -83,9 +83,13 @@ impl<T> Tray<T> {
         std::mem::take(&mut self.is_full).then(|| unsafe { self.value.assume_init_read() })
     }
 
-    /// Notes when what is there, or will be, was taken; `stamp`: as a place has it. What was noted before counts.
+    /// Notes when what is there, or will be, was taken; `stamp`: as a place has it. An earlier note counts.
     pub(crate) fn note(&mut self, stamp: u32) {
         self.stamp = self.stamp.or(NonZero::new(stamp << 1 | 1));
+    }
+
+    pub(crate) fn is_noted(&self) -> bool {
+        self.stamp.is_some()
     }
 
     /// What was noted.

@@ -7,17 +7,16 @@
 //!
 //! | state | set by | means |
 //! |---|---|---|
-//! | `IN_WORD` | the owner who enters the word; who settles one from the list; who has popped one from few, unless the place says a wish, or gives that back | the word alone says whether it waits |
-//! | `IN_FEW` | the owner who joins | its [cell](super::few), and the word, say whether it waits, or has left |
-//! | `IN_MANY` | the owner who joins | it stands in the list, and may have been brought into the word |
-//! | `SETTLING` | who settles one from the list | the same; who pops it sees first that it is linked no more |
-//! | `LEFT` | the owner who leaves the list | who finds it in the word goes past it |
+//! | `Word` | the owner who enters the word; whoever has settled a node from the list, and then does not pop it; whoever has popped one from few (unless the place says a wish), or gives such a node back | the word alone says whether it waits |
+//! | `Few` | the owner who joins | its [cell](super::few), and the word, say whether it waits, or has left |
+//! | `Many` | the owner who joins | it stands in the list, and may have been brought into the word |
+//! | `Settling` | who settles one from the list | as `Many`; whoever pops it first makes sure that it is no longer linked |
+//! | `Left` | the owner who leaves the list | who finds it in the word goes past it |
 //!
-//! The generation is new for each stay; it has 29 bits, so that a look of a peer would have to last for exactly 2^29 stays of one
-//! node to take a later one for it (2^28 of those that find no cell). The stamp is the version at which the node entered the word,
-//! or was settled there: the order of hand-overs, by which what is given back is kept in order. (Until then it says the side in
-//! the list, and nothing in few.) Of a primitive that asks for it the stamp says how much the waiter wants instead, from the
-//! beginning of the stay to its end.
+//! The generation is new for each stay; it has 29 bits: a peer would mistake a later stay for it only if its look lasted for
+//! exactly 2^29 stays of that node (2^28 if these find no cell). The stamp is the version at which the node entered the word, or
+//! was settled there: the order of hand-overs, in which what is given back is kept. (Until then it says the side in the list, and
+//! nothing in few.) If the primitive asks for it, the stamp says instead how much the waiter wants, throughout the stay.
 //!
 //! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of
 //! the operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).
@@ -92,8 +91,8 @@ impl Place {
         let next = self.0.load(Ordering::Relaxed).wrapping_add(1 << STATE_BITS);
         let next = Stay(next & GENERATION).stamped(at, stamp);
         if prim::MODEL {
-            // A popper that came too late may be changing the stay before still. That comes before this, or fails; but loom would
-            // let it come after a mere store.
+            // A late popper may still be about to change the previous stay. Its exchange comes before this, or fails; but loom
+            // would let it come after a mere store.
             self.0.swap(next.0, Ordering::Release);
             return next;
         }
@@ -108,7 +107,7 @@ impl Place {
         self.0.store(generation << STATE_BITS, Ordering::Relaxed);
     }
 
-    /// Says this of a stay that has ended. For who has popped its node, or gives it back.
+    /// Says this of a stay that has ended. For whoever has popped its node, or gives that back.
     #[inline]
     pub(super) fn set(&self, stay: Stay) {
         // ORDERING: Release, as for `begin`.

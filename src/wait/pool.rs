@@ -1,8 +1,8 @@
 //! Type-stable memory for nodes: numbered, and given back to the allocator in whole chunks, through an epoch.
 //!
 //! A table turns a number into an address. A node is its holder's; beside it lie its [hooks](Hooks), which others may look at
-//! under a guard (or while they hold any node of the same chunk), also while the node is free, or was given out again, and
-//! which say by their generation in which of its lives the node is.
+//! under a guard (or while they hold any node of the same chunk), also while the node is free, or was given out again; their
+//! generation says in which of its lives the node is.
 //!
 //! Nodes are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
 //! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The

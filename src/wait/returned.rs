@@ -1,8 +1,8 @@
 //! What was given back: nodes to which a value was handed, or is about to be, and whose receives were dropped.
 //!
 //! They are kept in the order of their hand-overs, and taken by the next receives, before all that is in the channel.
-//! Under a lock: it is a way that is taken only if a receive was dropped between its hand-over and its next poll, and
-//! nothing but a few moves in a queue happens there: those that come are the last ones, mostly, and the first one goes.
+//! Under a lock: it is taken only if a receive was dropped between its hand-over and its next poll, and just for a few
+//! moves in a queue: newcomers mostly go to its end, and the first one leaves.
 
 use std::collections::VecDeque;
 
@@ -29,16 +29,17 @@ impl Returned {
     pub(super) fn insert(&mut self, node: NodeRef) {
         let last = last(node);
         let (stamp, was_open) = (last.stamp(), may_lead_on(last));
-        // Stamps wrap: of two that come here together, one that has stood in the word of a ring for 2^26 of its steps is taken for
-        // the later one; with blocks, one that was handed its value 2^21 stays before the other, and has kept it for so long.
+        // Stamps wrap: of two that meet here, one that has stood in the word of a ring for 2^26 of its steps is taken for the later
+        // one; with blocks, one that was handed its value 2^21 stays (or values taken by dynamic sets) before the other, and has
+        // kept it that long.
         let before = self.given.partition_point(|other| !is_before(stamp, other.stamp));
         let at = if bug!("given_back_anew") { self.given.len() } else { before };
         self.unsettled += usize::from(was_open);
         self.given.insert(at, Given { node, stamp, was_open });
     }
 
-    /// The first one that is finished, or one that is redirected, in the stead of which stays the one that it leads to: so what
-    /// it gives back is never out of sight, and in its place. `Err`: there is neither; whether there are others.
+    /// The first one that is finished; or a redirected one, replaced here by the one it leads to: so what is given back is never
+    /// out of sight, and keeps its place. `Err`: there is neither; whether there are others.
     pub(super) fn take(&mut self) -> Result<NodeRef, bool> {
         if self.unsettled > 0 {
             self.settle();
@@ -50,7 +51,7 @@ impl Returned {
         let at = at.ok_or(!self.given.is_empty())?;
         let given = &mut self.given[at];
         let node = given.node;
-        // (Which may have become so since the first look.)
+        // (It may have been redirected since the first look.)
         let next = if node.state() == State::Redirect && !bug!("redirect_is_dropped") {
             // SAFETY: REDIRECT: an address. Only who has taken the node reads it.
             Some(unsafe { node.take::<NodeRef>() }.open())

@@ -14,9 +14,9 @@
 //! | `TWO` | a select | the first waiter matches either side; nobody waits behind it |
 //! | own | the primitive | two flags of its own, which waiting does not touch |
 //!
-//! All changes are compare-exchanges of the whole word, so that what it says and who waits for it cannot be told
-//! apart: "it is empty, and I wait" is one step. (But for that of a flag of the primitive's own, which gives the word
-//! before: it takes nobody out.)
+//! All changes are compare-exchanges of the whole word, so that what it says and who waits for it change together: "it
+//! is empty, and I wait" is one step. (A flag of the primitive's own may also change by a read-modify-write that gives
+//! the word before: it takes nobody out. And a oneshot's receiver stores to the word once it is alone with it.)
 
 /// A value of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +45,14 @@ pub(crate) const REST_BITS: u32 = 64 - REST_SHIFT;
 pub(crate) const STAMP_BITS: u32 = 28;
 pub(crate) const STAMP_MASK: u32 = (1 << STAMP_BITS) - 1;
 
-/// Whether a stamp came before another one that is less than half of all of them away.
+/// Whether a stamp came before `other`, which is less than half of all stamps away.
 #[inline(always)]
 pub(super) const fn is_before(stamp: u32, other: u32) -> bool {
     ((stamp.wrapping_sub(other) << (u32::BITS - STAMP_BITS)) as i32) < 0
 }
 
-/// The first version of a stay, where stays are numbered: far from those of the stays before and after it, by the golden section of
-/// all versions.
+/// The first version of a stay, where stays are numbered: far from those of the stays before and after it, by the golden ratio of
+/// the number of versions.
 pub(crate) const fn apart(stay: u64) -> u64 {
     stay.wrapping_mul(0x9_e377_9b97) & ((1 << REST_BITS) - 1)
 }

@@ -4,6 +4,5 @@ use leno::select;
 fn main() {
     leno::block_on(async {
         select! {}
-        select! { else => {} }
     });
 }

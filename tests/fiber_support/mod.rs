@@ -52,6 +52,17 @@ impl Drop for OnDrop {
     }
 }
 
+/// A waker that panics when it is woken.
+pub(crate) fn panicking_waker() -> Waker {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("planted: a waker panics");
+        }
+    }
+    Waker::from(Arc::new(Panics))
+}
+
 /// Calls a closure when dropped.
 pub(crate) struct Defer<F: FnMut()>(pub(crate) F);
 
@@ -119,7 +130,7 @@ impl Latch {
 }
 
 /// After so long a test has failed; an interpreter's clock counts steps.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 10 });
+const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Yields until `done`, but not for ever.
 pub(crate) fn until(done: impl Fn() -> bool) {

@@ -19,7 +19,7 @@ use leno::select::{Operation, RecvToken, Select, SelectFuture, SendToken, foreig
 use leno::{Receiver, Sender, bounded, rendezvous};
 
 use crate::support::{
-    Crew, Event, Kind, Place, PollExt, Tracked, Tracker, hardly, hooked_waker, impatient_peer, within,
+    Crew, Kind, Place, PollExt, Tracked, Tracker, hardly, impatient_peer, panicking_waker, within,
 };
 use crate::{KINDS, each_place, impls};
 
@@ -408,7 +408,7 @@ fn a_panicking_waker_loses_no_outcome() {
     let first = set.recv(&a_rx);
     // As the set takes from a it completes the send that waits there, whose waker panics.
     let mut next = a.send(2);
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     assert!(next.poll_with(&panics).is_pending());
     let panic = catch_unwind(AssertUnwindSafe(|| set.try_select().is_some()));
     assert!(panic.is_err(), "the waker's panic goes through");
@@ -424,7 +424,7 @@ fn a_panicking_waker_loses_no_outcome() {
 /// set, and the set goes on.
 #[test]
 fn a_panicking_waker_as_a_batch_is_taken() {
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     let (tx, rx) = rendezvous();
     let (other, others) = bounded(1);
     let mut received = Vec::new();
@@ -456,7 +456,7 @@ fn a_panicking_waker_as_a_batch_is_taken() {
 /// given back can be selected again.
 #[test]
 fn a_panicking_waker_as_a_select_gives_back() {
-    let panics = hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"));
+    let panics = panicking_waker();
     for kind in KINDS {
         let (tx, rx) = kind.open();
         let mut set = Select::new();

@@ -1,15 +1,19 @@
 //! S1, S3: one branch happens, and the others have done nothing and leave nothing.
 
+use std::cell::RefCell;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
+use leno::channel::{broadcast, oneshot, watch};
 use leno::rendezvous;
 use leno::select::{Selected2, Selected4, foreign, select, select_biased};
-use leno::sync::Mutex;
+use leno::sync::{Mutex, Notify, RwLock, Semaphore};
 
 use crate::KINDS;
-use crate::support::{Event, Kind, PollExt, Tracker, hooked_waker};
+use crate::support::{CountingWaker, Event, Kind, PollExt, Tracker, hooked_waker, panicking_waker};
 
 /// S1: with everything ready, one thing happens, whichever it is.
 #[test]
@@ -232,4 +236,145 @@ fn a_waiting_select_is_not_robbed() {
         assert_eq!(selecting.must_be_ready("C14"), Selected2::First(Ok(0)));
         next.must_wait("nothing is left");
     }
+}
+
+/// A value, or a future, that panics when it is dropped.
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "planted: a drop panics");
+    }
+}
+
+impl Future for Panics {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+}
+
+/// Selects these two by the functions and by the macros, on a thread and in a task: the first one completes, and the drop of the
+/// other one panics. Each time `$then`.
+macro_rules! each_way {
+    ($winner:expr, $loser:expr, $then:expr) => {{
+        let ways: [&dyn Fn(); 4] = [
+            &|| drop(select_biased(($winner, $loser)).wait()),
+            &|| drop(leno::block_on(select_biased(($winner, $loser)))),
+            &|| leno::select_blocking! { biased; won = $winner => _ = won, lost = $loser => _ = lost },
+            &|| {
+                leno::block_on(async {
+                    leno::select_biased! { won = $winner => _ = won, lost = $loser => _ = lost }
+                });
+            },
+        ];
+        for (way, select) in ways.iter().enumerate() {
+            assert!(catch_unwind(AssertUnwindSafe(select)).is_err(), "way {way}: the panic goes on");
+            $then(way);
+        }
+    }};
+}
+
+/// C29, M1, M2, C23: a loser panics as it is dropped. What the winner was given is not lost: a value is the next to be received, a
+/// lock is free, room is free.
+#[test]
+fn a_loser_that_panics_takes_nothing_with_it() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    for kind in [Kind::Bounded(1), Kind::Bounded(64), Kind::Bounded(5000)] {
+        let (tx, rx) = kind.open::<u8>();
+        each_way!(tx.reserve(), panics.send(Panics), |way| {
+            let permits = std::iter::from_fn(|| tx.try_reserve().ok()).take(2).collect::<Vec<_>>();
+            assert_eq!(permits.len(), kind.room(2), "way {way}, {kind:?}");
+        });
+        tx.try_send(1).unwrap();
+        each_way!(rx.recv(), panics.send(Panics), |way| {
+            assert_eq!(rx.try_recv(), Ok(1), "way {way}, {kind:?}");
+            tx.try_send(1).unwrap();
+        });
+    }
+    let (mutex, semaphore, lock) = (Mutex::fair(()), Semaphore::new(1), RwLock::new(()));
+    each_way!(mutex.lock(), panics.send(Panics), |way| assert!(mutex.try_lock().is_some(), "way {way}"));
+    each_way!(semaphore.acquire(), panics.send(Panics), |way| assert_eq!(
+        semaphore.available_permits(),
+        1,
+        "way {way}"
+    ));
+    each_way!(lock.write(), panics.send(Panics), |way| assert!(lock.try_read().is_some(), "way {way}"));
+}
+
+/// The same where a loser passes on what it has got, to somebody whose waker panics.
+#[test]
+fn a_loser_that_wakes_somebody_who_panics_takes_nothing_with_it() {
+    let (mutex, notify) = (Mutex::fair(()), Notify::new());
+    let panics = panicking_waker();
+    let next = RefCell::new(None);
+    let hears = || {
+        let mut heard = notify.notified();
+        notify.notify_one();
+        assert!(heard.enable());
+        let mut behind = notify.notified();
+        assert!(behind.poll_with(&panics).is_pending());
+        *next.borrow_mut() = Some(behind);
+        heard
+    };
+    each_way!(mutex.lock(), hears(), |way| {
+        assert!(mutex.try_lock().is_some(), "way {way}");
+        next.take();
+    });
+}
+
+/// The same after a wait; and for the functions with a loser that is no operation.
+#[test]
+fn a_loser_that_panics_after_a_wait_takes_nothing_with_it() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    for kind in KINDS {
+        let (tx, rx) = kind.open::<u8>();
+        let mut ways: [Pin<Box<dyn Future<Output = ()> + '_>>; 2] = [
+            Box::pin(async { _ = select_biased((rx.recv(), foreign(Panics))).await }),
+            Box::pin(async {
+                leno::select! { won = rx.recv() => _ = won, _ = panics.send(Panics) => {} }
+            }),
+        ];
+        for (way, select) in ways.iter_mut().enumerate() {
+            let waker = CountingWaker::new();
+            assert!(select.poll_once(&waker).is_pending());
+            tx.try_send(1).expect("it waits");
+            assert!(catch_unwind(AssertUnwindSafe(|| select.poll_once(&waker).is_ready())).is_err());
+            assert_eq!(rx.try_recv(), Ok(1), "way {way}, {kind:?}");
+        }
+    }
+}
+
+/// What was received by other kinds of receives is given back, too.
+#[test]
+fn what_others_receive_beside_a_loser_that_panics_comes_back() {
+    let (panics, _taker) = rendezvous::<Panics>();
+    /// By the macro; the functions' outcome is still in its place.
+    macro_rules! select {
+        ($winner:expr) => {
+            assert!(
+                catch_unwind(AssertUnwindSafe(|| leno::select_blocking! {
+                    biased;
+                    won = $winner => _ = won,
+                    _ = panics.send(Panics) => {}
+                }))
+                .is_err()
+            )
+        };
+    }
+    let (tx, mut rx) = watch::channel(0);
+    tx.send(1).unwrap();
+    select!(rx.changed());
+    assert_eq!(rx.has_changed(), Ok(true));
+
+    let (tx, mut rx) = broadcast::channel(2);
+    tx.send(1).unwrap();
+    select!(rx.recv());
+    assert_eq!(rx.try_recv(), Ok(1));
+
+    let (tx, mut rx) = oneshot::channel();
+    tx.send(1).unwrap();
+    select!(&mut rx);
+    assert_eq!(rx.try_recv(), Ok(1));
 }

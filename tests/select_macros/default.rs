@@ -434,3 +434,12 @@ fn default_alone() {
     let begin = std::time::Instant::now();
     select_blocking! { default(Duration::from_millis(2)) => assert!(begin.elapsed() >= Duration::from_millis(2)) }
 }
+
+/// As in tokio.
+#[test]
+fn else_alone() {
+    leno::block_on(async {
+        assert_eq!(select! { else => 1 }, 1);
+        assert_eq!(select_biased! { else => 2 }, 2);
+    });
+}

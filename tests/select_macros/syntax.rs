@@ -380,3 +380,20 @@ fn on_a_thread() {
     };
     assert_eq!(outcome, 13);
 }
+
+/// What is borrowed in a branch lives as long as the select, and methods of users are theirs.
+#[test]
+fn temporaries_and_methods() {
+    trait Arms {
+        fn arm(&self) {}
+    }
+    impl<T> Arms for T {}
+    leno::block_on(async {
+        let value = select! {
+            x = std::pin::pin!(async { 1 }) => x,
+            y = &mut Box::pin(std::future::pending::<u8>()) => y,
+        };
+        assert_eq!(value, 1);
+        value.arm();
+    });
+}

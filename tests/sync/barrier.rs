@@ -178,3 +178,23 @@ fn what_came_in_a_select_that_was_dropped_counts() {
         barrier.assert_valid();
     }
 }
+
+/// C29: a round has its leader, also if somebody whom that wakes panics.
+#[test]
+fn a_waker_panics() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("planted");
+        }
+    }
+    let barrier = Barrier::new(2);
+    let (mut first, mut last) = (barrier.wait_for_all(), barrier.wait_for_all());
+    let panics = Waker::from(Arc::new(Panics));
+    assert!(std::pin::Pin::new(&mut first).poll(&mut std::task::Context::from_waker(&panics)).is_pending());
+    let poll = || last.must_be_ready("the last one");
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(poll)).is_err());
+    assert!(last.must_be_ready("again").is_leader());
+    assert!(!first.must_be_ready("open").is_leader());
+    barrier.assert_valid();
+}

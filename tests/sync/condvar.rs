@@ -343,3 +343,49 @@ fn a_wait_unlocks_at_the_end_of_a_turn() {
         assert!(unlocked, "after {spent} operations");
     }
 }
+
+/// A wait that stands in line for the lock keeps its place there when it goes on on a thread.
+#[test]
+fn a_wait_keeps_its_place_on_a_thread() {
+    within("its place", || {
+        let (mutex, condvar) = (Mutex::fair(0), Condvar::new());
+        let mut waiting = condvar.wait(mutex.try_lock().expect("free"));
+        waiting.must_wait("not told");
+        let guard = mutex.try_lock().expect("free");
+        condvar.notify_one();
+        waiting.must_wait("told, and somebody has the lock");
+        let mut behind = mutex.lock();
+        behind.must_wait("the second in line");
+        drop(guard);
+        // (One that is granted the lock, and is not polled, holds it.)
+        drop(waiting.wait());
+        drop(behind.must_be_ready("the next one"));
+    });
+}
+
+/// C25: on a cord a wait that blocks panics.
+#[test]
+fn a_wait_that_blocks_panics_on_a_cord() {
+    let misuses: [fn(&Mutex<u32>, &Condvar); 2] = [
+        |mutex, condvar| drop(condvar.wait(mutex.try_lock().expect("free")).wait()),
+        |mutex, condvar| drop(condvar.wait_timeout(mutex.try_lock().expect("free"), Duration::ZERO)),
+    ];
+    for misuse in misuses {
+        within("C25: it panics", move || {
+            let cord = Cord::new();
+            let fiber = cord.spawn_local(async move { misuse(&Mutex::new(0), &Condvar::new()) });
+            assert!(cord.block_on(fiber).expect_err("it blocks").is_panic());
+        });
+    }
+}
+
+/// The time is up, and nobody has told it; but the condition, which is asked once more, holds no more.
+#[test]
+fn what_holds_no_more_is_not_timed_out() {
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    let mut holds = [true, false].into_iter();
+    let condition = |_: &mut i32| holds.next().expect("asked twice");
+    let (_guard, result) =
+        condvar.wait_timeout_while(mutex.lock_blocking(), Duration::from_millis(1), condition);
+    assert!(!result.timed_out());
+}

@@ -113,6 +113,7 @@ fn enabled_before_a_look() {
     notify.notify_one();
     assert!(enabled.enable() && enabled.enable(), "told");
     enabled.must_be_ready("told");
+    assert!(enabled.enable(), "it has completed");
     other.must_wait("still");
     drop(other);
     let mut enabled = notify.notified();
@@ -256,4 +257,25 @@ fn enabling_one_that_waits_changes_nothing() {
     assert!(woken.was_woken());
     assert!(notified.enable(), "told");
     notified.must_be_ready("told");
+}
+
+/// S13: what was told alone in a set that is dropped unused passes to the next one, or is kept.
+#[test]
+fn what_was_told_in_a_select_that_was_dropped_passes_on() {
+    for waits in [false, true] {
+        let notify = Notify::new();
+        let (mut lent, mut other) = (notify.notified(), notify.notified());
+        let mut set = leno::select::Select::new();
+        set.add(&mut lent);
+        if waits {
+            set.select().must_wait("not told");
+        }
+        notify.notify_one();
+        assert!(set.try_select().is_some(), "told");
+        drop(set);
+        other.must_be_ready("nobody has taken note of it");
+        lent.must_wait("told once");
+        drop(lent);
+        notify.assert_valid();
+    }
 }

@@ -578,3 +578,39 @@ fn auto_traits_and_sizes() {
     assert!(size_of::<Acquire<'_>>() <= 40 + word);
     assert!(format!("{STATIC:?}").contains('1'));
 }
+
+/// M6: what was kept for one that waited is free once they are closed; with somebody waiting no more are added than there can be,
+/// and what is kept can be taken away.
+#[test]
+fn what_is_kept_for_who_waits_counts() {
+    for what in 0..3 {
+        let semaphore = Semaphore::new(3);
+        let one = semaphore.try_acquire_many(2).expect("free");
+        let mut large = semaphore.acquire_many(u32::MAX);
+        large.must_wait("far too few");
+        assert_eq!(semaphore.available_permits(), 1);
+        match what {
+            0 => {
+                semaphore.close();
+                assert!(large.must_be_ready("closed").is_err());
+                assert_eq!(semaphore.available_permits(), 1);
+                drop(one);
+                assert_eq!(semaphore.available_permits(), 3);
+                let late = semaphore.acquire().wait_timeout(Duration::ZERO);
+                assert_eq!(late.err(), Some(AcquireTimeoutError::Closed));
+            }
+            1 => {
+                let panic = catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(Semaphore::MAX_PERMITS)));
+                assert!(panic.is_err(), "too many");
+                assert_eq!(semaphore.available_permits(), 1, "none was added");
+            }
+            _ => {
+                assert_eq!(semaphore.forget_permits(5), 1);
+                assert_eq!(semaphore.available_permits(), 0);
+                // Nothing is asked for: that need not wait behind anybody.
+                assert!(semaphore.try_acquire_many(0).is_ok());
+                assert!(semaphore.acquire_many(0).must_be_ready("nothing is asked for").is_ok());
+            }
+        }
+    }
+}

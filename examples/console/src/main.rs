@@ -1,12 +1,12 @@
-//! Fibers to be looked at with tokio-console (`cargo install tokio-console`):
+//! Fibers to look at with tokio-console (`cargo install tokio-console`):
 //!
 //! ```text
-//! cd examples/console && cargo run          (for a minute; or for so many seconds)
+//! cd examples/console && cargo run          (for a minute; `cargo run -- N`: for N seconds)
 //! tokio-console                             (in another terminal; `t`: fibers, `r`: what they wait at)
 //! ```
 //!
 //! A small workshop: two weavers send rows to a finisher, and share one loom, which is a lock; a foreman sleeps, and now and
-//! then wakes the guard, who is parked; a clerk on a cord joins apprentices; and there is somebody who waits for ever.
+//! then wakes the guard, who is parked; a clerk on a cord joins apprentices; and there is somebody who waits forever.
 
 use leno::fiber::{Builder, Cord, park, spawn_local};
 use leno::sync::Mutex;

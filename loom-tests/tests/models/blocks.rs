@@ -15,6 +15,8 @@ models! { blocks:
     a_sender_behind_two_receivers
     two_receivers_in_a_block
     two_receivers_and_a_sender_at_a_boundary
+    a_visitor_leaves_as_another_one_comes
+    a_visitor_leaves_while_blocks_are_looked_at
     handed_and_dropped
     room_for_one
     room_against_register

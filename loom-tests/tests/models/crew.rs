@@ -484,6 +484,67 @@ fn overflow_against_a_searcher() {
     });
 }
 
+/// The second worker has so many turns, all with the fiber 10.
+fn take_turns(crew: &Crew, turns: usize) {
+    for _ in 0..turns {
+        assert_eq!(crew.next(1), Some(10));
+        crew.push_last(1, 10);
+    }
+}
+
+/// A worker that is always busy comes across one whose poll does not end, and runs what that one keeps waiting.
+#[test]
+fn a_busy_worker_visits_a_stuck_one() {
+    model(|| {
+        let crew = Crew::new(2);
+        assert!(crew.inject(1));
+        assert_eq!(crew.next(0), Some(1));
+        // In the poll of 1.
+        crew.push_next(0, 2);
+        crew.push_last(0, 3);
+        crew.push_last(1, 10);
+        let ran: Vec<_> = (11..100)
+            .map(|number| {
+                let ran = crew.next(1);
+                crew.push_last(1, number);
+                ran
+            })
+            .collect();
+        assert!(ran.contains(&Some(2)) && ran.contains(&Some(3)), "{ran:?}");
+        crew.close();
+        (0..2).for_each(|i| _ = crew.left(i));
+    });
+}
+
+/// The same as that poll ends: each fiber is run by one of the two. `crew_visitor_is_the_owner`.
+#[test]
+fn a_visit_as_a_poll_ends() {
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        assert!(crew.inject(1));
+        assert_eq!(crew.next(0), Some(1));
+        crew.push_next(0, 2);
+        crew.push_last(0, 3);
+        // The first visit, in the 64th turn.
+        crew.push_last(1, 10);
+        take_turns(&crew, 64);
+        let other = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || {
+                for number in 11..=14 {
+                    ran.add(crew.next(1).unwrap());
+                    crew.push_last(1, number);
+                }
+            })
+        };
+        ran.add(crew.next(0).unwrap());
+        other.join().unwrap();
+        let rest = crew.close().into_iter().chain((0..2).flat_map(|i| crew.left(i)));
+        rest.for_each(|number| ran.add(number));
+        assert_eq!(ran.all(), [2, 3, 10, 11, 12, 13, 14]);
+    });
+}
+
 /// First in, first out, whoever pushes.
 #[test]
 fn a_strict_crew_keeps_the_order() {
@@ -603,5 +664,47 @@ fn slot_against_a_thief() {
             count += 1;
         }
         assert_eq!(count + usize::from(thief.join().unwrap()), 2);
+    });
+}
+
+/// A worker that was asleep is not stuck in the poll with which it wakes up. `crew_sleeps_in_its_poll`.
+#[test]
+fn a_visit_as_a_sleeper_begins() {
+    model(|| {
+        let (crew, ran) = (Arc::new(Crew::new(2)), Arc::new(Ran::default()));
+        crew.push_last(1, 10);
+        take_turns(&crew, 63);
+        let sleeper = {
+            let (crew, ran) = (crew.clone(), ran.clone());
+            thread::spawn(move || {
+                if crew.next(0) != Some(1) {
+                    return;
+                }
+                // The poll of 1 has begun just now.
+                crew.push_next(0, 2);
+                ran.add(1);
+                ran.wait_for(100);
+            })
+        };
+        // It goes to sleep.
+        thread::yield_now();
+        // A visit, in the 64th turn.
+        take_turns(&crew, 1);
+        assert!(crew.inject(1));
+        thread::yield_now();
+        let is_sleepers = ran.has(1);
+        let taken: Vec<_> = (11..=15)
+            .map(|number| {
+                let taken = crew.next(1).unwrap();
+                crew.push_last(1, number);
+                taken
+            })
+            .collect();
+        // (If it is in the poll of 1 it has been for no time at all.)
+        assert!(!(is_sleepers && taken.contains(&2)), "{taken:?}");
+        ran.add(100);
+        crew.close();
+        sleeper.join().unwrap();
+        (0..2).for_each(|i| _ = crew.left(i));
     });
 }

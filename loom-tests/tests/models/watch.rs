@@ -10,6 +10,7 @@ models! { watch:
     two_senders_go
     send_against_borrow
     two_sends_against_wait_for
+    last_sender_against_wait_for
     send_against_cancel
     send_while_it_moves
     last_receiver_against_closed

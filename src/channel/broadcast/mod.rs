@@ -20,10 +20,11 @@
 //! ```
 //!
 //! Each receiver gets a clone of the value, except the one that sees it last, which gets the value itself. A value leaves the
-//! channel as soon as all have seen it; without receivers nothing is kept. If only the latest value counts,
+//! channel as soon as all have seen it; without receivers nothing is kept. Several receivers may clone a value at the same time:
+//! so handles are `Send` only for values that are `Sync`, too. If only the latest value counts,
 //! [`watch`](super::watch) is smaller; if each value is for one receiver, use a [`bounded`](crate::bounded) channel.
 //!
-//! A receiver is one follower: its operations take `&mut self`, and a clone follows on its own from the same place.
+//! A receiver is one follower: its operations take `&mut self`, and a clone follows independently from the same place.
 
 mod shared;
 
@@ -42,7 +43,7 @@ use super::bell::{Listen, sender};
 use super::error::same;
 use super::stream::stream;
 use crate::prim::Arc;
-use crate::task::error::{asks, errors};
+use crate::task::error::{error_cases, errors};
 use crate::wait::{By, Cancelled, Foreign, Operation, Tray, future};
 
 /// What happens if a receiver is slower than the senders.
@@ -117,35 +118,38 @@ pub struct Receiver<T> {
     back: Option<T>,
 }
 
-/// Why nothing was received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecvError {
-    /// All senders were dropped, and all values have been received.
-    Closed,
-    /// That many values were missed. The next receive gets the oldest value still kept.
-    Lagged(u64),
-}
+const CLOSED: &str = "the channel is closed, and all values were received";
 
-/// Why nothing was received at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TryRecvError {
-    /// There is no new value now.
-    Empty,
-    /// As [`RecvError::Closed`].
-    Closed,
-    /// As [`RecvError::Lagged`].
-    Lagged(u64),
-}
+error_cases! {
+    /// Why nothing was received.
+    RecvError {
+        /// All senders were dropped, and all values have been received.
+        Closed => CLOSED, is_closed: "Whether all senders are gone, and all values received.";
+        /// That many values were missed. The next receive gets the oldest value still kept.
+        Lagged(missed: u64) => Lagged(*missed), is_lagged: "Whether values were missed.";
+    }
 
-/// Why nothing was received in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecvTimeoutError {
-    /// The time was up.
-    Timeout,
-    /// As [`RecvError::Closed`].
-    Closed,
-    /// As [`RecvError::Lagged`].
-    Lagged(u64),
+    /// Why nothing was received at once.
+    TryRecvError {
+        /// There is no new value now.
+        Empty => "the channel has no new value",
+            is_empty: "Whether a later attempt may succeed.";
+        /// As [`RecvError::Closed`].
+        Closed => CLOSED, is_closed: "Whether every later attempt will fail.";
+        /// As [`RecvError::Lagged`].
+        Lagged(missed: u64) => Lagged(*missed), is_lagged: "Whether values were missed.";
+    }
+
+    /// Why nothing was received in time.
+    RecvTimeoutError {
+        /// The time was up.
+        Timeout => "timed out before a value was received",
+            is_timeout: "Whether the time was up.";
+        /// As [`RecvError::Closed`].
+        Closed => CLOSED, is_closed: "Whether all senders are gone, and all values received.";
+        /// As [`RecvError::Lagged`].
+        Lagged(missed: u64) => Lagged(*missed), is_lagged: "Whether values were missed.";
+    }
 }
 
 /// An item of a stream: that many values were missed.
@@ -153,47 +157,8 @@ pub enum RecvTimeoutError {
 pub struct Lagged(pub u64);
 
 errors! {
-    RecvError {
-        RecvError::Closed => "the channel is closed, and all values were received",
-        RecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
-    }
-    TryRecvError {
-        TryRecvError::Empty => "the channel has no new value",
-        TryRecvError::Closed => "the channel is closed, and all values were received",
-        TryRecvError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
-    }
-    RecvTimeoutError {
-        RecvTimeoutError::Timeout => "timed out before a value was received",
-        RecvTimeoutError::Closed => "the channel is closed, and all values were received",
-        RecvTimeoutError::Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
-    }
     Lagged {
         Lagged(missed) => format_args!("the receiver lagged and missed {missed} value(s)"),
-    }
-}
-
-asks! {
-    RecvError {
-        /// Whether all senders are gone, and all values received.
-        is_closed: Closed,
-        /// Whether values were missed.
-        is_lagged: Lagged,
-    }
-    TryRecvError {
-        /// Whether a later attempt may succeed.
-        is_empty: Empty,
-        /// Whether every later attempt will fail.
-        is_closed: Closed,
-        /// Whether values were missed.
-        is_lagged: Lagged,
-    }
-    RecvTimeoutError {
-        /// Whether the time was up.
-        is_timeout: Timeout,
-        /// Whether all senders are gone, and all values received.
-        is_closed: Closed,
-        /// Whether values were missed.
-        is_lagged: Lagged,
     }
 }
 
@@ -206,7 +171,7 @@ impl<T> Sender<T> {
     /// Sends to all receivers without waiting; returns how many there are. For channels with [`Lag::Drop`].
     ///
     /// # Errors
-    /// There is currently no receiver; the value comes back. With [`Lag::Suspend`] also if there is no room; the error, whose text
+    /// There is currently no receiver; the value comes back. With [`Lag::Suspend`] also: there is no room. The error, whose text
     /// is that of a closed channel, does not tell the two apart: use [`try_send`](Self::try_send) for that, or
     /// [`send_async`](Self::send_async) to wait for room.
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
@@ -239,7 +204,7 @@ impl<T> Sender<T> {
         SendAsync { operation: Operation::new(SendBranch { shared: &*self.shared, value: Some(value) }) }
     }
 
-    /// Another receiver, of what is sent from now on.
+    /// Another receiver, which gets what is sent from now on.
     pub fn subscribe(&self) -> Receiver<T> {
         Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
     }
@@ -266,7 +231,7 @@ impl<T> Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Another receiver, of what is sent from now on.
+    /// Another receiver, which gets what is sent from now on.
     pub fn resubscribe(&self) -> Receiver<T> {
         Receiver { cursor: self.shared.add_receiver(None), shared: Arc::clone(&self.shared), back: None }
     }
@@ -413,7 +378,7 @@ pub struct Recv<'a, T: Clone> {
 
 future! {
     ['a, T: Clone] Recv<'a, T>, "Recv", "recv";
-    Listen<Receive<T, &'a mut Receiver<T>>> => Result<T, RecvError>, |_, received| received; or RecvTimeoutError => T
+    Listen<Receive<T, &'a mut Receiver<T>>> => Result<T, RecvError>, |_, received| received, back Some; or RecvTimeoutError => T
 }
 
 /// Waits for room, and sends. Made by [`Sender::send_async`]. Dropping it before it completes sends nothing.

@@ -8,8 +8,8 @@
 //!                            another one
 //! ```
 //!
-//! A receiver has a cursor: the position of what it sees next. Each value is kept behind a count of its own, so that it is
-//! cloned, and dropped, where no lock is held; the one who sees it last gets the value itself, unless somebody is cloning it still.
+//! A receiver has a cursor: the position of what it sees next. Each value is in an `Arc` of its own, so that it is cloned, and
+//! dropped, where no lock is held; whoever sees it last gets the value itself, unless somebody is still cloning it.
 //!
 //! # Steps
 //!

@@ -74,9 +74,9 @@ pub struct Sender<T> {
 /// Dropping it closes the channel, and drops a value that was sent but not received.
 ///
 /// # Panics
-/// If polled after completion, like all operations of leno; so does [`wait`](Self::wait). A value received by
-/// [`try_recv`](Self::try_recv), and any outcome but a timeout of [`wait_timeout`](Self::wait_timeout) or
-/// [`wait_deadline`](Self::wait_deadline), counts as completion. (An error of `try_recv` does not. These three and
+/// If polled after completion, like all operations of leno; so does [`wait`](Self::wait). [`try_recv`](Self::try_recv)
+/// completes it by returning a value (not by an error), [`wait_timeout`](Self::wait_timeout) and
+/// [`wait_deadline`](Self::wait_deadline) by any outcome but a timeout. (These three and
 /// [`recv_blocking`](Self::recv_blocking) never panic for that: they report the channel as closed.)
 #[must_use = "futures do nothing unless polled"]
 pub struct Receiver<T> {
@@ -176,7 +176,7 @@ impl<T> Receiver<T> {
     /// Receives on a plain thread, which sleeps until the value is there.
     ///
     /// # Errors
-    /// The sender is gone without a send, the channel was closed, or the value was received before.
+    /// The sender was dropped unused, the channel was closed, or the value was received before.
     ///
     /// # Panics
     /// Inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block: await the receiver there.
@@ -249,7 +249,7 @@ impl<T> Receiver<T> {
 
 future! {
     [T] Receiver<T>, "Receiver", "recv";
-    Recv<T> => Result<T, RecvError>, |_, received| received, parks poll_parked is_parked;
+    Recv<T> => Result<T, RecvError>, |_, received| received, back Some, parks poll_parked is_parked;
 }
 
 /// Resolves when a send can only fail. Made by [`Sender::closed`]; dropping it has no effect on the channel.

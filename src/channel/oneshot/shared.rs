@@ -5,6 +5,7 @@
 //!   63         32 31       28 27          6 5          0
 //!   [  version   ][  state   ][first waiter][  flags   ]      state: RX_GONE RX_CLOSED TX_GONE SENT; flags: PARKED …
 //!   [ waker: data, vtable ]
+//!   [ operation, of a wait by a node ]
 //!   [ value ]
 //! ```
 //!
@@ -37,12 +38,12 @@
 //! | TX_GONE | drop of the receiver | – | frees it, and drops the value |
 //! | SENT | recv | – (a plain store: not SENT) | has the value |
 //!
-//! The receiver's [`Operation`] lies here as well, so that a receiver is one word: two, written one by one, and moved as one right
-//! after that, stall the processor, for as long as sending and receiving take.
+//! The receiver's [`Operation`] lies here as well, so that a receiver is one word: two that are written one by one, and moved as
+//! one right after that, stall the processor for as long as sending and receiving take.
 //!
-//! Each of these empties the line: with several in it (a receiver and a `closed` beside it, which takes one that waits on
-//! both sides, or a future that was forgotten) all but the last are taken out before, one by one, and the bits are set by
-//! the exchange that takes out the last one. So a one-sided change and its waiters are one step.
+//! Each step that sets one of the four bits empties the line: with several in it (a receiver and a `closed` beside it, which takes
+//! one that waits on both sides, or a future that was forgotten) all but the last are taken out first, one by one, and the bits are
+//! set by the exchange that takes out the last one. So a one-sided change and its waiters are one step.
 //!
 //! # Whose waker it is
 //!
@@ -517,7 +518,7 @@ impl<T> SharedRef<T> {
         let mut by = By::plain();
         // SAFETY: the receiver is there.
         let (ended, own) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless, &mut by) };
-        // What the sender has left, which has gone before then (invariant 2): after all others are told, also when one of their
+        // Frees what the sender has left, if that has gone before (invariant 2): after all others are told, also when one of their
         // wakers panics.
         // SAFETY: the receiver is there, and nobody else.
         let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));

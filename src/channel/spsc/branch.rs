@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use super::super::bell::Bell;
 use super::super::branch::{branch, common, receives, sends, watches};
-use super::super::close::Watchers;
+use super::super::close::is_shut;
 use super::super::many::{Gives, Takes};
 use super::super::shared::{End, Shared as Core, SharedRef as CoreRef};
 use super::super::{RecvError, SendError};
@@ -123,19 +124,36 @@ on! {
     touch(end: End, node: &Waiter) -> bool;
     abandon_recv(node: Waiter) -> bool;
     restore(tray: &mut Tray<T>) -> ();
-    watchers() -> &'a Watchers;
+    watchers() -> &'a Bell;
 }
 
-/// What is only of the core, or other there, and what that is elsewhere.
-impl<'a, T> Which<'a, T> {
-    #[inline(always)]
-    fn met(&self) -> Option<&'a Core<T>> {
-        match self {
-            Which::Met(shared) => Some(shared),
-            Which::Own(_) => None,
-        }
-    }
+/// What is only of the core, and what that is elsewhere.
+macro_rules! met {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty, or $other:expr;)+) => {
+        impl<T> Which<'_, T> {$(
+            #[inline(always)]
+            fn $method(&self, $($argument: $type),*) -> $result {
+                match self {
+                    Which::Met(shared) => shared.$method($($argument),*),
+                    Which::Own(_) => $other,
+                }
+            }
+        )+}
+    };
+}
+met! {
+    idle(end: End) -> Option<Word>, or None;
+    enter(end: End, word: Word, node: &Waiter) -> bool, or false;
+    meet_receiver(value: &MaybeUninit<T>) -> Meeting, or Meeting::Unclear(Kept::default());
+    meet_sender(tray: &mut Tray<T>) -> Meeting, or Meeting::Unclear(Kept::default());
+    is_unsure(end: End) -> bool, or false;
+    note_taken(tray: &mut Tray<T>) -> (), or ();
+    is_rendezvous() -> bool, or false;
+    opposite(end: End) -> Option<usize>, or Some(0);
+}
 
+/// What is other in the core.
+impl<T> Which<'_, T> {
     #[inline(always)]
     fn quick_send(&self, value: &MaybeUninit<T>) -> bool {
         match self {
@@ -151,50 +169,6 @@ impl<'a, T> Which<'a, T> {
             Which::Met(shared) => shared.quick_take_from_ring(tray),
             Which::Own(shared) => shared.quick_recv(tray),
         }
-    }
-
-    #[inline(always)]
-    fn idle(&self, end: End) -> Option<Word> {
-        self.met()?.idle(end)
-    }
-
-    #[inline(always)]
-    fn enter(&self, end: End, word: Word, node: &Waiter) -> bool {
-        self.met().is_some_and(|shared| shared.enter(end, word, node))
-    }
-
-    #[inline(always)]
-    fn meet_receiver(&self, value: &MaybeUninit<T>) -> Meeting {
-        match self {
-            Which::Met(shared) => shared.meet_receiver(value),
-            Which::Own(_) => Meeting::Unclear(Kept::default()),
-        }
-    }
-
-    #[inline(always)]
-    fn meet_sender(&self, tray: &mut Tray<T>) -> Meeting {
-        match self {
-            Which::Met(shared) => shared.meet_sender(tray),
-            Which::Own(_) => Meeting::Unclear(Kept::default()),
-        }
-    }
-
-    fn is_unsure(&self, end: End) -> bool {
-        self.met().is_some_and(|shared| shared.is_unsure(end))
-    }
-
-    fn note_taken(&self, tray: &mut Tray<T>) {
-        if let Some(shared) = self.met() {
-            shared.note_taken(tray);
-        }
-    }
-
-    fn is_rendezvous(&self) -> bool {
-        self.met().is_some_and(Core::is_rendezvous)
-    }
-
-    fn opposite(&self, end: End) -> Option<usize> {
-        self.met().map_or(Some(0), |shared| shared.opposite(end))
     }
 
     /// # Safety
@@ -240,7 +214,7 @@ impl<T> Gives<T> for Send<T> {
         &mut self.value
     }
 
-    fn several(&self, values: &mut VecDeque<T>) -> usize {
+    fn several(&self, values: &mut VecDeque<T>, _by: Option<&mut By>) -> usize {
         match self.shared() {
             Which::Met(shared) => shared.put_into_ring(values),
             Which::Own(shared) => shared.send_several(values),
@@ -249,7 +223,7 @@ impl<T> Gives<T> for Send<T> {
 }
 
 impl<T> Takes<T> for Recv<T> {
-    fn several(&self, out: &mut Vec<T>, max: usize) -> usize {
+    fn several(&self, out: &mut Vec<T>, max: usize, _by: Option<&mut By>) -> usize {
         match self.shared() {
             Which::Met(shared) => shared.take_from_ring(out, max),
             Which::Own(shared) => shared.recv_several(out, max),

@@ -3,7 +3,8 @@
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 
-use super::super::close::{Told, Watchers, is_done, shut};
+use super::super::bell::Bell;
+use super::super::close::{Told, is_done, shut};
 use super::super::lines::{self, Lined};
 use super::super::shared::End;
 use super::shared::Shared;
@@ -29,7 +30,7 @@ impl<T> Shared<T> {
             capacity: capacity.map_or(MOST, |capacity| (capacity as u64).min(MOST)),
             stray: AtomicPtr::new(ptr::null_mut()),
             bound: capacity,
-            watchers: Watchers::new(),
+            watchers: Bell::new(),
             handles: AtomicU32::new(2),
             lead,
             back: Lined(Side::new(begin)),
@@ -158,7 +159,7 @@ impl<T> Shared<T> {
     pub(super) fn assert_valid(&self) {
         Primitive::assert_valid(&*self.back);
         Primitive::assert_valid(&*self.front);
-        Primitive::assert_valid(&self.watchers);
+        self.watchers.assert_valid();
         let (room, word) = (self.front.load(), self.back.load());
         if word.has(CLOSED) {
             return;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
-use super::super::handle::{asks, shareable};
+use super::super::handle::{asks, handle, shareable};
 use super::super::receiver::receiver;
 use super::super::ring::Slot;
 use super::super::sender::sender;
@@ -98,41 +98,19 @@ sender! {
 
 receiver!(mut);
 
-macro_rules! handle {
-    ($name:ident, $end:ident, $side:literal) => {
-        shareable!($name);
-        asks!($name);
-
-        impl<T> $name<T> {
-            #[inline(always)]
-            pub(in super::super) fn shared(&self) -> SharedRef<T> {
-                self.shared
-            }
-
-            fn get(&self) -> Which<'_, T> {
-                // SAFETY: this handle keeps the channel alive.
-                unsafe { self.shared.as_ref() }
-            }
-        }
-
-        impl<T> Drop for $name<T> {
-            fn drop(&mut self) {
-                // SAFETY: this is the handle that is consumed.
-                unsafe { self.shared.drop_handle(End::$end) };
-            }
-        }
+macro_rules! shares {
+    ($($name:ident)*) => {$(
+        handle!($name: Which<'_, T>, SharedRef);
 
         impl<T> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($side)
+                f.debug_struct(stringify!($name))
                     .field("len", &self.len())
                     .field("capacity", &self.capacity())
                     .field("closed", &self.is_closed())
                     .finish_non_exhaustive()
             }
         }
-    };
+    )*};
 }
-
-handle!(Sender, Sender, "Sender");
-handle!(Receiver, Receiver, "Receiver");
+shares!(Sender Receiver);

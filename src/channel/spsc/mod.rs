@@ -23,11 +23,11 @@
 //!
 //! # Forgotten futures
 //!
-//! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next
-//! operation removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be
-//! received. That next operation does not wait behind it. With a capacity below 64 it keeps its place in line, as in the
-//! general kind, even when later operations have come (in builds with debug assertions, below 2; never where the values are too
-//! large for room that is allocated at once).
+//! A future that is forgotten ([`std::mem::forget`]) releases its handle but stays registered. Until its side's next operation
+//! removes it, the other side may still serve it: a receive takes one value, which is lost; a send's value may be received.
+//! That next operation does not wait behind it. But with a capacity below 64 (in builds with debug assertions, below 2) the
+//! forgotten future keeps its place in line, as in the general kind, even when later operations have come; never where the
+//! values are too large to be allocated up front.
 //!
 //! # What is missing
 //!
@@ -37,10 +37,10 @@
 //!
 //! # Cost
 //!
-//! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation
-//! is one locked instruction, which fails only if the other side has begun to wait. An empty channel takes 304 bytes plus
-//! its slots then. Smaller capacities work as in the general kind (unless the values are very large): there each side soon needs
-//! the other one, and one cache line with everything is faster.
+//! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation is one
+//! locked instruction, which fails only if the other side has begun to wait. Such a channel takes 304 bytes plus its slots when
+//! empty. Smaller capacities work as in the general kind (unless the values are very large): there each side soon needs the
+//! other one, and a single cache line for everything is faster.
 
 pub(super) mod branch;
 mod end;
@@ -49,43 +49,17 @@ mod shared;
 mod store;
 mod words;
 
-use super::kind::Single;
+use super::kind::{Single, of_kind};
 
 pub use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
 pub use handle::{Receiver, Sender};
 
-/// See [`channel::SendFuture`](super::SendFuture).
-pub type SendFuture<'a, T> = super::SendFuture<'a, T, Single>;
-/// See [`channel::RecvFuture`](super::RecvFuture).
-pub type RecvFuture<'a, T> = super::RecvFuture<'a, T, Single>;
-/// See [`channel::Closed`](super::Closed).
-pub type Closed<'a, T> = super::Closed<'a, T, Single>;
-/// See [`channel::IntoSend`](super::IntoSend).
-pub type IntoSend<T> = super::IntoSend<T, Single>;
-/// See [`channel::IntoRecv`](super::IntoRecv).
-pub type IntoRecv<T> = super::IntoRecv<T, Single>;
-/// See [`channel::RecvStream`](super::RecvStream).
-pub type RecvStream<'a, T> = super::RecvStream<'a, T, Single>;
-/// See [`channel::IntoStream`](super::IntoStream).
-pub type IntoStream<T> = super::IntoStream<T, Single>;
-/// See [`channel::Iter`](super::Iter).
-pub type Iter<'a, T> = super::Iter<'a, T, Single>;
-/// See [`channel::TryIter`](super::TryIter).
-pub type TryIter<'a, T> = super::TryIter<'a, T, Single>;
-/// See [`channel::Drain`](super::Drain).
-pub type Drain<'a, T> = super::Drain<'a, T, Single>;
-/// See [`channel::IntoIter`](super::IntoIter).
-pub type IntoIter<T> = super::IntoIter<T, Single>;
-/// See [`channel::SendMany`](super::SendMany).
-pub type SendMany<'a, T> = super::SendMany<'a, T, Single>;
-/// See [`channel::RecvMany`](super::RecvMany).
-pub type RecvMany<'a, T> = super::RecvMany<'a, T, Single>;
-/// See [`channel::SendSink`](super::SendSink).
+of_kind! {
+    Single: SendFuture<'a> RecvFuture<'a> Closed<'a> IntoSend IntoRecv SendMany<'a> RecvMany<'a>
+    RecvStream<'a> IntoStream Iter<'a> TryIter<'a> Drain<'a> IntoIter
+}
 #[cfg(feature = "sink")]
-pub type SendSink<'a, T> = super::SendSink<'a, T, Single>;
-/// See [`channel::IntoSink`](super::IntoSink).
-#[cfg(feature = "sink")]
-pub type IntoSink<T> = super::IntoSink<T, Single>;
+of_kind!(Single: SendSink<'a> IntoSink);
 
 /// A channel of capacity 0: a send completes when the receiver has taken its value. The same as `bounded(0)`.
 ///
@@ -100,9 +74,9 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
     bounded(0)
 }
 
-/// A channel that holds `cap` values; sends wait while it is full. Room is allocated at once for capacities up to
-/// 255 (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as
-/// it empties.
+/// A channel that holds `cap` values; sends wait while it is full. Room is allocated up front for capacities up to 255
+/// (of values that are not too large); beyond that it is allocated as the channel fills, in blocks, and freed as it
+/// empties.
 ///
 /// ```
 /// let (mut tx, mut rx) = leno::channel::spsc::bounded(1);

@@ -35,9 +35,9 @@
 //! written before, or copied.
 //!
 //! *CLOSED* is set by either side, at the back first: from then on the tail stands still, but for a sender that is being let in.
-//! *`close_now`* takes what is in the channel, from the head in whose word it sets TAKEN to the tail in whose word it sets TAKEN
-//! then. Neither moves any more: a receiver that lets a sender in finds that out at each. It forgets the value that it has copied,
-//! and drops the sender's if that was not published before.
+//! *`close_now`* takes what is in the channel: from the head, in whose word it sets TAKEN first, to the tail, in whose word it sets
+//! TAKEN then. Neither moves any more: a receiver that lets a sender in finds that out at each. It forgets the value that it has
+//! copied, and drops the sender's if that was not published before.
 //!
 //! *A receive that is dropped* in the sender's hands leaves its node as a *stray*, which the next receive takes before all
 //! else. There is one at most: a receive waits only where there is none.
@@ -55,8 +55,8 @@
 //! 5. A ring has a slot more than its capacity: where a sender is let in its value is written before `head` moves, and what lies
 //!    there may be `close_now`'s until then.
 //! 6. A position moves by an exchange of the word that was looked at, not under TAKEN, in which nobody stood, or, under CLOSED, a
-//!    sender that is yet to be told. (But of who lets a sender in: whoever stands there then stays, and has as much reason to
-//!    wait.)
+//!    sender that is yet to be told. (Except where a receiver lets a sender in: whoever stands there stays, and has as much reason
+//!    to wait.)
 //! 7. What a side expects is at the position of its word. A receiver that lets a sender in says so of the back before it moves that
 //!    (if it is then refused, nothing is sent any more). A sender that has come again meanwhile may read what was expected
 //!    before, or this; by both it finds no room, or a tail that has moved, until it has seen the front move.
@@ -67,11 +67,11 @@
 //! # Why one operation at a time, whatever is forgotten
 //!
 //! (2) rests on `&mut`: an operation that is alive borrows the handle. A future that was forgotten while it waited has left
-//! its node in a word, and no operation runs there any more, nor ever will: its lifetime has ended. So a node of
-//! its own side that an operation finds is of such a one. A new operation takes it out, and tells it to look, which
-//! nobody does; its memory stays behind, and what it was to send. If the other side comes first it serves the node, as it serves
-//! one that is dropped at that moment: a receive's value stays in the node; a send's is written by the receiver, which has the back
-//! for it (4). No state of the words says "an operation is under way", so none can be left behind.
+//! its node in a word, and no operation runs there any more, nor ever will: its lifetime has ended. So a node of its own side that
+//! an operation finds is that of a forgotten future. A new operation takes it out, and tells it to look, which nobody does; its
+//! memory stays behind, and what it was to send. If the other side comes first it serves the node, as it serves one that is dropped
+//! at that moment: a receive's value stays in the node; a send's is written by the receiver, which has the back for it (4). No
+//! state of the words says "an operation is under way", so none can be left behind.
 //!
 //! # Orderings
 //!
@@ -85,8 +85,8 @@
 //! Wait-free while neither side waits: an exchange fails only because the other side has come to wait, or the channel was closed.
 //! Locked instructions: send 1, receive 1, also of several values in a block; a receive that waits and is served, 3 for both (the
 //! quick way's exchange, which fails, is one of them); a send that waits and is let in, 5 for both. A side looks at the other's
-//! word once in a while only: when what it has seen is used up. None at all is not to be had: who publishes has to know whether the
-//! other side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is
+//! word once in a while only: when what it has seen is used up. It cannot be done with none: whoever publishes has to know whether
+//! the other side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is
 //! for.
 //!
 //! *Capacities below 64* are the core's, whose one word says all. At 0 both sides wait for each other, and have to meet. Where there
@@ -106,9 +106,9 @@
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::{ptr, slice};
 
-use super::super::close::Watchers;
+use super::super::bell::Bell;
 use super::super::lines::Lined;
 use super::super::shared::{End, Step, attempts};
 use super::store::Store;
@@ -117,7 +117,7 @@ use crate::prim::{self, AtomicPtr, AtomicU32, Ordering};
 use crate::task::error::discard;
 use crate::task::thread::{self, Prospects};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, By, NodeRef, Notified, Parcel, Primitive, SENDERS, State, Tray, Waiter, Word};
+use crate::wait::{Attempt, By, NodeRef, Parcel, Primitive, SENDERS, State, Tray, Waiter, Word};
 
 /// What hardly changes is between the two ends: lines that come in pairs do not couple them.
 #[repr(C)]
@@ -129,7 +129,7 @@ pub(in super::super) struct Shared<T> {
     pub(super) stray: AtomicPtr<()>,
     /// As it was asked for; `None`: no bound.
     pub(super) bound: Option<usize>,
-    pub(super) watchers: Watchers,
+    pub(super) watchers: Bell,
     pub(super) handles: AtomicU32,
     /// The bytes of the allocation that are before it.
     pub(super) lead: u16,
@@ -271,7 +271,7 @@ impl<T> Shared<T> {
         out.reserve(count);
         let places = &mut out.spare_capacity_mut()[..count];
         // SAFETY: the front is this operation's; so many were seen.
-        let is_next = unsafe { self.store.copy_several(&self.front, head, places) };
+        let is_next = unsafe { self.store.copy(&self.front, head, places) };
         // ORDERING: as in `take`.
         if !self.front.advance(room, count as u64, Ordering::AcqRel) {
             return 0;
@@ -305,7 +305,7 @@ impl<T> Shared<T> {
     #[inline(always)]
     fn take(&self, room: Word, tray: &mut Tray<T>) -> bool {
         // SAFETY: the front is this operation's; `until` is beyond the head. At once.
-        let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
+        let is_next = unsafe { self.store.copy(&self.front, room.rest(), slice::from_mut(tray.place())) };
         if is_next && bug!("spsc_front_early") {
             self.store.leave(&self.front);
         }
@@ -361,7 +361,7 @@ impl<T> Shared<T> {
         let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
         // SAFETY: the front is this operation's, and it is full; a send of this channel. While the front is not moved on, the
         // sender finds it full and leaves the back alone (4).
-        let is_next = unsafe { self.store.copy(&self.front, room.rest(), tray.place()) };
+        let is_next = unsafe { self.store.copy(&self.front, room.rest(), slice::from_mut(tray.place())) };
         // SAFETY: as above.
         let mut moved = unsafe { claim.take::<T>() };
         let move_on = |side: &Side<T>| {
@@ -403,14 +403,14 @@ impl<T> Shared<T> {
         Step::Ready(())
     }
 
-    /// Takes out who waits in `word`, if it still is the word, and has it look.
+    /// Takes out who waits in `word`, if that is still the word, and has it look.
     #[cold]
     fn evict(&self, side: &Side<T>, word: Word, by: &mut By) {
         let Some(popped) = side.pop(word, |word| word) else { return };
         side.tells(&popped);
         match popped.notify() {
-            Notified::Told(waker) => by.wakes(waker),
-            Notified::Gone(claim, waker) => {
+            Ok(waker) => by.wakes(waker),
+            Err((claim, waker)) => {
                 // SAFETY: only sends are left in a peer's hands like that; the value is the caller's.
                 let value = unsafe { claim.take::<T>() };
                 claim.bury();
@@ -420,11 +420,11 @@ impl<T> Shared<T> {
         }
     }
 
-    pub(super) fn watchers(&self) -> &Watchers {
+    pub(super) fn watchers(&self) -> &Bell {
         &self.watchers
     }
 
-    /// Of a side its own end, and the other one, in whose word it waits.
+    /// A side's own end, and the other one, in whose word it waits.
     fn ends(&self, end: End) -> (&Side<T>, &Side<T>) {
         match end {
             End::Sender => (&self.back, &self.front),

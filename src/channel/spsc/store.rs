@@ -114,26 +114,36 @@ impl<T> Store<T> {
         if block.is_null() { &self.first } else { unsafe { &(*block).next } }
     }
 
+    /// How many slots from this position on are in its block.
+    pub(super) fn slots_left(&self, position: u64) -> usize {
+        self.slots() - self.index(position)
+    }
+
+    /// The slot of a position that is about to be filled, or was just now, and behind it those that are left in its block.
+    ///
+    /// # Safety
+    /// The back is the caller's.
+    #[inline(always)]
+    unsafe fn behind(&self, back: &Side<T>, position: u64) -> *mut Slot<T> {
+        let index = self.index(position);
+        if index == 0 {
+            self.begin_block(back, position);
+        }
+        // SAFETY: the index is within the block.
+        unsafe { back.slots.load(Ordering::Relaxed).add(index) }
+    }
+
     /// Puts a value at a position; the caller gives the value up if it publishes it.
     ///
     /// # Safety
     /// The back is the caller's, and the slot is empty.
     #[inline(always)]
     pub(super) unsafe fn put(&self, back: &Side<T>, position: u64, value: *const T) {
-        let index = self.index(position);
-        if index == 0 {
-            self.begin_block(back, position);
-        }
-        // SAFETY: the index is within the block; the caller's promise.
+        // SAFETY: the caller's promise.
         unsafe {
-            let slot = &*back.slots.load(Ordering::Relaxed).add(index);
+            let slot = &*self.behind(back, position);
             slot.with_mut(|place| place.cast::<T>().copy_from_nonoverlapping(value, 1));
         }
-    }
-
-    /// How many slots from this position on are in its block.
-    pub(super) fn slots_left(&self, position: u64) -> usize {
-        self.slots() - self.index(position)
     }
 
     /// Moves the first of `values` to so many positions, which are in one block.
@@ -147,22 +157,17 @@ impl<T> Store<T> {
         values: &mut VecDeque<T>,
         count: usize,
     ) {
-        let index = self.index(position);
-        if index == 0 {
-            self.begin_block(back, position);
-        }
-        for at in index..index + count {
+        // SAFETY: the caller's promise.
+        let first = unsafe { self.behind(back, position) };
+        for at in 0..count {
             // Out of the deque before it is published: a box that the receiver has dropped is no value any more.
             let value = MaybeUninit::new(values.pop_front().expect("no more than there are"));
-            // SAFETY: the index is within the block; the caller's promise.
-            unsafe {
-                let slot = &*back.slots.load(Ordering::Relaxed).add(at);
-                slot.with_mut(|place| place.copy_from_nonoverlapping(&value, 1));
-            }
+            // SAFETY: within the block; the caller's promise.
+            unsafe { (*first.add(at)).with_mut(|place| place.copy_from_nonoverlapping(&value, 1)) };
         }
     }
 
-    /// Moves them back in front of `values`, as nobody counts them.
+    /// Moves them back in front of `values`: they were not published.
     ///
     /// # Safety
     /// [`Store::put_several`] has just put so many there, and nobody takes them.
@@ -174,13 +179,11 @@ impl<T> Store<T> {
         values: &mut VecDeque<T>,
         count: usize,
     ) {
-        let index = self.index(position);
-        for at in (index..index + count).rev() {
-            // SAFETY: the index is within the block; the caller's promise.
-            unsafe {
-                let slot = &*back.slots.load(Ordering::Relaxed).add(at);
-                values.push_front(slot.with(|place| place.read().assume_init()));
-            }
+        // SAFETY: the caller's promise.
+        let first = unsafe { self.behind(back, position) };
+        for at in (0..count).rev() {
+            // SAFETY: within the block; the caller's promise.
+            values.push_front(unsafe { (*first.add(at)).with(|place| place.read().assume_init()) });
         }
     }
 
@@ -213,31 +216,13 @@ impl<T> Store<T> {
         back.go_to(block, unsafe { (*block).first_slot() });
     }
 
-    /// Copies what is at a position to an empty place. True: it was in the next block.
+    /// Copies what is at so many positions as there are places, which are in one block, to these. True: that is the next one.
     ///
     /// # Safety
-    /// The front is the caller's, or, in a slot that nobody writes to, about to be somebody else's; a value was published
+    /// The front is the caller's, or, in slots that nobody writes to, about to be somebody else's; values were published
     /// there.
     #[inline(always)]
-    pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64, to: &mut MaybeUninit<T>) -> bool {
-        let index = self.index(position);
-        let next = if index == 0 { self.next_slots(front, position) } else { None };
-        let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));
-        // SAFETY: the index is within the block; the caller's promise.
-        unsafe { (*slots.add(index)).with(|place| place.copy_to_nonoverlapping(to, 1)) };
-        next.is_some()
-    }
-
-    /// Copies what is at so many positions as there are places, which are in one block. True: that is the next one.
-    ///
-    /// # Safety
-    /// As for [`Store::copy`].
-    pub(super) unsafe fn copy_several(
-        &self,
-        front: &Side<T>,
-        position: u64,
-        places: &mut [MaybeUninit<T>],
-    ) -> bool {
+    pub(super) unsafe fn copy(&self, front: &Side<T>, position: u64, places: &mut [MaybeUninit<T>]) -> bool {
         let index = self.index(position);
         let next = if index == 0 { self.next_slots(front, position) } else { None };
         let slots = next.unwrap_or_else(|| front.slots.load(Ordering::Relaxed));

@@ -24,8 +24,8 @@ pub(super) fn further(position: u64, by: u64) -> u64 {
     position.wrapping_add(by) & POSITIONS
 }
 
-/// One end: its word, and what its side uses (and of the back, a receiver that lets a sender in). But the receiver looks at what the
-/// sender expects, who closes by `close_now` looks at the front's block, and `told` is of those who wait in the word.
+/// One end: its word, and what its side uses (the back also a receiver that lets a sender in). But the receiver reads what the
+/// sender expects, `close_now` the front's block, and `told` is about those who wait in the word.
 ///
 /// Only one operation of a side runs at a time, as each has the handle by `&mut`; the other atomics are plain cells for it.
 pub(super) struct Side<T> {
@@ -63,7 +63,7 @@ impl<T> Side<T> {
         self.told.load(Ordering::Relaxed).cast_const() == node
     }
 
-    /// Nodes come that are nobody's yet.
+    /// Perhaps the node that was told is used again.
     pub(super) fn forget_told(&self) {
         if !self.told.load(Ordering::Relaxed).is_null() {
             self.told.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -156,8 +156,8 @@ fn left_until(until: u64, word: Word) -> u64 {
     (until.wrapping_sub(word.0) as i64 >> REST_SHIFT).max(0) as u64
 }
 
-/// Its version is its position, which an exchange need not change: there is nobody behind the first one. Nor need parking anew: a
-/// peer looks for the waker only after its own exchange, which acquires what was parked.
+/// Its version is its position, which an exchange need not change: there is nobody behind the first one. Nor need parking another
+/// waker: a peer looks for the waker only after its own exchange, which acquires what was parked.
 impl<T> Primitive for Side<T> {
     #[inline(always)]
     fn line(&self) -> &Line {

@@ -27,10 +27,10 @@
 //! });
 //! ```
 //!
-//! The time is that of the executor that the caller runs on (a runtime or cord, its clock may be virtual), or of leno's default
-//! runtime elsewhere. That executor keeps the timer, wherever the receiver is moved. (So create tickers for a
-//! [closed world](crate::fiber::RuntimeBuilder::closed_world) inside it.) In a fiber that needs no receiver,
-//! [`sleep`](crate::sleep()), [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
+//! The time is that of the executor that the caller runs on (a runtime or cord, whose clock may be virtual); elsewhere, that of
+//! leno's default runtime. That executor keeps the timer, wherever the receiver is moved: one made on a cord ticks while somebody
+//! drives the cord. (Create tickers for a [closed world](crate::fiber::RuntimeBuilder::closed_world) inside it.) In a fiber that
+//! needs no receiver, [`sleep`](crate::sleep()), [`interval`](crate::fiber::interval) and [`timeout`](crate::timeout) are lighter.
 
 // A ticker is a small actor between a timer and the one sender of a rendezvous channel:
 //
@@ -172,7 +172,7 @@ const IDLE: u32 = 0;
 const RUNNING: u32 = 1;
 const AGAIN: u32 = 2;
 
-/// So many in a row, with no tick taken meanwhile, are no waker's.
+/// So many panics in a row, with no tick taken meanwhile, do not come from wakers.
 const PANICS: u32 = 100;
 
 struct Ticker {

@@ -9,18 +9,18 @@
 //! |---|---|---|
 //! | readers | who reads, and who is through | so many read |
 //! | `WRITING` | who writes | nobody else reads or writes |
-//! | `SLEEPERS` | who goes to sleep, under the mutex | whoever is through is to wake all sleepers |
+//! | `SLEEPERS` | who goes to sleep, under the mutex | who writes, or the last reader, is to wake all sleepers when through |
 //!
 //! Readers wait for one who writes, and not for one who waits to write: so a thread that reads may read once more.
 //! (Readers without a gap keep a writer waiting. They are meant to be brief.)
 //!
-//! Nobody sleeps for ever: who goes to sleep sets SLEEPERS by an exchange that also looks, holding the mutex. If whoever is
-//! through comes before it, the look sees that; if it comes later, it sees SLEEPERS, and has to have the mutex to wake, which
-//! is free when the other one sleeps.
+//! Nobody sleeps for ever: whoever goes to sleep holds the mutex, and sets SLEEPERS by an exchange that also looks. If another is
+//! through before that, the look sees it; if later, that one sees SLEEPERS, and needs the mutex to wake, which is free only when
+//! the sleeper sleeps.
 //!
 //! ORDERING: taking it acquires, and giving it back releases.
 //!
-//! Locked instructions: 2 to read, 2 to write. It belongs to no thread: what reads may be given back by another one.
+//! Locked instructions: 2 to read, 2 to write. It belongs to no thread: another one may give back what this one took to read.
 
 use crate::prim::{AtomicU32, Condvar, Mutex, Ordering, UnsafeCell};
 use crate::task::finally;
@@ -75,7 +75,7 @@ impl<T> Lock<T> {
         self.value.with(|value| unsafe { &*value })
     }
 
-    /// Calls `f` with the value, which nobody else sees meanwhile; also if it panics it is given back.
+    /// Calls `f` with the value, which nobody else sees meanwhile; gives it back also if `f` panics.
     pub(super) fn write<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.take(WRITING | READERS, WRITING);
         let _end = finally(|| {

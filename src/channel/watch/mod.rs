@@ -315,7 +315,7 @@ pub struct Changed<'a, T> {
 
 future! {
     ['a, T] Changed<'a, T>, "Changed", "changed";
-    Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed; or Elapsed
+    Listen<Change<'a, T>> => Result<(), RecvError>, |_, changed| changed, back Some; or Elapsed
 }
 
 /// Waits for a value that satisfies a condition. Made by [`Receiver::wait_for`].

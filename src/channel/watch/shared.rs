@@ -17,9 +17,9 @@
 //! 1. Whoever has the lock, to read or to write, sees the value and its version together.
 //! 2. A bell is rung after what it is rung for; so nobody sleeps through a change ([`bell`](crate::channel::bell)).
 //! 3. No bell is rung under the lock. Foreign code runs under it where the docs say so: what is given to `send_modify`,
-//!    `send_if_modified` and `wait_for`, and what a user does with a `Ref`. Also wakers: a `wait_for` that is through has its
-//!    `Ref` before it drops one that it did not need in the end, and in a select before the other arms are over, which wake and
-//!    drop those of others. Old values are dropped after it.
+//!    `send_if_modified` and `wait_for`, and what a user does with a `Ref`. Also wakers: a `wait_for` that is through has its `Ref`
+//!    before it drops a waker that it did not need in the end, and in a select before the other arms are over, which wake others,
+//!    and drop wakers. Old values are dropped after it.
 //! 4. CLOSED is set once, by the last sender, and no version comes after it.
 //!
 //! # Orderings
@@ -148,7 +148,7 @@ impl<T> Shared<T> {
 pub struct Change<'a, T> {
     pub(super) shared: &'a Shared<T>,
     pub(super) seen: &'a mut u64,
-    /// What was seen before, should nobody want to know.
+    /// What was seen before, for an outcome that nobody wants.
     pub(super) before: u64,
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{self, Mutex};
 use crate::task::error::{message, shielded};
-use crate::task::{context, thread, warn};
+use crate::task::{context, shows, thread, warn};
 use crate::time::now;
 
 prim::global! {
@@ -105,11 +105,7 @@ impl<F: Future> Future for Timed<F> {
     }
 }
 
-impl<F> fmt::Debug for Timed<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timed").field("since", &self.since).finish_non_exhaustive()
-    }
-}
+shows! { [F] Timed<F>, "Timed", it => since: it.since }
 
 thread::waits! { [F: Future] [F: Future + Unpin] Timed<F>, "Timed" }
 
@@ -117,7 +113,7 @@ thread::waits! { [F: Future] [F: Future + Unpin] Timed<F>, "Timed" }
 #[must_use = "futures do nothing unless polled"]
 pub struct Debugged<F> {
     future: F,
-    /// After the future: what it does when it is dropped is over when that is told.
+    /// After the future: so the line follows whatever the future does as it is dropped.
     course: Course,
 }
 
@@ -215,14 +211,7 @@ where
     }
 }
 
-impl<F> fmt::Debug for Debugged<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Debugged")
-            .field("label", &self.course.label)
-            .field("stage", &self.course.stage)
-            .finish_non_exhaustive()
-    }
-}
+shows! { [F] Debugged<F>, "Debugged", it => label: it.course.label, stage: it.course.stage }
 
 thread::waits! {
     [F: Future<Output: fmt::Debug>] [F: Future<Output: fmt::Debug> + Unpin]

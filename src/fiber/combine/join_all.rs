@@ -1,6 +1,5 @@
 //! All of several.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,6 +7,7 @@ use std::task::{Context, Poll};
 use super::members::Members;
 use super::outputs::Outputs;
 use crate::task::error::InTurn;
+use crate::task::shows;
 use crate::task::thread;
 
 /// Waits for all of the futures and returns their outputs in the order of the futures.
@@ -104,11 +104,7 @@ impl<F: Future> Future for JoinAll<F> {
     }
 }
 
-impl<F: Future> fmt::Debug for JoinAll<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinAll").field("pending", &self.members.len()).finish_non_exhaustive()
-    }
-}
+shows! { [F: Future] JoinAll<F>, "JoinAll", it => pending: it.members.len() }
 
 thread::waits! { [F: Future] JoinAll<F>, "JoinAll" }
 
@@ -135,16 +131,12 @@ where
             let mut drops = InTurn::default();
             drops.call(|| this.members.clear());
             drops.call(|| this.outputs.clear());
-            drops.end();
+            return drops.give(polled);
         }
         polled
     }
 }
 
-impl<F, T> fmt::Debug for TryJoinAll<F, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryJoinAll").field("pending", &self.members.len()).finish_non_exhaustive()
-    }
-}
+shows! { [F, T] TryJoinAll<F, T>, "TryJoinAll", it => pending: it.members.len() }
 
 thread::waits! { [F: Future<Output = Result<T, E>>, T, E] TryJoinAll<F, T>, "TryJoinAll" }

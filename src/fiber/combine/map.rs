@@ -9,7 +9,7 @@
 //! ```
 
 use std::fmt;
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -272,7 +272,7 @@ where
             drops.call(|| this.window.members.clear());
             drops.call(|| this.outputs.clear());
             drops.call(|| this.window.items = None);
-            drops.end();
+            return drops.give(polled);
         }
         polled
     }
@@ -315,8 +315,9 @@ where
     /// The next output; `None` after the last one.
     ///
     /// Cancelling: dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Fut::Output> {
-        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    #[allow(clippy::should_implement_trait, reason = "it is what streams have")]
+    pub fn next(&mut self) -> NextUnordered<'_, I, F, Fut> {
+        NextUnordered(self)
     }
 }
 
@@ -356,4 +357,33 @@ impl<I, F, Fut> fmt::Debug for MapUnordered<I, F, Fut> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.window.debug("MapUnordered", f)
     }
+}
+
+/// See [`MapUnordered::next`].
+#[must_use = "futures do nothing unless polled"]
+pub struct NextUnordered<'a, I, F, Fut>(&'a mut MapUnordered<I, F, Fut>);
+
+impl<I, F, R, Fut> Future for NextUnordered<'_, I, F, Fut>
+where
+    I: Iterator,
+    F: FnMut(I::Item) -> R,
+    R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>,
+    Fut: Future,
+{
+    type Output = Option<Fut::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut *self.0).poll_next(cx)
+    }
+}
+
+impl<I, F, Fut> fmt::Debug for NextUnordered<'_, I, F, Fut> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NextUnordered").field(&self.0).finish()
+    }
+}
+
+thread::waits! {
+    ['a, I: Iterator, F: FnMut(I::Item) -> R, R: IntoFuture<IntoFuture = Fut, Output = Fut::Output>, Fut: Future]
+    NextUnordered<'a, I, F, Fut>, "NextUnordered"
 }

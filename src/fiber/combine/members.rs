@@ -11,7 +11,6 @@
 //!    leave their places before it sees them go.) The first such panic goes on afterwards.
 //! 4. What gets ready counts against the fiber's budget: a set of members that are ready at once lets others run.
 
-use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
@@ -61,8 +60,9 @@ impl<F: Future> Future for Member<F> {
         let mut polled = mem::ManuallyDrop::new(polled);
         let output = ready!(output);
         watch::end_part(part);
-        polled.future.set(None);
-        Poll::Ready((index, output))
+        let mut drops = InTurn::default();
+        drops.call(|| polled.future.set(None));
+        Poll::Ready((index, drops.give(output)))
     }
 }
 
@@ -129,7 +129,7 @@ impl<F: Future> Members<F> {
         if self.set.is_empty() {
             return Poll::Ready(None);
         }
-        // (Once: who always uses up the budget before them is not to keep them waiting.)
+        // (Once: others that always use up the budget first must not keep them waiting.)
         if !budget::may_look(&mut self.refused, cx) {
             return Poll::Pending;
         }
@@ -142,11 +142,5 @@ impl<F: Future> Members<F> {
 impl<F> Drop for Members<F> {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-impl<F> fmt::Debug for Members<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Members").field("len", &self.len()).finish_non_exhaustive()
     }
 }

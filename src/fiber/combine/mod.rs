@@ -24,6 +24,7 @@ pub use either::Either;
 pub use ext::{Debugged, FutureExt, Timed, set_debug_hook};
 pub use join_all::{JoinAll, TryJoinAll, join_all, try_join_all};
 pub use map::{
-    MapConcurrent, MapUnordered, TryMapConcurrent, map_concurrent, map_unordered, try_map_concurrent,
+    MapConcurrent, MapUnordered, NextUnordered, TryMapConcurrent, map_concurrent, map_unordered,
+    try_map_concurrent,
 };
 pub use race::{Race, race};

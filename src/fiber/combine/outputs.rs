@@ -1,5 +1,6 @@
 //! Outputs that come in any order and are given in that of their futures.
 
+use std::convert::Infallible;
 use std::task::{Poll, ready};
 
 /// See the module.
@@ -24,11 +25,8 @@ impl<T> Outputs<T> {
         what: &str,
         mut next: impl FnMut() -> Poll<Option<(usize, T)>>,
     ) -> Poll<Vec<T>> {
-        self.begin(what);
-        while let Some((index, output)) = ready!(self.wait(next())) {
-            self.put(index, output);
-        }
-        Poll::Ready(self.give())
+        let next = || next().map(|next| next.map(|(index, output)| (index, Ok::<_, Infallible>(output))));
+        self.try_poll_all(what, next).map(|Ok(all)| all)
     }
 
     /// As [`poll_all`](Self::poll_all), up to the first error; then what was given is dropped.
@@ -41,14 +39,20 @@ impl<T> Outputs<T> {
         what: &str,
         mut next: impl FnMut() -> Poll<Option<(usize, Result<T, E>)>>,
     ) -> Poll<Result<Vec<T>, E>> {
-        self.begin(what);
-        while let Some((index, output)) = ready!(self.wait(next())) {
-            match output {
-                Ok(output) => self.put(index, output),
-                Err(error) => return Poll::Ready(Err(error)),
+        assert!(!self.given, "a `{what}` was polled after it was ready, or after it had panicked");
+        // Nothing more comes, unless this poll ends by waiting.
+        self.given = true;
+        loop {
+            let next = next();
+            self.given = next.is_ready();
+            match ready!(next) {
+                Some((index, output)) => self.put(index, output?),
+                None => break,
             }
         }
-        Poll::Ready(Ok(self.give()))
+        // Each index below the highest has one.
+        let slots = std::mem::take(&mut self.slots).into_iter();
+        Poll::Ready(Ok(slots.map(|slot| slot.expect("every future has given its output")).collect()))
     }
 
     /// Drops what was given after an error.
@@ -56,27 +60,10 @@ impl<T> Outputs<T> {
         self.slots = Vec::new();
     }
 
-    /// Nothing more comes, unless this poll ends by waiting.
-    fn begin(&mut self, what: &str) {
-        assert!(!self.given, "a `{what}` was polled after it was ready, or after it had panicked");
-        self.given = true;
-    }
-
-    fn wait<R>(&mut self, next: Poll<R>) -> Poll<R> {
-        self.given = next.is_ready();
-        next
-    }
-
     fn put(&mut self, index: usize, output: T) {
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, || None);
         }
         self.slots[index] = Some(output);
-    }
-
-    /// All of them; each index below the highest has one.
-    fn give(&mut self) -> Vec<T> {
-        let slots = std::mem::take(&mut self.slots);
-        slots.into_iter().map(|slot| slot.expect("every future has given its output")).collect()
     }
 }

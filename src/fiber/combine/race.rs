@@ -1,15 +1,14 @@
 //! The first of two.
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::mem;
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Either;
 use crate::task::budget;
-use crate::task::error::{InTurn, discard};
+use crate::task::error::InTurn;
+use crate::task::shows;
 use crate::task::thread;
 
 /// Waits for the first of two futures to complete, and drops the other.
@@ -66,13 +65,9 @@ struct Both<'a, A, B> {
 impl<A, B> Both<'_, A, B> {
     /// Drops both, and gives the output; that is dropped as well should one of their drops panic.
     fn give<R>(self, output: R) -> R {
-        match panic::catch_unwind(AssertUnwindSafe(|| drop(self))) {
-            Ok(()) => output,
-            Err(payload) => {
-                discard(output);
-                panic::resume_unwind(payload)
-            }
-        }
+        let mut drops = InTurn::default();
+        drops.call(|| drop(self));
+        drops.give(output)
     }
 }
 
@@ -102,7 +97,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
         if let Poll::Ready(output) = a.poll(cx) {
             return Poll::Ready(both.give(Either::Left(output)));
         }
-        // (Once: who always uses up the budget before it is not to keep `b` waiting.)
+        // (Once: others that always use up the budget first must not keep `b` waiting.)
         if !budget::may_look(&mut this.refused, cx) {
             mem::forget(both);
             return Poll::Pending;
@@ -115,11 +110,7 @@ impl<A: Future, B: Future> Future for Race<A, B> {
     }
 }
 
-impl<A, B> fmt::Debug for Race<A, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Race").field("ended", &self.a.is_none()).finish_non_exhaustive()
-    }
-}
+shows! { [A, B] Race<A, B>, "Race", it => ended: it.a.is_none() }
 
 thread::waits! {
     [A: Future, B: Future] [A: Future + Unpin, B: Future + Unpin] Race<A, B>, "Race"

@@ -16,19 +16,19 @@
 //!
 //! From outside come `block_on`s and spawns. Their threads are busy from the beginning: what they do counts from then on.
 //!
-//! **The look** is a worker's in the park, with the lock of the sleepers, where all are asleep, and with that of the list of those
-//! who wait in a `block_on`, so that nobody comes or goes there. It reads first whether there is one; then `busy`; then the
-//! rest. Who is on the list was busy before, and is seen to be so still, or to be calm: then that one waits, as whoever ends
+//! **The look** is a worker's in the park when all are asleep, under the locks of the sleepers and of the list of those who wait in
+//! a `block_on`, so that nobody comes or goes there. It reads first whether anybody is on the list; then `busy`; then the rest.
+//! Whoever is on the list was busy before, and is seen to be so still, or to be calm: in that case it waits, as one that ends
 //! leaves the list before it is calm. Let `busy` be 0. No worker rises meanwhile, since that takes the lock. Nobody is busy, so
-//! nobody but those who come from outside becomes busy, injects, or sets a timer, from then on; and what those did who were busy
-//! before is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
-//! injected and there is no timer after that, nobody was active at the moment at which `busy` was read, and somebody
-//! waited. (Who comes from outside after that moment comes too late: what they make ready no worker takes, and no `block_on` of
-//! theirs is polled, before the look is over.)
+//! from then on nobody but those who come from outside becomes busy, injects, or sets a timer; and what those who were busy before
+//! have done is seen, as it came before their [`calm`](Crew::calm) (Release), which the look has read (Acquire). So if nothing is
+//! injected and there is no timer after that, nobody was active at the moment at which `busy` was read, and somebody waited. (Who
+//! comes from outside after that moment comes too late: what they make ready no worker takes, and no `block_on` of theirs is
+//! polled, before the look is over.)
 //!
-//! **Somebody looks.** Who parks last looks. Who is calm last has a sleeper look again, after it has given up being busy: it
-//! takes the lock for that, so that a worker that parks meanwhile either looks later, or is woken. A timer that is
-//! cleared from elsewhere is noticed when it would have come.
+//! **Somebody looks.** The last to park looks. The last to become calm has a sleeper look again, after it has ceased to be busy: it
+//! takes the lock for that, so that a worker that parks meanwhile either looks later, or is woken. A timer that is cleared from
+//! elsewhere is noticed when it would have come.
 //!
 //! **Who is told**: the oldest of the list, in the look itself; it is active then, as it was woken. Its end may make others
 //! ready. If it doesn't, the next one is told. Where nobody waits in a `block_on` nobody is told; whoever begins one is busy, so
@@ -47,8 +47,8 @@ pub(crate) struct Closed<T> {
 type Tell<T> = Box<dyn Fn(&Crew<T>, &T) + Send + Sync>;
 
 impl<T> Crew<T> {
-    /// Closes the world. `tell`: has the one of those who wait in a `block_on` woken that it is given. For that it must need neither
-    /// the lock of the sleepers nor that of the list, and nothing foreign; it may call [`busy`](Crew::busy).
+    /// Closes the world. `tell` wakes the one it is given, of those who wait in a `block_on`. It must need neither the lock of the
+    /// sleepers nor that of the list, and nothing foreign; it may call [`busy`](Crew::busy).
     pub(crate) fn closed(mut self, tell: impl Fn(&Self, &T) + Send + Sync + 'static) -> Self {
         self.closed = Some(Closed { mains: Mutex::new(Vec::new()), tell: Box::new(tell) });
         self

@@ -7,7 +7,7 @@
 //! So a worker whose fibers lose many exchanges to other cores, or get a mutex only by lingering for it, again and again,
 //! *steps aside*: it sleeps for a while, and leaves what is in its ring to the others, who take it as soon as they run out of
 //! their own. Fibers that share find each other on one worker that way. If the others have enough to do without them, it soon
-//! goes on; and each time that it would step aside anew it is for twice as long, up to [`ASIDE`]'s end.
+//! goes on; and each further time it steps aside for twice as long, up to the end of [`ASIDE`].
 //!
 //! Nothing relies on it: it is a matter of time only. In models nothing is counted as lost. One worker at least goes on, as
 //! well as it can be told from `idle` a moment before; if that one parks just then, it has found nothing to take, or keeps the
@@ -20,9 +20,9 @@ use crate::fiber::ring::Entry;
 use crate::prim::{self, Ordering};
 use crate::task::thread;
 
-/// Less than one loss in so long is none of anybody's business. (With the pause after a lost exchange: about a twentieth of the time.)
+/// Less than one loss in this time does not matter. (With the pause after a lost exchange: about a twentieth of the time.)
 const RARE: Duration = Duration::from_micros(20);
-/// So long it sleeps at first, and at most: less than fibers wait behind a long poll until the watcher sees it.
+/// How long it sleeps at first, and at most: less than fibers wait behind a long poll until the watcher sees it.
 const ASIDE: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(1600)];
 
 /// What a worker remembers of it.
@@ -56,10 +56,6 @@ impl Contention {
 
 impl<T: Entry> Crew<T> {
     /// Steps aside, if that may help.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     pub(super) unsafe fn step_aside(&self, worker: &Worker<T>) {
         // SAFETY: by contract; nothing foreign is called.
         let Some(time) = (unsafe { worker.own(|own| own.contention.look(thread::lost(), Instant::now)) })

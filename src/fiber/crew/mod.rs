@@ -24,20 +24,22 @@
 //! unless somebody searches wakes a sleeper. A worker that makes one ready pushes it into its own queue and goes on: it
 //! wakes nobody, and has no fence. So:
 //!
-//! 1. Who is woken, or leaves the park for any other reason, is a searcher until it has found something, or timers are due: while
-//!    it calls their wakers, which may take long, or wait for a fiber, it is none. Then it searches anew.
+//! 1. Whoever is woken, or leaves the park for any other reason, is a searcher until it has found something, or timers are due:
+//!    while it calls their wakers, which may take long, or wait for a fiber, it is not. Then it searches anew.
 //! 2. Who ends the last search looks at `inject` afterwards, and wakes one if there is more: pushers may have relied on the
 //!    search.
 //! 3. Who parks looks at `inject` after it has been counted as parked.
-//! 4. Who takes a fiber and leaves some in its ring which have stood there for long, or will, as polls took long just now, wakes
-//!    one, if nobody searches. Searchers take of a ring only what has stood there for long, by their own watch or by the
-//!    owner's word. (So short polls stay together; and a lone one is left to its worker, unless the slot, or a long poll, keeps
-//!    it waiting: it is next, and moving it costs more than waiting.)
+//! 4. A worker that takes a fiber and leaves others in its ring which have stood there for long (or will, as polls took long just
+//!    now) wakes a sleeper, if nobody searches. Searchers take from a ring only what has stood there for long, by their own
+//!    observation or by the owner's word. (So short polls stay together; and a lone fiber is left to its worker, unless the slot,
+//!    or a long poll, keeps it waiting: it is next, and moving it costs more than waiting.)
 //! 5. What a worker has pushed during a poll that does not end is not covered by these. While somebody sleeps and somebody
 //!    works, one sleeper keeps *watch*: its sleep has an end, and then it looks for workers whose poll has not ended since
 //!    its last look, and takes what they keep waiting. Where all sleep there is nothing to watch, so the watch may have
 //!    run out when one of them is woken. Then the crew is *dormant*, which that worker sees, as it was asleep itself, and
-//!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on.
+//!    at its first push it has a sleeper take the watch. A watcher that leaves otherwise hands the watch on. Besides,
+//!    those who work visit each other, about every millisecond, and do the same (by a real clock only; one with more waiting itself
+//!    takes over later, as its count is halved with each visit).
 //! 6. A leno call that blocks its worker, in a fiber, a hook or a waker, hands the worker's queue to the others
 //!    ([`Crew::blocks`]) once all that it wakes is injected, as if from elsewhere ([`context::stand_aside`]). Meanwhile it looks
 //!    after the timers.
@@ -47,20 +49,23 @@
 //!
 //! **Away.** The only worker of a runtime owns what it has polled, also while it blocks in a call of leno's, or drives
 //! another executor. If the runtime ends meanwhile, its end must not wait for the call, which may wait for one of these fibers. So
-//! the worker says under a lock that it goes, and that it is back; and who closes the crew waits until it is gone for good, having
-//! ended its fibers, or away, and then ends them in its place. Who is back and finds that is the worker no more: it does not wait
-//! either, as what is ended may wait for the poll it is in, but ends what it polls and leaves. Who acts in its place may have to go
-//! away in turn, in what is dropped, and somebody else then acts in that one's.
+//! the worker says under a lock that it goes, and that it is back; and whoever closes the crew waits until it is gone for good,
+//! having ended its fibers, or away, and then ends them in its place. One that is back and finds itself replaced is the worker no
+//! more: it does not wait either, as what is ended may wait for the poll it is in, but ends what it polls and leaves. Whoever acts
+//! in its place may have to go away in turn, in what is dropped, and is replaced then.
 //!
 //! **The end.** CLOSED stands in the word that every turn reads, and is set under `inject`'s lock, so what is pushed is
 //! either there for who closes, or refused. A worker ends what is in its own queue when it leaves. Owned entries are
 //! never just dropped. What is dropped may wait for others that are to be dropped: so whoever sleeps in it leaves the rest to a
 //! *helper*, a thread of its own, and for that nothing that is to be ended is kept where another thread does not come to it.
 //!
+//! **Safety.** All unsafe functions of a crew ask for the same: this is the thread of the worker that they are given, which is one
+//! of this crew's.
+//!
 //! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and
 //! waking take locks, under which no foreign code runs.
 //!
-//! Locked instructions: own push 0, own take 0 (crew of one) or 1; injecting into a crew at work 3, waking a sleeper 5 and
+//! Locked instructions: own push 0 (1 into a slot that is taken), own take 0 (crew of one) or 1; injecting into a crew at work 3, waking a sleeper 5 and
 //! the system calls'.
 //!
 //! Sources: the searchers and their rules are Go's (`proc.go`, "Worker thread parking/unparking") and tokio's; that a
@@ -87,7 +92,7 @@ use crate::fiber::ring::Entry;
 use crate::prim::{
     AtomicBool, AtomicUsize, MODEL, Mutex, MutexGuard, Ordering, RUN_SLOTS, SEARCH_PAUSES, fence,
 };
-use crate::task::{context, thread};
+use crate::task::{budget, context, thread};
 use crate::time::timers::Timers;
 
 /// One in `idle`'s lower half.
@@ -101,10 +106,11 @@ pub(crate) const MOST_WORKERS: usize = PARKED - 1;
 const CLOSED: usize = 1;
 const ONE: usize = 2;
 
-/// So long a worker of several that has nothing to do looks around before it sleeps.
+/// How long a worker of several that has nothing to do looks around before it sleeps; until [`LATE`], if a ring of others has
+/// more than one fiber.
 const SPIN: Duration = Duration::from_micros(5);
-/// After so long it lets others run meanwhile: one of them may be who makes fibers ready. (Who injects something just then wakes
-/// nobody, and if the core is a third party's it waits for a turn of that; then there are no such yields for 64 times as long.)
+/// After this long it lets others run meanwhile: one of them may be about to make fibers ready. (What is injected just then wakes
+/// nobody, and waits if a third party has its turn on the core; then there are no such yields for 64 times as long.)
 const UNDISTURBED: Duration = Duration::from_micros(1);
 
 /// Where a runtime's workers are.
@@ -112,9 +118,9 @@ const UNDISTURBED: Duration = Duration::from_micros(1);
 struct Presence {
     /// Nobody acts as the only one: see the module, "Away".
     is_vacant: bool,
-    /// So many have acted in its place, one after the other: whoever did so before is the worker no more.
+    /// How many have acted in its place, one after the other: all but the last are the worker no more.
     replaced: usize,
-    /// So many are over, and have ended what they had, but for one that was replaced.
+    /// How many are over, and have ended what they had (except one that was replaced).
     gone: usize,
     /// So many threads help to end what is left.
     helpers: usize,
@@ -167,7 +173,7 @@ impl<T: Entry> Crew<T> {
             injected: CachePadded::new(AtomicUsize::new(0)),
             inject: Mutex::new(VecDeque::new()),
             dormant: AtomicBool::new(false),
-            sleepers: Mutex::new(Sleepers::new()),
+            sleepers: Mutex::new(Sleepers::default()),
             busy: AtomicUsize::new(0),
             aside: AtomicUsize::new(0),
             blocked: AtomicUsize::new(0),
@@ -194,10 +200,6 @@ impl<T: Entry> Crew<T> {
     // What is pushed.
 
     /// Puts one into the slot; who stood there goes to the back.
-    ///
-    /// # Safety
-    ///
-    /// This is the thread of that worker, which is one of this crew's.
     #[inline]
     pub(crate) unsafe fn push_next(&self, worker: &Worker<T>, task: T) {
         if !self.is_alone() {
@@ -217,10 +219,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// The same where there are several workers. (A call: an only worker is better off without what this needs.)
-    ///
-    /// # Safety
-    ///
-    /// As for `push_next`.
     #[inline(never)]
     unsafe fn push_next_of_several(&self, worker: &Worker<T>, task: T) {
         match worker.ring.put_next(task) {
@@ -231,10 +229,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Puts one at the back.
-    ///
-    /// # Safety
-    ///
-    /// This is the thread of that worker, which is one of this crew's.
     #[inline(never)]
     pub(crate) unsafe fn push_last(&self, worker: &Worker<T>, task: T) {
         if self.is_alone() {
@@ -254,10 +248,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Moves the older half of a full ring away.
-    ///
-    /// # Safety
-    ///
-    /// As for `push_last`.
     #[cold]
     unsafe fn overflow(&self, worker: &Worker<T>, mut task: T) {
         let mut older = worker.ring.take_half();
@@ -311,10 +301,6 @@ impl<T: Entry> Crew<T> {
     // What is taken.
 
     /// The next one to run; waits for one. `None`: the crew has ended.
-    ///
-    /// # Safety
-    ///
-    /// This is the thread of that worker, which is one of this crew's.
     #[inline]
     pub(crate) unsafe fn next(&self, worker: &Worker<T>) -> Option<T> {
         // ORDERING: Relaxed: written by this thread only.
@@ -347,21 +333,27 @@ impl<T: Entry> Crew<T> {
             return Some(task);
         }
         // SAFETY: by contract.
-        unsafe { self.search(worker) }
+        let found = unsafe { self.search(worker) };
+        // It may have slept since it was seen in this turn: so it begins what it has found in another one.
+        if !bug!("crew_sleeps_in_its_poll") {
+            worker.turn.store(turn + 1, Ordering::Relaxed);
+        }
+        found
     }
 
     /// Looks at the timers, and whether others are in its way.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[cold]
     unsafe fn look_up(&self, worker: &Worker<T>, turn: u64) {
         if self.is_closed() {
             return;
         }
         // SAFETY: by contract; nothing foreign is called.
-        let (timed, (round, turns)) = unsafe { worker.own(|own| (own.pace.is_timed(), own.pace.look())) };
+        let (timed, (round, turns), ends_round) = unsafe {
+            worker.own(|own| {
+                own.looked = budget::spent();
+                (own.pace.is_timed(), own.pace.look(), own.pace.ends_round(turn))
+            })
+        };
         // ORDERING: Relaxed, here and below: this thread's only.
         worker.look.store(turn + turns, Ordering::Relaxed);
         if self.strict {
@@ -370,22 +362,55 @@ impl<T: Entry> Crew<T> {
         if self.timers.clock.is_virtual() {
             return;
         }
+        let mut visits = false;
         self.timers.look(worker.index, round, timed, |now| {
             // SAFETY: by contract; nothing foreign is called.
-            let turns = unsafe { worker.own(|own| own.pace.time(turn, now)) };
+            let turns = unsafe {
+                worker.own(|own| {
+                    visits = own.pace.visits(now);
+                    own.pace.time(turn, now)
+                })
+            };
             worker.look.store(turn + turns, Ordering::Relaxed);
         });
-        if !self.is_alone() {
-            // SAFETY: by contract.
-            unsafe { self.step_aside(worker) };
+        if self.is_alone() {
+            return;
+        }
+        // SAFETY: by contract.
+        unsafe {
+            if visits {
+                self.visit(worker);
+            }
+            if ends_round {
+                self.step_aside(worker);
+            }
+        }
+    }
+
+    /// Takes over from those that have been in the same poll since it visited them last, unless more waits here.
+    unsafe fn visit(&self, worker: &Worker<T>) {
+        for other in self.workers.iter().filter(|other| other.index != worker.index) {
+            // SAFETY: by contract; nothing foreign is called.
+            let helps =
+                unsafe { worker.own(|own| own.visited[other.index].is_to_help(other, worker.ring.len())) };
+            if !helps || bug!("crew_visits_nobody") {
+                continue;
+            }
+            for _ in 0..other.ring.len().div_ceil(2).max(1) {
+                let task = if bug!("crew_visitor_is_the_owner") {
+                    // SAFETY: none, if that one is at work.
+                    unsafe { self.take(other) }
+                } else {
+                    other.ring.steal_one()
+                };
+                let Some(task) = task else { break };
+                // SAFETY: by contract.
+                unsafe { self.push_last(worker, task) };
+            }
         }
     }
 
     /// 4.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[inline]
     unsafe fn look_for_help(&self, worker: &Worker<T>) {
         // ORDERING: Relaxed: a hint. (For who searches as well as for who sleeps.)
@@ -402,15 +427,11 @@ impl<T: Entry> Crew<T> {
     }
 
     /// From the worker's own queue.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[inline(always)]
     unsafe fn take(&self, worker: &Worker<T>) -> Option<T> {
         if self.is_alone() {
             // SAFETY: by contract; nothing foreign is called.
-            return unsafe { worker.own(Own::take) };
+            return unsafe { worker.own(|own| own.take(&worker.look)) };
         }
         if let Some(task) = worker.ring.take_next() {
             // SAFETY: by contract; nothing foreign is called.
@@ -421,15 +442,11 @@ impl<T: Entry> Crew<T> {
             unsafe { self.push_last(worker, task) };
         }
         // SAFETY: by contract; nothing foreign is called.
-        unsafe { worker.own(Own::end_streak) };
+        unsafe { worker.own(|own| own.end_streak(&worker.look)) };
         worker.ring.pop()
     }
 
     /// Of a strict crew: moves what was injected behind the own queue.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[cold]
     unsafe fn fetch(&self, worker: &Worker<T>) {
         let mut inject = self.inject.lock();
@@ -450,10 +467,6 @@ impl<T: Entry> Crew<T> {
 
     /// From `inject`: a worker of several takes one, and its share of the rest if its ring is empty; a strict one
     /// puts all of it behind its own queue, and takes from that.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[cold]
     unsafe fn take_injected(&self, worker: &Worker<T>) -> Option<T> {
         if self.strict {
@@ -492,10 +505,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Looks everywhere, sleeps, and looks again.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     #[cold]
     unsafe fn search(&self, worker: &Worker<T>) -> Option<T> {
         let mut searching = false;
@@ -541,12 +550,8 @@ impl<T: Entry> Crew<T> {
         self.injected.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Parks. A lone one, which has nobody to take from, and so has not looked around yet, does that first, if it has paid: for
-    /// what is injected, or a timer that is set from outside. (It is a searcher by then.)
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
+    /// Parks. A lone worker, which has nobody to take from, and so has not looked around yet, does that first, if it has paid
+    /// lately: for what is injected, or a timer that is set from outside. (It is a searcher by then.)
     unsafe fn rest(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         // SAFETY: by contract.
         let mut park = || unsafe { self.park(worker, searching) };
@@ -559,7 +564,7 @@ impl<T: Entry> Crew<T> {
         thread::rest(self.until(None), || came().then_some(None), || Some(park())).flatten()
     }
 
-    /// Before foreign wakers, which may take long, or wait for what others bring: a searcher is none any more, as it would keep
+    /// Before foreign wakers, which may take long, or wait for what others bring: a searcher stops being one, as it would keep
     /// others from being woken; and somebody else keeps the next deadline.
     pub(super) fn prepare_wakers(&self, searching: &mut bool) {
         if std::mem::take(searching) {
@@ -582,10 +587,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Looks at `inject` for a while, and takes half of another's ring once that has stood there for long.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     unsafe fn look_around(&self, worker: &Worker<T>) -> Option<T> {
         // SAFETY: by contract; nothing foreign is called.
         unsafe { worker.own(|own| self.note(&mut own.seen, |worker| worker.ring.tail())) };
@@ -636,12 +637,8 @@ impl<T: Entry> Crew<T> {
         self.injected.load(Ordering::Acquire) != 0
     }
 
-    /// The worker's thread is about to block: the others get what is in its queue. Gives the last of it if the crew has ended; the
-    /// others are with [what is to be ended](Self::take_rest) then.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
+    /// The worker's thread is about to block: the others get what is in its queue. If the crew has ended, returns the last of it;
+    /// the others are with [what is to be ended](Self::take_rest) then.
     #[must_use]
     pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Option<T> {
         let mut left = Vec::new();
@@ -662,8 +659,7 @@ impl<T: Entry> Crew<T> {
         last
     }
 
-    /// Whoever acts as the only worker does not from now on, until it [returns](Self::returns): see the module, "Away". What this
-    /// gives that asks for.
+    /// Whoever acts as the only worker ceases to, until it [returns](Self::returns), with what this gives: see the module, "Away".
     #[must_use]
     pub(crate) fn leaves(&self) -> usize {
         let mut presence = self.presence.lock();
@@ -686,7 +682,7 @@ impl<T: Entry> Crew<T> {
 
     // The end.
 
-    /// Of whom the workers are has changed.
+    /// Something in the workers' presence has changed.
     fn tell(mut presence: MutexGuard<'_, Presence>) {
         let waiters = std::mem::take(&mut presence.waiters);
         drop(presence);
@@ -763,7 +759,7 @@ impl<T: Entry> Crew<T> {
         self.presence.lock().replaced > 0
     }
 
-    /// Ends the crew: its workers leave after the poll that is under way. What was injected the caller ends, see
+    /// Ends the crew: its workers leave after the poll that is under way. The caller ends what was injected: see
     /// [`take_rest`](Self::take_rest).
     pub(crate) fn close(&self) {
         {
@@ -797,13 +793,9 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Of a crew that has ended: takes one from the queue of a worker that is about to leave. The caller ends it.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     pub(crate) unsafe fn take_left(&self, worker: &Worker<T>) -> Option<T> {
         // SAFETY: by contract; nothing foreign is called.
-        unsafe { self.take(worker).or_else(|| worker.own(Own::take)) }
+        unsafe { self.take(worker).or_else(|| worker.own(|own| own.take(&worker.look))) }
     }
 
     /// Of a crew of several that has ended: takes one that a worker keeps waiting. The caller ends it.

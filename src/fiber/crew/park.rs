@@ -4,21 +4,20 @@
 //! something to look at, so one that is rung in vain, or too early, costs a look.
 //!
 //! **Time.** The watcher's sleep also ends at the next deadline of all wheels ([`timers`](crate::time::timers)), and so does that
-//! of the last one to park: who parks with an earlier end than the watcher's takes the watch over. Who sets a timer from
-//! outside that is the first one of its wheel now takes the lock afterwards, and has the watcher look again: it sees the timer,
-//! or is woken. (A worker that sets one looks itself, every few turns and before it sleeps; in a poll that goes on and on, the
-//! watcher sees it at its next look.) Who was woken by a deadline fires what is due before it takes a fiber, which might be
-//! the one that waits for that without an end, and hands the watch on if there are more deadlines. On a
-//! virtual clock nobody sleeps until a deadline: the last one to park, if nothing is ready and nobody is busy, moves
-//! the clock on to it, with the lock. It is JUMPING then, in `busy`: who becomes busy meanwhile waits for the lock, so that
-//! no time goes by for whoever is busy.
+//! of the last one to park: a worker that parks with an earlier end than the watcher's takes the watch over. Whoever sets a timer
+//! from outside that is now the first one of its wheel takes the lock afterwards, and has the watcher look again: it sees the
+//! timer, or is woken. (A worker that sets one looks itself, every few turns and before it sleeps; in a poll that goes on and on,
+//! the watcher sees it at its next look.) A worker woken by a deadline fires what is due before it takes a fiber, which might wait
+//! for just that in a poll without end, and hands the watch on if there are more deadlines. On a virtual clock nobody sleeps until
+//! a deadline: the last one to park, if nothing is ready and nobody is busy, moves the clock on to it, with the lock. `busy` is
+//! JUMPING then: whoever becomes busy meanwhile waits for the lock, so that no time goes by for those who are busy.
 //!
-//! Where nobody sleeps, all may be in calls that block. Who is, hangs up a bell with the lock, and sleeps until the next deadline
-//! as of then. Whoever changes that (sets an earlier timer, takes the last sleeper out, takes a bell down) rings one of these
-//! bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next deadline anyway: so
-//! it is looked after. (A worker that sets one takes the lock only if it sees in `blocked` that there are such bells.) A cord that
-//! is driven by somebody's worker hangs up a bell there, too.
-//! (That one rings with both locks; its own crew's is the second one.)
+//! Where nobody sleeps, all may be in calls that block. A worker in one hangs up a bell with the lock, and sleeps until what is
+//! then the next deadline. Whoever changes that (sets an earlier timer, takes the last sleeper out, takes a bell down) rings one of
+//! these bells with the lock, unless somebody sleeps, or one of those who block sleeps no longer than until the next deadline
+//! anyway: so it is looked after. (A worker that sets one takes the lock only if it sees in `blocked` that there are such bells.) A
+//! cord that is driven by somebody's worker hangs up a bell there, too. (That one rings with both locks; its own crew's is the
+//! second one.)
 
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -30,13 +29,14 @@ use crate::prim::{AtomicBool, Ordering, fence, is_late, now};
 use crate::task::context;
 use crate::task::seam::Bell;
 
-/// The watcher's first look comes after the one, and so do those while something waits; further ones ever later, up to the other.
+/// The watcher's first look comes after the first, and so do those while something waits; others ever later, up to the second.
 const PATIENCE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(3)];
 
-/// In `busy`: the virtual clock goes on just now. (Above all who can be busy.)
+/// In `busy`: the virtual clock is just being moved on. (A bit above any count.)
 const JUMPING: usize = 1 << (usize::BITS - 1);
 
 /// Who is asleep.
+#[derive(Default)]
 pub(super) struct Sleepers {
     pub(super) asleep: Vec<usize>,
     pub(super) watch: Option<Watch>,
@@ -67,12 +67,6 @@ enum Slept<T> {
     Jumped,
     /// A deadline has come.
     Late,
-}
-
-impl Sleepers {
-    pub(super) fn new() -> Self {
-        Sleepers { asleep: Vec::new(), watch: None, aside: Vec::new() }
-    }
 }
 
 /// Whether somebody sleeps, and nobody searches.
@@ -161,10 +155,6 @@ impl<T: Entry> Crew<T> {
 
     /// Sleeps until there is something to look for; gives what it has found as the watcher. Afterwards the worker is a
     /// searcher, unless it has called wakers.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     pub(super) unsafe fn park(&self, worker: &Worker<T>, searching: &mut bool) -> Option<T> {
         // SAFETY: by contract.
         let mut sleep = || unsafe { self.sleep(worker, searching) };
@@ -192,10 +182,6 @@ impl<T: Entry> Crew<T> {
     }
 
     /// Of a strict crew it is one sleep: the bell that hangs elsewhere meanwhile says how long.
-    ///
-    /// # Safety
-    ///
-    /// As for `next`.
     unsafe fn sleep(&self, worker: &Worker<T>, searching: &mut bool) -> Slept<T> {
         let me = worker.index;
         let was_searching = std::mem::replace(searching, true);
@@ -226,7 +212,7 @@ impl<T: Entry> Crew<T> {
                 return Slept::Enough;
             }
             let until = self.until((!all).then(|| now() + patience));
-            // What it has kept so far is over: it may sleep without an end from here on.
+            // Its own watch, if it had it, is over: it may sleep without an end from here on.
             if sleepers.watch.as_ref().is_some_and(|watch| watch.worker == me)
                 && !bug!("crew_keeps_the_watchs_name")
             {
@@ -295,7 +281,7 @@ impl<T: Entry> Crew<T> {
         if self.timers.clock.is_virtual() { None } else { self.timers.next() }
     }
 
-    /// A worker is about to sleep in a call that blocks: see the module. (The crew itself is not told by itself.)
+    /// A worker is about to sleep in a call that blocks: see the module. (Nothing is done for the crew's own bell.)
     pub(crate) fn hang_up(&self, bell: &'static dyn Bell) -> Option<Instant> {
         if ptr::addr_eq(bell, self) {
             return self.next_timer();
@@ -336,10 +322,7 @@ impl<T: Entry> Crew<T> {
     fn look_at_turns(&self, own: &mut Own<T>) -> Option<usize> {
         let mut stuck = None;
         for (worker, seen) in self.workers.iter().zip(&mut own.seen) {
-            // ORDERING: Relaxed: a turn that is seen late costs another look.
-            let turn = worker.turn.load(Ordering::Relaxed);
-            let same = std::mem::replace(seen, turn) == turn;
-            if same && worker.ring.keeps_waiting() {
+            if worker.is_stuck_since(seen) {
                 stuck = Some(worker.index);
             }
         }

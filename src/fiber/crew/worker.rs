@@ -5,19 +5,20 @@ use std::time::{Duration, Instant};
 
 use super::contention::Contention;
 use crate::fiber::ring::{Entry, Ring};
-use crate::prim::{AtomicBool, AtomicU64, Condvar, MODEL, RUN_SLOTS, UnsafeCell};
+use crate::prim::{AtomicBool, AtomicU64, Condvar, MODEL, Ordering, RUN_SLOTS, UnsafeCell};
 use crate::task::budget;
 
-/// So many fibers in a row may run from the slot: two that wake each other starve nobody.
-const STREAK: u32 = 64;
-/// And they may complete so many operations: a streak of long polls is over before those who stand in the ring have stood there
-/// for long, so that it does not call the other workers to them.
+/// How many operations may be completed by fibers that run from the slot in a row (as many as there are turns between two looks, so
+/// that two that wake each other starve nobody): so a streak of long polls is over before those in the ring have stood there for
+/// long, and does not call the other workers to them.
 const STREAK_OPERATIONS: u32 = 1_536;
+/// After so many, if turns are not short, a worker looks up from them: each may take long.
+const LOOK_OPERATIONS: u32 = 512;
 /// What stands in a ring for so long may move to another worker. Less, and fibers that wake each other are torn
 /// apart: two workers that share a channel are slower than one, and one gets through many short polls meanwhile.
 pub(super) const LATE: Duration = Duration::from_micros(30);
-/// For so many turns after a poll that has taken longer than that, whatever they leave in the ring may move at once: what comes
-/// next there may be as long.
+/// For this many turns after a poll that has taken longer than [`LATE`], whatever they leave in the ring may move at once: what
+/// comes next there may be as long.
 const LONG: u32 = 16;
 /// A queue that has grown beyond this gives its memory back when it is empty.
 pub(super) const KEEP: usize = 1024;
@@ -29,7 +30,7 @@ pub(crate) struct Worker<T> {
     pub(super) ring: Ring<T>,
     /// How many fibers it has begun with, for the watcher.
     pub(super) turn: AtomicU64,
-    /// With which it looks up from them next.
+    /// The one in which it looks up from them next.
     pub(super) look: AtomicU64,
     /// By its own account, what stands in its ring has stood there for long.
     pub(super) late: AtomicBool,
@@ -44,15 +45,19 @@ pub(super) struct Own<T> {
     pub(super) next: Option<T>,
     /// In a crew of one, the queue. Otherwise what came after the end, and found no room in the ring.
     pub(super) queue: VecDeque<T>,
-    /// So many in a row came from the slot.
-    pub(super) streak: u32,
+    /// So many in a row may come from the slot still.
+    streak: u64,
     /// What the thread's fibers had spent when the streak began.
     spent: u32,
+    /// And at the last look.
+    pub(super) looked: u32,
     pub(super) mark: Mark,
     pub(super) contention: Contention,
     pub(super) pace: Pace,
     /// The others' turns at the last look, as the watcher.
     pub(super) seen: Vec<u64>,
+    /// And as one that is busy.
+    pub(super) visited: Vec<Visited>,
 }
 
 // SAFETY: `own` is its thread's (`Crew`'s unsafe functions ask for it); entries may be sent.
@@ -64,22 +69,31 @@ impl<T: Entry> Worker<T> {
         let own = Own {
             next: None,
             queue: VecDeque::new(),
-            streak: 0,
+            streak: MOST_TURNS,
             spent: 0,
+            looked: 0,
             mark: Mark::NONE,
             contention: Contention::NONE,
             pace: Pace::NEW,
             seen: vec![0; workers],
+            visited: vec![Visited::default(); workers],
         };
         Worker {
             index,
             ring: Ring::new(if workers == 1 { 0 } else { RUN_SLOTS }),
             turn: AtomicU64::new(0),
-            look: AtomicU64::new(MOST_TURNS),
+            look: AtomicU64::new(FIRST_LOOK),
             late: AtomicBool::new(false),
             bell: Condvar::new(),
             own: UnsafeCell::new(own),
         }
+    }
+
+    /// Whether it keeps something waiting, and has been in the same poll since the turn `seen`, which becomes the present one.
+    pub(super) fn is_stuck_since(&self, seen: &mut u64) -> bool {
+        // ORDERING: Relaxed: a turn that is seen late costs another look.
+        let turn = self.turn.load(Ordering::Relaxed);
+        std::mem::replace(seen, turn) == turn && self.ring.keeps_waiting()
     }
 
     /// Opens the worker's own part.
@@ -94,37 +108,61 @@ impl<T: Entry> Worker<T> {
     }
 }
 
+/// What a worker knows of another one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Visited {
+    turn: u64,
+    /// How often it was stuck in that one, with somebody to take over.
+    times: u32,
+}
+
+impl Visited {
+    /// Whether `other` is stuck in the same poll, and has no less waiting than its visitor, whose `waiting` counts for less each
+    /// time.
+    pub(super) fn is_to_help<T: Entry>(&mut self, other: &Worker<T>, waiting: usize) -> bool {
+        let is_stuck = other.is_stuck_since(&mut self.turn);
+        self.times = if is_stuck { self.times.saturating_add(1) } else { 0 };
+        // (One may stand in the slot alone.)
+        is_stuck && waiting.checked_shr(self.times).unwrap_or(0) <= other.ring.len().max(1)
+    }
+}
+
 impl<T> Own<T> {
     /// Whether the one from the slot may run before the others.
     #[inline]
     pub(super) fn streak_goes_on(&mut self) -> bool {
-        self.streak += 1;
-        self.streak <= STREAK && budget::spent().wrapping_sub(self.spent) <= STREAK_OPERATIONS
+        let is_over = self.streak == 0;
+        self.streak = self.streak.wrapping_sub(1);
+        !is_over && budget::spent().wrapping_sub(self.spent) <= STREAK_OPERATIONS
     }
 
-    /// The next one is not from the slot.
+    /// The next one is not from the slot. `look`: the worker's, for whom it may be time to look up.
     #[inline]
-    pub(super) fn end_streak(&mut self) {
-        self.streak = 0;
+    pub(super) fn end_streak(&mut self, look: &AtomicU64) {
+        self.streak = self.pace.turns;
         self.spent = budget::spent();
+        if self.spent.wrapping_sub(self.looked) >= LOOK_OPERATIONS {
+            // ORDERING: Relaxed: this thread's only.
+            look.store(0, Ordering::Relaxed);
+        }
     }
 
     /// In a crew of one.
     #[inline(always)]
-    pub(super) fn take(&mut self) -> Option<T> {
+    pub(super) fn take(&mut self, look: &AtomicU64) -> Option<T> {
         if let Some(task) = self.next.take() {
             if self.streak_goes_on() {
                 return Some(task);
             }
             self.queue.push_back(task);
         }
-        self.take_queued()
+        self.take_queued(look)
     }
 
     /// The same, if nothing from the slot may run.
     #[inline(never)]
-    fn take_queued(&mut self) -> Option<T> {
-        self.end_streak();
+    fn take_queued(&mut self, look: &AtomicU64) -> Option<T> {
+        self.end_streak(look);
         let task = self.queue.pop_front();
         if task.is_none() && self.queue.capacity() > KEEP {
             self.queue = VecDeque::new();
@@ -134,8 +172,8 @@ impl<T> Own<T> {
 }
 
 /// How long what stands in a worker's ring has stood there: one entry at a time is timed, by the clock at the first look, the
-/// fourth, the 16th and so on, and ever more rarely where none stands for long. So what has stood there for long is known to after
-/// some four times as long, once it is timed. (In models it is always long, as they must not depend on the clock.)
+/// fourth, the 16th and so on, and ever more rarely where none stands for long. So once it is timed, that something has stood there
+/// for long is known after some four times as long. (In models it is always long, as they must not depend on the clock.)
 pub(super) struct Mark {
     /// The end of the ring at the time; all before it has been taken once `head` gets there.
     at: u64,
@@ -185,32 +223,63 @@ impl Mark {
 }
 
 /// After how many turns a worker that is busy looks up from them: 64, or fewer where these are long, so that no timer is late by 64
-/// of those. Nobody looks at the clock for its sake where there are no timers, unless turns were long at last.
+/// of those; or after [`LOOK_OPERATIONS`]. Where there are no timers only some looks are timed, unless the last turns were long.
 pub(super) struct Pace {
     /// From one look to the next.
     turns: u64,
     /// The turn and the time of the last look that was timed.
     last: (u64, u64),
     looks: u64,
+    /// The turn in which the next round ends.
+    round: u64,
+    /// When it visits the others next.
+    visit: u64,
 }
 
 /// A worker looks up after so many turns at most.
 const MOST_TURNS: u64 = 64;
+/// The turn of the first look. (In models a late one: looks make them larger.)
+const FIRST_LOOK: u64 = if MODEL { MOST_TURNS } else { 0 };
+/// So many looks, each after so few, are there at first.
+const FIRST_LOOKS: u64 = 4;
+const FIRST_TURNS: u64 = 4;
 /// About so many nanoseconds are between two looks if turns are long, or one turn.
 const PERIOD: u64 = 1_000_000;
 
 impl Pace {
-    const NEW: Pace = Pace { turns: MOST_TURNS, last: (0, 0), looks: 0 };
+    const NEW: Pace = Pace { turns: MOST_TURNS, last: (0, 0), looks: 0, round: 0, visit: 0 };
 
     /// It looks. Which look that is, and the turns to the next.
     pub(super) fn look(&mut self) -> (u64, u64) {
         self.looks += 1;
-        (self.looks, self.turns)
+        (self.looks, self.to_next())
+    }
+
+    fn to_next(&self) -> u64 {
+        if self.looks <= FIRST_LOOKS { self.turns.min(FIRST_TURNS) } else { self.turns }
+    }
+
+    /// Whether a round of turns is over in this one, not only one of operations.
+    pub(super) fn ends_round(&mut self, turn: u64) -> bool {
+        let is_over = turn >= self.round;
+        if is_over {
+            self.round = turn + self.turns;
+        }
+        is_over
     }
 
     /// Whether the look is to be timed in any case.
     pub(super) fn is_timed(&self) -> bool {
-        self.turns < MOST_TURNS
+        self.turns < MOST_TURNS || self.looks < FIRST_LOOKS || self.looks % 4 == 0
+    }
+
+    /// Whether it is time to visit the others.
+    pub(super) fn visits(&mut self, now: u64) -> bool {
+        let visits = now >= self.visit || MODEL;
+        if visits {
+            self.visit = now + PERIOD;
+        }
+        visits
     }
 
     /// This was the time of the look in that turn. Gives the turns to the next.
@@ -219,7 +288,7 @@ impl Pace {
         let fit = (turn - last).saturating_mul(PERIOD) / now.saturating_sub(then).max(1);
         // (One short turn among long ones is no reason.)
         self.turns = fit.clamp(1, MOST_TURNS.min(2 * self.turns));
-        self.turns
+        self.to_next()
     }
 }
 
@@ -270,6 +339,7 @@ mod tests {
         }
         // One short turn among long ones.
         assert_eq!([100, 2_000_000, 2_000_000].map(&mut turns_to_next), [1, 2, 1]);
+        pace.looks = 1;
         assert!(pace.is_timed(), "also if there are no timers any more");
     }
 }

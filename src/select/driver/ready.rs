@@ -10,19 +10,19 @@
 //! The question is asked by the step that would answer it for a wait: entering the line, which fails if there is
 //! something to look at. So it is the same for whatever can wait.
 //!
-//! 1. Nobody claims it: a peer that pops one of its nodes goes on as if nobody waited there, and pokes it when that is
-//!    through ([`Anchor`]). So it holds back nothing that others wait for, and has nothing to give back. (But one that asks
-//!    for several permits, or places, stands in front of others as long as there are too few for it: it is not popped then.)
+//! 1. Nobody claims it: a peer that pops one of its nodes goes on as if nobody waited there, and pokes it when done ([`Anchor`]).
+//!    So it holds back nothing that others wait for, and has nothing to give back. (But one that asks for several permits, or
+//!    places, stands in front of others as long as there are too few for it: it is not popped then.)
 //! 2. Poked, it enters the line again, at the back; or need not wait. It is poked after the peer's change, which it sees
 //!    then. Polled, it does the same with a lock that is free, as any waiter does.
-//! 3. It takes nothing, also not what it was told of (a lock that is free): each branch *passes on* in the end.
+//! 3. It takes nothing, not even what it was told of (a lock that is free): each branch *passes on* in the end.
 //! 4. *Both sides of one rendezvous channel.* Its own node on the other side is no peer: the two go back as one that matches
-//!    either side, as in a select; further branches on that channel are covered. Should several of its own stand there they leave
-//!    one after the other, until nobody of them does.
+//!    either side, as in a select; further branches on that channel are covered. If several of its own stand there, they leave one
+//!    after the other, until none does.
 //! 5. A foreign future can only be polled: if that completes it the output stays in the arm, for the next select.
 //!
-//! *Spurious answers.* What it has seen may be gone by the time its answer is looked at. And of somebody else who stands on
-//! the other side of a rendezvous channel it is not known whether that one only watches as well, or is just being claimed.
+//! *Spurious answers.* What it has seen may be gone by the time its answer is looked at. And if somebody else stands on the other
+//! side of a rendezvous channel, it is not known whether that one only watches as well, or is just being claimed.
 //!
 //! Cost: O(1) for each branch, of each poll that does anything; as many locked instructions as a select that waits.
 
@@ -42,7 +42,7 @@ enum Entered {
     Waits,
     /// There is something to look at.
     No,
-    /// One of its own that was in the way has left: at once again.
+    /// One of its own that was in the way has left: try again at once.
     Again,
     /// What was in the way has gone.
     Later,
@@ -138,7 +138,7 @@ impl Driver {
                 if foreign == Some(index) {
                     return foreign;
                 }
-                // (With one that stands in the way of it, and with each of those that do so in turn.)
+                // (Again for each node of its own that turns out to be in the way.)
                 while self.is_to_do(index) {
                     step();
                     match self.enter(arms, index, &mut numbers) {

@@ -10,8 +10,8 @@
 //! | what was brought | null | [`Keeper::wait`], which has it then |
 //!
 //! **Invariants.**
-//! 1. There is one entry at most. Who brings one comes after the one before was taken, and knows that by what orders the two
-//!    elsewhere (for a fiber its state: invariants 1 and 2 there). So both changes are plain stores.
+//! 1. There is one entry at most. Whoever brings one does so after the one before was taken; what orders the two lies elsewhere
+//!    (for a fiber in its state: invariants 1 and 2 there). So both changes are plain stores.
 //! 2. Who brings touches nothing of the gate once the entry is there, as its taker may free the gate. The bell is a
 //!    parker, and stays for ever; to ring it late is a spurious wake for whoever has it then.
 //! 3. An entry is there before the bell rings, and a keeper looks for it after it has noted how often the bell has

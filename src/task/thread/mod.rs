@@ -30,7 +30,7 @@ use parker::{Parker, is_late};
 /// was polled at least once and can be polled on.
 ///
 /// A future that wakes itself during its poll (something it needs is claimed but not yet published) is polled
-/// again after a pause that grows from a yield to a millisecond.
+/// again after a pause that grows from some spins to a millisecond.
 pub(crate) fn block_on<F: Future + ?Sized>(
     future: Pin<&mut F>,
     deadline: Option<Instant>,
@@ -211,6 +211,48 @@ pub(crate) fn pause(so_far: &mut u32) {
     *so_far += 1;
 }
 
+/// So often it pauses for foreign code at most: for a second.
+const MOST_PAUSES: u32 = 1024;
+
+/// The pauses of an operation that has to answer now, and waits only for peers in the middle of something.
+#[derive(Default)]
+pub(crate) struct Haste(u32);
+
+impl Haste {
+    pub(crate) fn pause(&mut self) {
+        pause(&mut self.0);
+        set_in_haste(true);
+    }
+
+    /// The same for the sake of foreign code, which may each time begin something new that is undecided. False: that is enough.
+    pub(crate) fn pause_for_others(&mut self) -> bool {
+        self.pause();
+        self.0 < MOST_PAUSES
+    }
+}
+
+impl Drop for Haste {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0 > 0 {
+            set_in_haste(false);
+        }
+    }
+}
+
+prim::thread_local! {
+    static IN_HASTE: Cell<bool> = Cell::new(false);
+}
+
+fn set_in_haste(is_so: bool) {
+    let _ = IN_HASTE.try_with(|in_haste| in_haste.set(is_so));
+}
+
+/// Whether what is polled has looked before, and has to say now what there is.
+pub(crate) fn is_in_haste() -> bool {
+    IN_HASTE.try_with(Cell::get).unwrap_or(false)
+}
+
 /// Pauses until it is so.
 #[cold]
 #[inline(never)]
@@ -227,7 +269,7 @@ pub(crate) fn pauses(times: u32) {
 }
 
 prim::thread_local! {
-    /// How much this thread has lost to other cores: its pauses after that, in the shortest of them, modulo 2³².
+    /// How much this thread has lost to other cores: its pauses after losses, in units of the shortest one, modulo 2³².
     static LOST: Cell<u32> = Cell::new(0);
 }
 
@@ -236,7 +278,7 @@ fn lose(pauses: u32) {
     let _ = LOST.try_with(|lost| lost.set(lost.get().wrapping_add(pauses)));
 }
 
-/// A pause after one more exchange, of `lost` in a row, that somebody else was quicker with: that one works on another core.
+/// A pause after one more lost exchange, of `lost` in a row: whoever was quicker works on another core.
 #[cold]
 pub(crate) fn back_off(lost: &mut u32) {
     if !prim::MODEL {
@@ -247,8 +289,8 @@ pub(crate) fn back_off(lost: &mut u32) {
     *lost += 1;
 }
 
-/// The same where it was somebody of the same side: that one goes on, and the other side has this core meanwhile, if it wants it.
-/// `progress` grows with what happens there.
+/// The same where whoever was quicker is on the same side: it goes on, and the other side may have this core meanwhile. `progress`
+/// grows with what happens there.
 #[cold]
 pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
     back_off(lost);
@@ -257,8 +299,8 @@ pub(crate) fn give_way(lost: &mut u32, progress: impl Fn() -> u32) {
     }
 }
 
-/// Looks around for a moment, if that has paid lately, for what a peer on another core is about to be through with. What is had this
-/// way counts as one lost exchange: another core had it before. (What is not had says nothing: its holder may be asleep.)
+/// Looks around for a moment, if that has paid lately, for something that a peer on another core is about to finish with. Getting
+/// it counts as one lost exchange: another core had it before. (Not getting it says nothing: its holder may be asleep.)
 #[cold]
 pub(crate) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     if prim::MODEL {

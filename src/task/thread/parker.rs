@@ -15,8 +15,8 @@
 //! | more than was seen | WOKEN | [`Parker::wake`], one addition |
 //! | more than was seen, and ASLEEP | woken from its sleep; the waker unparks it | the same |
 //!
-//! A count, and not a flag that the owner lowers: then to take note of a wake is a load, where lowering the flag has to
-//! be an exchange. (A mere store could wipe out a second wake unseen, and with a spurious wake there is a second one.)
+//! A count, and not a flag that the owner clears: so taking note of a wake is a load, while clearing a flag has to be an exchange.
+//! (A mere store could wipe out a second wake unseen, and with a spurious wake there is a second one.)
 //!
 //! **Invariants.**
 //! 1. A parker that was made stays readable for ever, so a waker is a pointer: cloning and dropping it do nothing.
@@ -27,10 +27,10 @@
 //!
 //! **Reuse.** A parker goes from one owner to the next with its count. A wake that was meant for an earlier owner and
 //! comes late adds to the count, and at most unparks the thread whose parker it is now: a spurious wake, and whoever
-//! waits here looks again after each wake. It loses nobody else's: the count only grows, and an owner begins
-//! by looking at it *before* its first poll, so that whatever is woken by that poll's doing comes after what it has
-//! seen. (It wraps after 2^63 wakes.) That a late waker has seen the sleep of a former owner, and finds the
-//! thread of the next one, or none, does no harm: that sleep is over, or the parker could not have gone on.
+//! waits here looks again after each wake. No other wake is lost by it: the count only grows, and an owner begins by looking at it
+//! *before* its first poll, so any wake that this poll leads to comes after what it has seen. (It wraps after 2^63 wakes.) A late
+//! waker may have seen the sleep of a former owner, and find the thread of the next one, or none. This does no harm: that sleep is
+//! over, or the parker could not have changed hands.
 //!
 //! **Nested waits**, a blocking call inside a poll of another one, have parkers of their own: the outer one's is
 //! out of its thread's slot. So neither takes note of the other's wakes.
@@ -39,8 +39,8 @@
 //! a handle. Taking and giving back is without a lock but for a thread's first wait, nested
 //! waits, and waits during a thread's exit, when its slot is gone.
 //!
-//! **Locked instructions**: one per wake; none per wait that ends before it sleeps. A sleep has two more, and its wake
-//! four, beside those of the system calls.
+//! **Locked instructions**: one per wake; none per wait that ends before it sleeps. A sleep has six more, and its wake four, beside
+//! those of std's parking.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

@@ -10,8 +10,8 @@
 //! a third party keeps the core busy: yields go by turns then, and cost milliseconds, while who wakes from a sleep runs
 //! soon. So the thread sleeps at once, and does not yield again for a time that is a multiple of what it has lost.
 //!
-//! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So who
-//! has done so for a while sleeps once: who is woken starts on a core that is free.
+//! Two threads that yield to each other stay on one core, for a hundred milliseconds and more, while another one is free. So a
+//! thread that has done so for a while sleeps once: a woken thread starts on a core that is free.
 //!
 //! Nobody oversleeps for it: yields end well before the deadline, and all pauses of a wait together take a few microseconds.
 //!
@@ -44,7 +44,7 @@ const LONG_TURN: u32 = 64;
 const GROWTH: u32 = 256;
 /// Pauses before the first look of who lingers.
 const A_WHILE: u32 = 8;
-/// With so many to be had at once each costs little of what the first one costs.
+/// With this many available at once, each costs little compared with the first.
 const SEVERAL: usize = 4;
 /// After so many glances whose pauses were in vain there are none.
 const VAIN: u32 = 32;
@@ -54,8 +54,8 @@ const LONG_YIELD: Duration = Duration::from_micros(100);
 const A_STEP: Duration = Duration::from_micros(20);
 /// A sleep shorter than this is not worth while.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
-/// A yield that takes longer was somebody's turn, and if what is waited for is there then, the peer's: they share this core. After
-/// so many turns a thread sleeps once, as to be woken is what moves it to another core, if there is one.
+/// A yield that takes longer gave somebody a turn, and if what is waited for is there then, the peer: they share this core. After
+/// [`SHARES`] such turns a thread sleeps once, as being woken is what moves it to another core, if there is one.
 const SWITCH: Duration = Duration::from_micros(1);
 const SHARES: u32 = 32;
 /// After a long yield there are none for so many times as long: what yields lose is a small share of the time.
@@ -72,7 +72,7 @@ struct Patience {
     glances: Cell<u32>,
     /// So many glances in a row had no use of their pauses.
     in_vain: Cell<u32>,
-    /// At the last long first pause there was more than one at the end of it.
+    /// At the last long first pause there were [`SEVERAL`] at the end of it.
     streams: Cell<bool>,
     spins: Cell<u32>,
     yields: Cell<u32>,
@@ -105,8 +105,8 @@ pub(super) fn give_way(progress: impl Fn() -> u32) {
 /// What may be there soon for a thread that waits: nothing that is known of, by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prospects {
-    /// How many there can be at once, where there is a buffer: a peer at work makes what is wanted soon there, so that a thread had
-    /// better look a few times more before it waits. Otherwise 0.
+    /// How many there can be at once, where there is a buffer; otherwise 0. With a buffer a peer at work soon makes what is wanted,
+    /// so that a thread had better look a few times more before it waits.
     pub(crate) most: usize,
     /// How many of these there are.
     pub(crate) supply: usize,
@@ -130,9 +130,9 @@ pub(crate) trait Awaited {
 ///
 /// Where the peer makes one after the other, a look too early costs both: each value would then be fetched from the other
 /// core on its own. So now and then the first pause is a long one, and as long as that finds several, all of them are. Then the two
-/// take turns: who waits goes on doing so while its supply grows, until that is all that there can be, and the peer has
-/// stopped. (Two who are at work on one word at the same time take three times as long.) Where each has a word of its own that is
-/// until there is half of it, and both are at work.
+/// take turns: whichever waits goes on doing so while its supply grows, until that is all there can be, and the peer has stopped.
+/// (Two at work on one word at a time take three times as long.) Where each has a word of its own, it waits only until there is
+/// half of it, and both are at work.
 pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> Option<()> {
     if prim::MODEL || is_late(deadline) {
         return None;
@@ -172,8 +172,8 @@ pub(super) fn wait<R>(
     found.or_else(|| learn(deadline, sleep))
 }
 
-/// The same, but it sleeps at once unless it has paid not to: who looks around ends up on a core of its own, and then a wake-up
-/// that comes rarely takes three times as long.
+/// The same, but it sleeps at once unless not doing so has paid: a thread that looks around ends up on a core of its own, and then
+/// a rare wake-up takes three times as long.
 pub(crate) fn rest<R>(
     deadline: Option<Instant>,
     look: impl Fn() -> Option<R>,

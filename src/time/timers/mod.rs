@@ -10,10 +10,10 @@
 //! Each worker has a [`wheel`] under a lock of its own, which is rarely taken by another; what is set by other threads is
 //! in one more. Where there is one worker, and on a virtual clock, all are in one wheel.
 //!
-//! **States of a timer.** *Pending*: its entry is in the wheel. *Fired*: whoever fires has taken it out, under the lock, since its
-//! deadline had come; it calls the waker then, after the lock. *Cleared*: its owner has taken it out. *Closed*: the executor
-//! ended before; it was woken. A key finds a pending timer only ([`wheel`]), so `set`, `renew`, `clear` and `fire`, which
-//! happen under the lock, exclude each other:
+//! **States of a timer.** *Pending*: its entry is in the wheel. *Fired*: whoever fires has taken it out under the lock, as its
+//! deadline had come, and calls the waker after giving up the lock. *Cleared*: its owner has taken it out. *Closed*: the executor
+//! ended before; it was woken. A key finds a pending timer only ([`wheel`]), so `set`, `renew`, `clear` and `fire`, which happen
+//! under the lock, exclude each other:
 //!
 //! 1. A waker that `set` or a successful `renew` has left is woken once, or given back by `clear` or by a later `renew`.
 //! 2. `renew` that says `Fired` has changed nothing: the deadline has come, and the waker that was there is being woken.
@@ -35,25 +35,30 @@
 //! ORDERING: Relaxed for `next`: the sleepers' lock orders what has to be seen (6), fences do between a worker that sets one and who
 //! is about to sleep in a call (5), and for the rest it is a hint that may be late, but not for ever.
 //!
-//! Wakers are foreign code: they are cloned before a lock is taken, and dropped and woken after it was given up.
+//! Wakers are foreign code: they are cloned before a lock is taken, and dropped and woken after it was given up. Before one of them
+//! waits, by leno's means, the rest of what was due with it is woken: so those that are due at one time must not wait for each
+//! other in a circle, or for what an earlier one does after its wait.
 //!
-//! Progress: all but firing takes a constant number of steps under a lock.
+//! Progress: setting a timer and clearing one take a constant number of steps under a lock, amortized; firing and closing one per
+//! timer; and a jump of a virtual clock walks the next bucket.
 
 mod wheel;
 
+use std::cell::RefCell;
 use std::task::Waker;
 use std::time::{Duration, Instant};
+use std::vec;
 
 use crossbeam_utils::CachePadded;
 
-use self::wheel::{Due, Key, NEVER, Wheel};
+use self::wheel::{Due, Key, NEVER, TICK, VIRTUAL_TICK, Wheel};
 use crate::prim::{AtomicU64, Mutex, Ordering};
 use crate::task::context;
 use crate::task::error::shielded;
 use crate::task::seam::{TimerKey, TimerState};
 use crate::time::Clock;
 
-/// So late others fire what a busy worker should have fired itself.
+/// From this delay on others fire what a busy worker should have fired itself.
 const GRACE: Duration = Duration::from_micros(100);
 
 /// See the module.
@@ -81,8 +86,8 @@ struct Inner {
 }
 
 impl Store {
-    fn new() -> Self {
-        let inner = Inner { wheel: Wheel::new(), closed: false };
+    fn new(tick: u32) -> Self {
+        let inner = Inner { wheel: Wheel::new(tick), closed: false };
         Store { next: AtomicU64::new(NEVER), inner: Mutex::new(inner) }
     }
 
@@ -116,16 +121,24 @@ impl Inner {
     }
 }
 
-/// Wakes them in order. A waker that panics doesn't keep the others from theirs.
+/// Wakes them in order. A waker that panics doesn't keep the others from theirs, nor does one that waits.
 fn wake(mut due: Vec<Due>) {
     if due.is_empty() {
         return;
     }
     due.sort_unstable_by_key(|due| (due.at, due.number));
-    context::behind(|| {
-        for due in due {
-            shielded(|| due.waker.wake());
-        }
+    wake_rest(&RefCell::new(due.into_iter()));
+}
+
+fn wake_rest(rest: &RefCell<vec::IntoIter<Due>>) {
+    let next = || rest.borrow_mut().next();
+    let go_on = || context::deeper(|| wake_rest(rest));
+    context::one_by_one(&go_on, || {
+        context::behind(|| {
+            while let Some(due) = next() {
+                shielded(|| due.waker.wake());
+            }
+        });
     });
 }
 
@@ -134,7 +147,8 @@ impl Timers {
     pub(crate) fn new(clock: Clock, workers: usize) -> Self {
         let base = clock.now();
         let stores = if workers == 1 || clock.is_virtual() { 1 } else { workers + 1 };
-        Timers { clock, base, stores: (0..stores).map(|_| CachePadded::new(Store::new())).collect() }
+        let tick = if clock.is_virtual() { VIRTUAL_TICK } else { TICK };
+        Timers { clock, base, stores: (0..stores).map(|_| CachePadded::new(Store::new(tick))).collect() }
     }
 
     /// A deadline too far away is `NEVER`.
@@ -306,7 +320,7 @@ impl Timers {
         for store in &self.stores {
             let mut inner = store.inner.lock();
             inner.closed = true;
-            pending.extend(inner.wheel.take_all());
+            inner.wheel.take_due(NEVER, &mut pending);
             store.publish(&inner);
         }
         // (Then: one of them may wait for another one.)

@@ -1,7 +1,8 @@
 //! A wheel of timers: which are due, and which is next, in a few steps however many there are.
 //!
 //! Times are nanoseconds since the wheel began. Time is cut into *ticks* of 2^13 of them, and the number of a timer's tick
-//! is written in nine digits of six bits, each of which chooses one of 64 buckets:
+//! is written in nine digits of six bits, each of which chooses one of 64 buckets. (A [virtual](VIRTUAL_TICK) clock has ticks of
+//! 2^4, and ten digits.)
 //!
 //! ```text
 //!   level           8       7       6       5       4       3        2        1        0
@@ -33,7 +34,8 @@
 //! 5. `occupied` and `levels` have a bit for each bucket, and each level, that is not empty.
 //!
 //! Cost: setting and clearing a constant number of steps, over many of them (the slab is walked through where few of its entries
-//! are in use, and half of them are gone since the last time); until it is due an entry moves once per level at most.
+//! are in use, and half of them are gone since the last time); until it is due an entry moves once per level at most, and is looked
+//! at once in each look at its last bucket.
 //!
 //! Source: Varghese and Lauck, "Hashed and hierarchical timing wheels" (1987), scheme 7.
 
@@ -42,13 +44,15 @@ use std::task::Waker;
 /// Not a deadline that comes.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A tick is so many bits of nanoseconds.
-const TICK: u32 = 13;
+/// A tick is two to this power of nanoseconds.
+pub(super) const TICK: u32 = 13;
+/// The same for virtual time, which stops at each deadline, and each time walks through a bucket.
+pub(super) const VIRTUAL_TICK: u32 = 4;
 /// A digit.
 const DIGIT: u32 = 6;
 const BUCKETS: usize = 1 << DIGIT;
 /// Digits enough for all ticks.
-const LEVELS: usize = (u64::BITS - TICK).div_ceil(DIGIT) as usize;
+const LEVELS: usize = (u64::BITS - VIRTUAL_TICK).div_ceil(DIGIT) as usize;
 /// No entry.
 const NIL: u32 = u32::MAX;
 /// A slab that has grown beyond this gives memory back when few of its entries are in use.
@@ -59,12 +63,13 @@ const FEW: usize = 8;
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Wheel {
+    tick: u32,
     entries: Vec<Entry>,
     /// The first free entry.
     free: u32,
     pending: usize,
-    /// With so many pending, or fewer, memory is given back. (Half of them at each time: so that many a timer comes or goes between
-    /// two walks through the slab.)
+    /// With so many pending, or fewer, memory is given back. (Half of them each time, so that many timers come or go between two
+    /// walks through the slab.)
     few: usize,
     /// The next number.
     number: u64,
@@ -111,8 +116,10 @@ pub(super) struct Due {
 }
 
 impl Wheel {
-    pub(super) fn new() -> Self {
+    /// With ticks of so many bits.
+    pub(super) fn new(tick: u32) -> Self {
         Wheel {
+            tick,
             entries: Vec::new(),
             free: NIL,
             pending: 0,
@@ -179,8 +186,8 @@ impl Wheel {
         self.first_bucket().map_or(NEVER, |place| self.buckets[place].first)
     }
 
-    /// The first deadline. As long as the first bucket, and to be followed by taking out what is due then: so each bucket is walked
-    /// through once.
+    /// The first deadline, in as many steps as there are in the first bucket. (To be followed by taking out what is due then: of a bucket
+    /// of virtual time an entry is left sixteen times at most.)
     pub(super) fn exact_first(&self) -> u64 {
         let head = self.first_bucket().map_or(NIL, |place| self.buckets[place].head);
         self.list(head).map(|entry| entry.at).min().unwrap_or(NEVER)
@@ -189,7 +196,7 @@ impl Wheel {
     /// Takes out all that are due at `now`, in no order.
     pub(super) fn take_due(&mut self, now: u64, due: &mut Vec<Due>) {
         // (Somebody who has read the clock later may have been here before.)
-        let tick = (now >> TICK).max(self.elapsed);
+        let tick = (now >> self.tick).max(self.elapsed);
         while let Some(place) = self.first_bucket() {
             let start = self.start_of(place);
             if start > tick {
@@ -215,13 +222,6 @@ impl Wheel {
         self.give_memory_back();
     }
 
-    /// Takes out all.
-    pub(super) fn take_all(&mut self) -> Vec<Due> {
-        let mut all = Vec::new();
-        self.take_due(NEVER, &mut all);
-        all
-    }
-
     /// 2.
     fn first_bucket(&self) -> Option<usize> {
         if self.levels == 0 {
@@ -241,7 +241,7 @@ impl Wheel {
     /// Puts an entry where it belongs (2).
     fn link(&mut self, index: u32) {
         let entry = &mut self.entries[index as usize];
-        let tick = (entry.at >> TICK).max(self.elapsed);
+        let tick = (entry.at >> self.tick).max(self.elapsed);
         let level = ((tick ^ self.elapsed) | 1).ilog2() / DIGIT;
         let digit = (tick >> (DIGIT * level)) as usize % BUCKETS;
         let place = level as usize * BUCKETS + digit;
@@ -338,7 +338,7 @@ mod tests {
                 let mut at = bucket.head;
                 while at != NIL {
                     let entry = &self.entries[at as usize];
-                    let tick = (entry.at >> TICK).max(self.elapsed);
+                    let tick = (entry.at >> self.tick).max(self.elapsed);
                     let differs = ((tick ^ self.elapsed) | 1).ilog2() / DIGIT;
                     assert!(entry.waker.is_some() && entry.place as usize == place && entry.prev == before);
                     assert_eq!((level, digit), (differs as usize, (tick >> (DIGIT * differs)) as usize % 64));
@@ -382,7 +382,8 @@ mod tests {
                 state ^= state << 17;
                 state
             };
-            let (mut wheel, mut model, mut keys) = (Wheel::new(), BTreeMap::new(), Vec::new());
+            let tick = if seed % 2 == 0 { TICK } else { VIRTUAL_TICK };
+            let (mut wheel, mut model, mut keys) = (Wheel::new(tick), BTreeMap::new(), Vec::new());
             let mut now = 0_u64;
             for step in 0..1500 {
                 match random() % 10 {
@@ -429,30 +430,32 @@ mod tests {
                     wheel.assert_valid();
                 }
             }
-            assert_eq!(wheel.take_all().len(), model.len());
+            assert_eq!(taken(&mut wheel, NEVER).len(), model.len());
             wheel.assert_valid();
         }
     }
 
     #[test]
     fn a_far_deadline_moves_down_level_by_level() {
-        let mut wheel = Wheel::new();
-        let at = NEVER - 1;
-        wheel.set(at, Waker::noop().clone());
-        for level in (0..LEVELS as u32).rev() {
-            assert_eq!(wheel.levels, 1 << level);
-            assert_eq!(wheel.first(), at);
-            // The start of its bucket.
-            let bits = TICK + DIGIT * level;
-            assert_eq!(taken(&mut wheel, at >> bits << bits), [] as [(u64, u64); 0]);
-            wheel.assert_valid();
+        for (tick, levels) in [(TICK, 9), (VIRTUAL_TICK, 10)] {
+            let mut wheel = Wheel::new(tick);
+            let at = NEVER - 1;
+            wheel.set(at, Waker::noop().clone());
+            for level in (0..levels).rev() {
+                assert_eq!(wheel.levels, 1 << level);
+                assert_eq!(wheel.first(), at);
+                // The start of its bucket.
+                let bits = tick + DIGIT * level;
+                assert_eq!(taken(&mut wheel, at >> bits << bits), [] as [(u64, u64); 0]);
+                wheel.assert_valid();
+            }
+            assert_eq!(taken(&mut wheel, at), [(at, 0)]);
         }
-        assert_eq!(taken(&mut wheel, at), [(at, 0)]);
     }
 
     #[test]
     fn a_burst_leaves_no_memory_and_its_keys_find_nothing() {
-        let mut wheel = Wheel::new();
+        let mut wheel = Wheel::new(TICK);
         let keys: Vec<_> = (0..5000).map(|at| wheel.set(at, Waker::noop().clone())).collect();
         taken(&mut wheel, 5000);
         assert_eq!(wheel.entries.capacity(), 0);
@@ -463,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_burst_leaves_little_memory_where_a_timer_stays() {
-        let mut wheel = Wheel::new();
+        let mut wheel = Wheel::new(TICK);
         let set = |wheel: &mut Wheel, at| wheel.set(at, Waker::noop().clone());
         let first = set(&mut wheel, 1 << 40);
         let keys: Vec<_> = (0..100_000).map(|at| set(&mut wheel, at)).collect();

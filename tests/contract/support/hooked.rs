@@ -54,6 +54,11 @@ pub(crate) fn hooked_waker(hook: impl Fn(Event) + Send + Sync + 'static) -> Wake
     unsafe { Waker::from_raw(raw(Arc::new(Hooks { hook: Box::new(hook) }))) }
 }
 
+/// A waker that panics when it is woken.
+pub(crate) fn panicking_waker() -> Waker {
+    hooked_waker(|event| assert!(event != Event::Wake, "planted: a waker panics"))
+}
+
 static UNEQUAL: RawWakerVTable = RawWakerVTable::new(
     |data| {
         // SAFETY: `data` is from `Box::into_raw` in `unequal`, and the caller keeps it.

@@ -12,7 +12,7 @@ pub(crate) mod probe;
 pub(crate) mod tracked;
 
 pub(crate) use crew::{Crew, Place};
-pub(crate) use hooked::{Event, hooked_waker, unequal_waker};
+pub(crate) use hooked::{Event, hooked_waker, panicking_waker, unequal_waker};
 pub(crate) use kind::Kind;
 pub(crate) use peer::{hardly, impatient_peer};
 pub(crate) use poll::{CountingWaker, PollExt, scale, spin_until, within};
