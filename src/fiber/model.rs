@@ -167,6 +167,11 @@ impl Crew {
         self.0.in_its_place(f);
     }
 
+    /// The same, unless somebody else has the place.
+    pub fn in_its_own_place(&self, f: impl FnOnce()) {
+        self.0.in_its_own_place(f);
+    }
+
     /// Ends it; gives what was injected.
     pub fn close(&self) -> Vec<usize> {
         self.0.close();

@@ -421,8 +421,9 @@ fn away_against_close() {
 }
 
 /// Two come in the place of the only worker, one after the other: the first one blocks in turn until the second has ended what it
-/// waits for. Neither that one nor the worker, which is over by then, goes on as the worker. `crew_returns_to_be_two`,
-/// `crew_is_taken_by_two`, `crew_is_gone_where_replaced`.
+/// waits for. Neither that one nor the worker, which is over by then, goes on as the worker; and the first one leaves the place to
+/// nobody else as long as the second has it. `crew_returns_to_be_two`, `crew_is_taken_by_two`, `crew_is_gone_where_replaced`,
+/// `crew_is_left_by_who_was_replaced`.
 #[test]
 fn away_in_its_place() {
     large_model(1, || {
@@ -454,8 +455,10 @@ fn away_in_its_place() {
                         }
                     } else {
                         ended.add(2);
+                        touch(&own);
                     }
                 });
+                crew.in_its_own_place(|| touch(&own));
             }
         };
         assert!(crew.close().is_empty());

@@ -750,7 +750,7 @@ impl<T: Entry> Crew<T> {
         f();
         // Others may come to it as well, to find what is left.
         let mut presence = self.presence.lock();
-        presence.is_vacant |= presence.replaced == replaced;
+        presence.is_vacant |= presence.replaced == replaced || bug!("crew_is_left_by_who_was_replaced");
         Self::tell(presence);
     }
 
