@@ -770,15 +770,20 @@ impl<T> Shared<T> {
         }
     }
 
-    /// What keeps those of `end` out of the line: of a rendezvous the number of the node that stands on the other side, or on
-    /// both, if that is a select's; otherwise 0. `None`: nothing.
+    /// What keeps those of `end` out of the line: the number of the node that stands on the other side, or on both, if that is a
+    /// select's; otherwise 0. `None`: nothing.
     pub(super) fn opposite(&self, end: End) -> Option<usize> {
         let word = self.line.load();
-        if !self.is_rendezvous() || word.has(CLOSED) || end == End::Receiver && word.has(RETURNED) {
+        if word.has(CLOSED) || end == End::Sender && self.overflows() {
             return Some(0);
         }
+        if end == End::Receiver && word.has(RETURNED) {
+            return self.is_anything_returned(RETURNED).then_some(0);
+        }
         let is_in_the_way = !word.is_free() && (word.side() != end.side() || word.has(TWO));
-        is_in_the_way.then(|| if word.first_is_branch() { word.first() } else { 0 })
+        // (A receiver in the word, and no room: all places are reserved. Otherwise one side of a buffer is ready.)
+        let node = if is_in_the_way && word.first_is_branch() { word.first() } else { 0 };
+        (is_in_the_way || !self.is_rendezvous()).then_some(node)
     }
 
     /// Whether one has to wait who finds nobody in the word.

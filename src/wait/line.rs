@@ -673,16 +673,35 @@ pub(crate) trait Primitive {
     #[cold]
     fn take_returned(&self, flag: u64) -> Result<NodeRef, bool> {
         let mut returned = self.line().returned();
-        match returned.take() {
-            Ok(node) => Ok(node),
-            Err(true) => Err(true),
-            Err(false) => {
-                self.says_given(false);
-                let word = self.line().load();
-                self.cas(word, word.without(flag));
-                Err(false)
-            }
+        let taken = returned.take();
+        if let Err(false) = taken {
+            self.says_none_returned(flag);
         }
+        taken
+    }
+
+    /// Whether something was given back that holds a value, or will; takes what does not.
+    #[cold]
+    fn is_anything_returned(&self, flag: u64) -> bool {
+        loop {
+            let mut returned = self.line().returned();
+            if returned.len() > 0 {
+                return true;
+            }
+            let Ok(node) = returned.take() else {
+                self.says_none_returned(flag);
+                return false;
+            };
+            drop(returned);
+            Waiter::of(node).free();
+        }
+    }
+
+    /// Under their lock: there are none.
+    fn says_none_returned(&self, flag: u64) {
+        self.says_given(false);
+        let word = self.line().load();
+        self.cas(word, word.without(flag));
     }
 
     /// How many there are in line, while nobody is at work here; the invariants hold.

@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use leno::channel::{RecvError, broadcast, mpsc, oneshot, spsc, ticker, watch};
+use leno::channel::{Builder, Overflow, RecvError, broadcast, mpsc, oneshot, spsc, ticker, watch};
 use leno::select::{ReadyFuture, Select, foreign};
 use leno::sync::{Barrier, Mutex, Notify, RwLock, RwLockUpgradableReadGuard, Semaphore, WaitGroup};
 use leno::{bounded, rendezvous, unbounded};
@@ -210,6 +210,40 @@ fn both_sides_of_a_channel_come_to_rest() {
             assert!(!woken.was_woken(), "selecting: {receives} receives, {sends} sends");
             drop(set);
             tx.assert_valid();
+        }
+    }
+}
+
+/// S4: the same on a buffered channel whose places are all reserved, so that both sides have to wait. C23: a place that is freed
+/// is the send's, and a value that a permit sends is the receive's.
+#[test]
+fn both_sides_of_a_channel_that_is_reserved() {
+    for (receives, sends) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
+        for capacity in [1, 2, 300] {
+            for sends_first in [true, false] {
+                let (tx, rx) = bounded(capacity);
+                let mut permits = tx.try_reserve_many(capacity).expect("all are free");
+                let mut set = Select::biased();
+                for sends_now in [sends_first, !sends_first] {
+                    if sends_now {
+                        (0..sends).for_each(|_| _ = set.send(&tx, 1));
+                    } else {
+                        (0..receives).for_each(|_| _ = set.recv(&rx));
+                    }
+                }
+                let is_send = |index: usize| if sends_first { index < sends } else { index >= receives };
+                assert_eq!(set.try_ready(), None, "S4: it does not meet itself");
+                assert!(set.try_select().is_none());
+                let woken = set.ready().must_wait("S4: as above");
+                assert!(!woken.was_woken(), "it comes to rest");
+                assert!(is_send(told(&mut set, || drop(permits.next()))), "a place");
+                let permit = tx.try_reserve().expect("it was only looked at");
+                assert_eq!(set.try_ready(), None);
+                assert!(!is_send(told(&mut set, || _ = permit.send(2))), "a value");
+                drop((set, permits));
+                assert_eq!(rx.try_recv(), Ok(2));
+                tx.assert_valid();
+            }
         }
     }
 }
@@ -687,6 +721,102 @@ fn ready_from_the_start() {
     let came = set.add(barrier.wait_for_all());
     assert_eq!(set.try_ready(), Some(came.index()));
     assert!(set.try_select().expect("the only one").output(came).is_leader());
+}
+
+/// C21: a send that never waits is ready, also with nobody there to receive, or with the set's own receive.
+#[test]
+fn a_send_that_never_waits() {
+    for policy in [Overflow::DropOldest, Overflow::DropNewest] {
+        for capacity in [0, 1, 300] {
+            let (tx, rx) = Builder::new().capacity(capacity).overflow(policy).build();
+            (0..capacity).for_each(|n| tx.try_send(n).expect("there is room"));
+            let mut set = Select::new();
+            if capacity == 0 {
+                set.recv(&rx);
+            }
+            let send = set.send(&tx, 1);
+            assert_eq!(set.try_ready(), Some(send.index()), "{policy:?}, {capacity}");
+            assert_eq!(set.ready().must_be_ready("it never waits"), send.index());
+            let mut values = [1, 2].into();
+            let mut set = Select::new();
+            let send = set.add(tx.send_many(&mut values));
+            assert_eq!(told_at_once(&mut set), send.index());
+        }
+    }
+}
+
+/// Of what asks the same thing for more and for less the one is ready for which there is enough, whichever comes first.
+#[test]
+fn a_request_for_more_does_not_hold_up_its_own_set() {
+    let semaphore = Semaphore::new(1);
+    let lock = RwLock::new(());
+    let reads = lock.try_read().expect("free");
+    for biased in [true, false] {
+        let mut set = if biased { Select::biased() } else { Select::new() };
+        let more = set.add(semaphore.acquire_many(2));
+        let one = set.add(semaphore.acquire());
+        assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(one.index()), one.index()));
+        semaphore.add_permits(1);
+        assert!(!biased || set.try_ready() == Some(more.index()), "both are ready");
+        semaphore.forget_permits(1);
+        drop(set);
+        semaphore.assert_valid();
+
+        let mut set = if biased { Select::biased() } else { Select::new() };
+        set.add(lock.write());
+        let read = set.add(lock.read());
+        assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(read.index()), read.index()));
+        drop(set);
+
+        let (tx, rx) = bounded(2);
+        tx.try_send(1).expect("there is room");
+        let mut set = if biased { Select::biased() } else { Select::new() };
+        set.add(tx.reserve_many(2));
+        let send = set.send(&tx, 2);
+        assert_eq!((set.try_ready(), told_at_once(&mut set)), (Some(send.index()), send.index()));
+        drop((set, rx));
+        tx.assert_valid();
+    }
+    drop(reads);
+    lock.assert_valid();
+}
+
+/// C9: a value that was given back is seen until it is taken, in whatever way, and no longer.
+#[test]
+fn given_back_and_taken() {
+    for capacity in [0, 1, 300] {
+        for way in 0..4 {
+            let (tx, rx) = bounded(capacity);
+            let mut receiving = [rx.recv(), rx.recv()];
+            for receiving in &mut receiving {
+                assert!(receiving.poll_with(Waker::noop()).is_pending());
+            }
+            (0..2).for_each(|n| tx.try_send(n).expect("a receiver waits"));
+            drop(receiving);
+            let mut set = Select::new();
+            let receive = set.recv(&rx);
+            for n in 0..2 {
+                assert_eq!(set.try_ready(), Some(receive.index()), "{capacity}, taken in way {way}");
+                let mut taken = Vec::new();
+                match way {
+                    0 => taken.extend(rx.try_recv()),
+                    1 => assert_eq!(rx.recv_many(&mut taken, 1).must_be_ready("it is there"), Ok(1)),
+                    2 => assert_eq!(rx.try_recv_many(&mut taken, 1), Ok(1)),
+                    _ => {
+                        let mut taking = Select::new();
+                        let receive = taking.recv(&rx);
+                        taken.extend(taking.try_select().expect("it is there").recv(receive));
+                    }
+                }
+                assert_eq!(taken, [n]);
+            }
+            assert_eq!(set.try_ready(), None, "{capacity}, taken in way {way}");
+            let mut sending = tx.send(3);
+            assert_eq!(told(&mut set, || _ = sending.poll_with(Waker::noop())), receive.index());
+            drop((set, sending));
+            tx.assert_valid();
+        }
+    }
 }
 
 /// C9: a value that was given back by a receive of a single receiver is seen.

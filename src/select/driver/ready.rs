@@ -1,14 +1,18 @@
 //! Asking which branch would not wait now, without completing any: the readiness of a set.
 //!
 //! ```text
-//!   the anchor watches, and is OPEN; each branch enters its line ──all do──▶ Pending
-//!                          │ one need not wait
+//!   the anchor watches, and is OPEN; each branch enters its line, and leaves it again
+//!                          │ all have
+//!                          ▼
+//!                each branch enters its line ──all do──▶ Pending
+//!                          │ one need not wait: then, or before
 //!                          ▼
 //!                that is the answer; the others leave their lines
 //! ```
 //!
 //! The question is asked by the step that would answer it for a wait: entering the line, which fails if there is
-//! something to look at. So it is the same for whatever can wait.
+//! something to look at. So it is the same for whatever can wait. At first each is asked alone: one that asks for more than
+//! there is would hold up another one that asks the same thing for less.
 //!
 //! 1. Nobody claims it: a peer that pops one of its nodes goes on as if nobody waited there, and pokes it when done ([`Anchor`]).
 //!    So it holds back nothing that others wait for, and has nothing to give back. (But one that asks for several permits, or
@@ -18,13 +22,15 @@
 //! 3. It takes nothing, not even what it was told of (a lock that is free): each branch *passes on* in the end.
 //! 4. *Both sides of one rendezvous channel.* Its own node on the other side is no peer: the two go back as one that matches
 //!    either side, as in a select; further branches on that channel are covered. If several of its own stand there, they leave one
-//!    after the other, until none does.
+//!    after the other, until none does. (Both sides of a buffered one wait only while all of its places are reserved. They are not
+//!    in each other's way once the send has its place in the queue: so its own receive leaves for that, and comes back.)
 //! 5. A foreign future can only be polled: if that completes it the output stays in the arm, for the next select.
 //!
 //! *Spurious answers.* What it has seen may be gone by the time its answer is looked at. And if somebody else stands on the other
 //! side of a rendezvous channel, it is not known whether that one only watches as well, or is just being claimed.
 //!
-//! Cost: O(1) for each branch, of each poll that does anything; as many locked instructions as a select that waits.
+//! Cost: O(1) for each branch, of each poll that does anything; as many locked instructions as a select that waits, and as many for
+//! the first question.
 
 use std::collections::HashMap;
 use std::task::{Context, Poll};
@@ -73,33 +79,25 @@ impl Driver {
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Option<usize> {
-        let ready = self.watch(arms, biased, cx);
+        let ready = self.ask(arms, Order::new(biased, arms.count()), cx);
         self.leave(arms, false);
         ready
     }
 
     fn watch(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Option<usize> {
         let order = Order::new(biased, arms.count());
-        if self.anchor.is_none() {
-            if let Some(over) = self.start(arms, order, false) {
-                return Some(over);
+        let foreign = if self.anchor.is_none() {
+            if let Some(ready) = self.ask(arms, order, cx) {
+                return Some(ready);
             }
-            self.branches.make_room(arms.count());
-            self.anchor = Some(Anchor::new(cx.waker().clone(), true));
-            for (index, branch) in self.branches.iter_mut().enumerate() {
-                branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
-            }
+            None
         } else {
             self.step_out(arms);
             if !self.take_what_is_told(arms, cx) {
                 return None;
             }
-        }
-        let mut indices = order.indices(arms.count());
-        let is_done = |index: &usize| {
-            arms.is_foreign(*index) && matches!(arms.arm(*index).attempt(None, cx), Attempt::Ready(()))
+            Self::find_done(arms, order, cx)
         };
-        let foreign = indices.find(is_done);
         let ready = self.enter_all(arms, order, foreign);
         match ready {
             Some(_) => {}
@@ -107,6 +105,49 @@ impl Driver {
             None => super::note(arms),
         }
         ready
+    }
+
+    /// Begins, and asks each branch while none of the others stands in its line: what they wait for is not to hold up this one.
+    fn ask(&mut self, arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Option<usize> {
+        if let Some(over) = self.start(arms, order, false) {
+            return Some(over);
+        }
+        self.branches.make_room(arms.count());
+        let anchor = self.anchor.insert(Anchor::new(cx.waker().clone(), true)).as_ref();
+        for (index, branch) in self.branches.iter_mut().enumerate() {
+            branch.stage = if arms.is_claimed(index) { Stage::ToDo } else { Stage::Never };
+        }
+        let foreign = Self::find_done(arms, order, cx);
+        for index in order.indices(arms.count()) {
+            step();
+            if foreign == Some(index) {
+                return foreign;
+            }
+            let mut rounds = 0;
+            while self.is_to_do(index) && rounds < super::ROUNDS {
+                step();
+                if self.register(arms, index, anchor) {
+                    let node = self.branches[index].node.as_ref().expect("it stands by it");
+                    // (If it is told of something just then, it has that to do when it is polled.)
+                    if arms.arm(index).leave(node, true) {
+                        self.branches[index].stage = Stage::ToDo;
+                    }
+                    break;
+                }
+                if arms.arm(index).opposite().is_some() {
+                    return Some(index);
+                }
+                rounds += 1;
+            }
+        }
+        None
+    }
+
+    /// A foreign future that is done.
+    fn find_done(arms: &mut impl Arms, order: Order, cx: &mut Context<'_>) -> Option<usize> {
+        order.indices(arms.count()).find(|&index| {
+            arms.is_foreign(index) && matches!(arms.arm(index).attempt(None, cx), Attempt::Ready(()))
+        })
     }
 
     /// What it was poked about is to do. False: later.
@@ -180,6 +221,10 @@ impl Driver {
             return Entered::Later;
         }
         self.branches[own].stage = Stage::ToDo;
+        if !arms.arm(index).has_both_sides() {
+            // It is a receive, which comes back: the send waits for a place, and is not in its way.
+            return Entered::Again;
+        }
         if arms.arm(index).opposite().is_some_and(|number| self.stands_by(number, numbers).is_some()) {
             return Entered::Again;
         }

@@ -14,7 +14,7 @@ use super::{Bare, Primitive, SIDES, Waiting, scale};
 const STANDING: usize = 12;
 
 /// A number names a thread, a line and a count.
-const COUNT_BITS: u32 = 40;
+const COUNT_BITS: u32 = usize::BITS - 4;
 
 /// A multiset of numbers, near enough: how many, their sum, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
