@@ -120,3 +120,39 @@ shows! { [F] Timeout<F>, "Timeout", it => sleep: it.sleep }
 thread::waits! {
     [F: Future] [F: Future + Unpin] Timeout<F>, "Timeout", Self::due
 }
+
+#[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
+mod tests {
+    use std::cell::Cell;
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::fiber::Cord;
+    use crate::time::Clock;
+
+    /// Limits a future whose first polls, so many, find something undecided, and whose poll `ready` is ready. Whether that is in
+    /// time, and how often it was polled.
+    fn limited(limit: Duration, undecided: u32, ready: u32) -> (bool, u32) {
+        let polls = Cell::new(0);
+        let future = poll_fn(|_| {
+            polls.set(polls.get() + 1);
+            if polls.get() <= undecided {
+                budget::note_undecided();
+            }
+            if polls.get() < ready { Poll::Pending } else { Poll::Ready(()) }
+        });
+        let in_time = Cord::with_clock(Clock::virtual_time()).block_on(timeout(limit, future)).is_ok();
+        (in_time, polls.get())
+    }
+
+    #[test]
+    fn what_is_undecided_is_looked_at_until_it_is_decided() {
+        let (zero, second) = (Duration::ZERO, Duration::from_secs(1));
+        assert_eq!(limited(zero, 0, 9), (false, 1), "one look");
+        assert_eq!(limited(second, 0, 9), (false, 3), "the first, when it is woken, and one more");
+        for limit in [zero, second] {
+            assert_eq!(limited(limit, 3, 4), (true, 4), "{limit:?}");
+            assert_eq!(limited(limit, 3, 9), (false, 4), "{limit:?}");
+        }
+    }
+}

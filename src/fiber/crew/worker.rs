@@ -342,4 +342,20 @@ mod tests {
         pace.looks = 1;
         assert!(pace.is_timed(), "also if there are no timers any more");
     }
+
+    #[test]
+    fn a_queue_that_has_grown_gives_its_memory_back() {
+        for (tasks, keeps) in [(1, true), (KEEP / 2, true), (2 * KEEP, false)] {
+            let worker = Worker::new(0, 1);
+            // SAFETY: this is its thread.
+            let (taken, capacity) = unsafe {
+                worker.own(|own| {
+                    own.queue.extend((1..=tasks).map(Number));
+                    let taken = std::iter::from_fn(|| own.take(&worker.look)).count();
+                    (taken, own.queue.capacity())
+                })
+            };
+            assert_eq!((taken, capacity > 0), (tasks, keeps));
+        }
+    }
 }
