@@ -482,6 +482,32 @@ fn who_leaves_is_not_hit_by_the_wakers_of_those_behind() {
     }
 }
 
+/// A value that its first clone lets another receiver have, whose clone panics: while two have it, nobody gets the original.
+struct LetsOneMoreHaveIt(Arc<Mutex<Option<broadcast::Receiver<Self>>>>);
+
+impl Clone for LetsOneMoreHaveIt {
+    fn clone(&self) -> Self {
+        let other = self.0.lock().unwrap().take();
+        let mut other = other.expect("planted: a clone panics");
+        must_panic(|| other.try_recv().is_ok());
+        *self.0.lock().unwrap() = Some(other);
+        LetsOneMoreHaveIt(Arc::clone(&self.0))
+    }
+}
+
+/// C29: the last receive of a value makes room, and then the value's clone panics: the sender that waits for room is woken.
+#[test]
+fn a_clone_that_panics_after_it_has_made_room() {
+    let (tx, mut rx) = broadcast::with_lag(1, broadcast::Lag::Suspend);
+    let other = Arc::new(Mutex::new(Some(tx.subscribe())));
+    assert!(tx.send(LetsOneMoreHaveIt(Arc::clone(&other))).is_ok());
+    let mut sending = tx.send_async(LetsOneMoreHaveIt(Arc::clone(&other)));
+    let woken = sending.must_wait("it is full");
+    assert!(rx.try_recv().is_ok());
+    assert!(woken.was_woken(), "C29");
+    assert!(sending.must_be_ready("there is room").is_ok());
+}
+
 /// C29: what there was no room for goes to the hook if `force_send` cannot give it back, as a waker panics.
 #[test]
 fn what_is_forced_out_beside_a_panic() {

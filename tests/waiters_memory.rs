@@ -12,6 +12,7 @@ use std::thread;
 
 use leno::fiber::{self, Runtime};
 use leno::rendezvous;
+use leno::select::select;
 
 use support::memory::Counting;
 use support::{CountingWaker, PollExt, scale};
@@ -162,21 +163,39 @@ fn a_million_parked_fibers_give_their_memory_back() {
     }
 }
 
+/// What stays of so many threads that each do this and end.
+fn left_by_threads(threads: usize, f: impl Fn() + Sync) -> isize {
+    let round = || {
+        thread::scope(|scope| {
+            scope.spawn(&f);
+        });
+    };
+    (0..50).for_each(|_| round());
+    let before = Counting::live();
+    (0..threads).for_each(|_| round());
+    settled(before)
+}
+
 /// Threads that end give their nodes back.
 #[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn threads_that_end_keep_no_nodes() {
     let _alone = alone();
     let (_tx, rx) = leno::bounded::<u8>(1);
-    let round = || {
-        thread::scope(|scope| {
-            scope.spawn(|| rx.recv().must_wait("it is empty"));
-        });
-    };
-    (0..50).for_each(|_| round());
-    let before = Counting::live();
-    (0..1000).for_each(|_| round());
     // (Some 3 KB each, otherwise.)
-    let grown = settled(before);
+    let grown = left_by_threads(1000, || _ = rx.recv().must_wait("it is empty"));
     assert!(grown < CACHES, "{grown} bytes stayed allocated");
+}
+
+/// Nor do they keep the anchor of their last select.
+#[test]
+#[cfg_attr(miri, ignore = "too much for an interpreter")]
+fn threads_that_end_keep_no_anchor() {
+    let _alone = alone();
+    let ((_tx, rx), (_other, others)) = (leno::bounded::<u8>(1), leno::bounded::<u8>(1));
+    let grown = left_by_threads(10_000, || {
+        select((rx.recv(), others.recv())).must_wait("both are empty");
+    });
+    // (Some 40 bytes each, otherwise.)
+    assert!(grown < CACHES / 4, "{grown} bytes stayed allocated");
 }
