@@ -158,6 +158,20 @@ fn each_kind_of_wait_shows() {
     });
 }
 
+/// A ticker works for nobody: what it waits for is not what the fiber does that has made it, and runs it as it takes a tick.
+#[test]
+fn a_fiber_does_not_show_what_its_ticker_waits_for() {
+    in_time(|| {
+        let (_tx, rx) = rendezvous::<u8>();
+        let waits = async move {
+            let ticks = leno::channel::ticker::tick(Duration::from_nanos(1));
+            while ticks.try_recv().is_err() {}
+            _ = rx.recv().await;
+        };
+        assert_eq!(shows(line!() - 2, waits), ["recv channel"]);
+    });
+}
+
 #[test]
 fn a_select_shows_its_branches() {
     in_time(|| {
