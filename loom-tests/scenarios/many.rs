@@ -253,6 +253,21 @@ pub(crate) fn dropped_send_against_close() {
     assert_eq!(all.alive(), 0);
 }
 
+/// C22: the channel closes while a batch has places that are counted: what was not sent is in the deque, in order.
+pub(crate) fn send_against_close_with_counted_places() {
+    let (tx, rx) = bounded(4);
+    // From now on they are.
+    drop(tx.try_reserve().unwrap());
+    let closer = thread::spawn(move || {
+        rx.close();
+        rx
+    });
+    let mut batch = VecDeque::from([0, 1]);
+    let _ = tx.try_send_many(&mut batch);
+    let rx = closer.join().unwrap();
+    assert!(rx.try_iter().chain(batch).eq(0..2), "C22");
+}
+
 /// A batch makes room for a sender that comes to wait for a place.
 pub(crate) fn receive_against_park_with_a_room() {
     let (tx, rx) = bounded(4);

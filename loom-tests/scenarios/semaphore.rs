@@ -185,6 +185,28 @@ pub(crate) fn small_joins_against_large_leaving() {
     semaphore.assert_valid();
 }
 
+/// A large one joins behind one that is served just then, is the first of the next line for a moment, and looks again: the small
+/// one behind it gets what was too little for it.
+pub(crate) fn large_is_first_for_a_moment() {
+    let semaphore = semaphore(0);
+    let mut first = semaphore.acquire();
+    assert!(poll(&mut first).is_pending());
+    let other = Shared::clone(&semaphore);
+    let granting = thread::spawn(move || other.add_permits(1));
+    let other = Shared::clone(&semaphore);
+    let serving = thread::spawn(move || {
+        let mut small = [(); 2].map(|()| Shared::clone(&other).acquire_arc());
+        small.iter_mut().for_each(|small| _ = poll(small).is_pending());
+        other.add_permits(2);
+        small
+    });
+    let mut large = semaphore.acquire_many(2);
+    let _large = poll(&mut large).is_ready();
+    granting.join().unwrap();
+    let _small = serving.join().unwrap();
+    semaphore.assert_valid();
+}
+
 /// A close meets one that begins to wait: it waits for nothing.
 pub(crate) fn close_against_acquire() {
     let semaphore = semaphore(0);

@@ -1,6 +1,7 @@
 //! Telling one, telling all, leaving; the condition variable, the barrier, the group, the cell over it or beside it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use leno::sync::{Barrier, Condvar, Mutex, Notify, OnceCell, WaitGroup};
 
@@ -130,6 +131,26 @@ pub(crate) fn condvar_against_notify() {
     let guard = shared.0.lock_blocking();
     assert!(*shared.1.wait_while(guard, |ready| !*ready).wait());
     telling.join().unwrap();
+}
+
+/// C11: the time of one that waits is up just when somebody is told: it says so, or the next one is told.
+pub(crate) fn condvar_told_at_its_limit() {
+    let shared = Arc::new((Mutex::new(()), Condvar::new()));
+    let (mutex, condvar) = &*shared;
+    let [first, mut next] = [(); 2].map(|()| {
+        let mut waiting = condvar.wait(mutex.try_lock().unwrap());
+        assert!(poll(&mut waiting).is_pending());
+        waiting
+    });
+    let woken = Woken::new();
+    assert!(poll_with(&mut next, &woken).is_pending());
+    let other = Arc::clone(&shared);
+    let telling = thread::spawn(move || other.1.notify_one());
+    let (guard, result) = first.wait_timeout(Duration::ZERO);
+    drop(guard);
+    telling.join().unwrap();
+    assert_eq!(woken.count() > 0, result.timed_out(), "one of the two was told");
+    condvar.assert_valid();
 }
 
 /// A wait is dropped while it is told: the next one is.

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem::replace;
+use std::sync::Arc;
 use std::task::Poll;
 
 use leno::channel::spsc::{Receiver, Sender, bounded, unbounded};
@@ -234,6 +235,20 @@ pub(crate) fn kept_send_against_room() {
     let mut rx = receiver.join().unwrap();
     assert_eq!(rx.try_recv().ok().xor(kept), Some(2));
     assert!(tx.try_send(3).is_ok());
+}
+
+/// C8: who sees the channel closed finds that the receiver was told.
+pub(crate) fn seen_closed_is_complete() {
+    let (tx, mut rx) = bounded::<u8>(1);
+    let tx = Arc::new(tx);
+    let mut receiving = rx.recv();
+    assert!(poll(&mut receiving).is_pending());
+    let other = Arc::clone(&tx);
+    let closing = thread::spawn(move || assert!(other.close()));
+    if tx.is_closed() {
+        assert_eq!(settle(&mut receiving), Poll::Ready(Err(RecvError)), "C8");
+    }
+    closing.join().unwrap();
 }
 
 /// The receiver goes while a value is sent: it is dropped once, or comes back.

@@ -1,13 +1,16 @@
 //! Tickers: a timer that fires against receivers that come, leave and go. Each tick is taken once or is there still, and the
 //! last receiver takes all of it along.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc as StdArc;
+use std::task::Waker;
 use std::time::Duration;
 
 use leno::channel::TryRecvError;
 use leno::model::ticker::Executor;
 
 use super::harness::thread;
-use super::support::{poll, settle};
+use super::support::{Panics, poll, poll_as, settle};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -75,6 +78,24 @@ pub(crate) fn two_take() {
     assert_eq!(taken + taking.join().unwrap(), 1);
     assert!(executor.jump());
     assert!(ticks.try_recv().is_ok());
+}
+
+/// C29: who takes a tick as another receiver comes, which gets the next one, hears of the panic of that one's waker.
+pub(crate) fn take_against_a_waker_that_panics() {
+    let executor = Executor::default();
+    let (ticks, _late) = (executor.ticker(SECOND, true), executor.ticker(4 * SECOND, false));
+    assert!(executor.jump() && executor.jump(), "several ticks are due");
+    let mut receiving = ticks.clone().into_recv();
+    let coming = thread::spawn(move || {
+        let polled = poll_as(&mut receiving, &Waker::from(StdArc::new(Panics(false))));
+        polled.is_pending().then_some(receiving)
+    });
+    let taken = catch_unwind(AssertUnwindSafe(|| ticks.try_recv().is_ok()));
+    if let Some(mut receiving) = coming.join().unwrap() {
+        assert!(taken.is_err(), "it waited, and was woken");
+        assert!(settle(&mut receiving).is_ready(), "C29");
+    }
+    assert!(ticks.try_recv().is_ok(), "the ticker goes on");
 }
 
 /// A select that has lost has taken no tick.

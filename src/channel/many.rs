@@ -84,7 +84,12 @@ impl<'a, T> Lent<'a, T> {
 impl<T> Drop for Lent<'_, T> {
     fn drop(&mut self) {
         // SAFETY: nobody has taken it.
-        self.values.push_front(unsafe { self.value.assume_init_read() });
+        let value = unsafe { self.value.assume_init_read() };
+        if bug!("lent_comes_back_behind") {
+            self.values.push_back(value)
+        } else {
+            self.values.push_front(value)
+        }
     }
 }
 

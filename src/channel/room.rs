@@ -123,7 +123,7 @@
 //! the channel itself when those are through. From the one step to the other no foreign code runs.
 
 use super::blocks::{FLAGS, ONE, ahead, plus};
-use super::queue::Queue;
+use super::queue::{Queue, wanted};
 use super::ring::HELD;
 use super::shared::CLOSED;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, fence};
@@ -415,7 +415,11 @@ impl Room {
             assert_eq!(held, [self.is_counted(); 2], "both words say whether places are counted");
             assert!(word.has(HELD) || ahead(word.0, line.0) == 0, "nobody is beyond the limit");
         }
-        assert!(due == 0 || !word.is_free() || word.has(CLOSED), "places are kept for nobody");
+        let wanted = if word.is_free() { 1 } else { wanted(self.queue.said(word)) };
+        assert!(
+            due < wanted || word.has(CLOSED),
+            "invariant 4: {due} are kept, and the first one wants {wanted}"
+        );
     }
 }
 

@@ -243,7 +243,7 @@ impl<'a, T: ?Sized> CondvarWait<'_, 'a, T> {
                 let mut tray = Tray::new();
                 _ = self.hearing.cancel(Some(&mut tray));
                 self.told = tray.take();
-                self.told.is_none()
+                self.told.is_none() || bug!("told_at_the_limit_is_lost")
             }
         };
         let guard = match self.guard.take() {

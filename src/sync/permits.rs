@@ -564,7 +564,7 @@ impl<S: Source> Branch for Taking<S> {
             if waits {
                 return true;
             }
-            if !word.is_free() && want > 1 {
+            if !word.is_free() && want > 1 && !bug!("large_joins_silently") {
                 // It may have been first for a moment.
                 self.source.look_into_pot(0);
             }

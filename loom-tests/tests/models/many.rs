@@ -18,6 +18,7 @@ models! { many:
     send_against_a_leaving_receiver
     dropped_send_against_receive
     dropped_send_against_close
+    send_against_close_with_counted_places
     receive_against_park_with_a_room
     send_against_send_in_blocks
     single_send_against_park_of_two

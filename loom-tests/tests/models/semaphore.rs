@@ -11,6 +11,7 @@ models! { semaphore:
     a_small_release_against_a_large_one
     large_waits_against_release
     large_and_small
+    large_is_first_for_a_moment - 1
     small_joins_against_large_leaving
     close_against_acquire
     close_against_release

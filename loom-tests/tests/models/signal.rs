@@ -11,6 +11,7 @@ models! { signal:
     notified_dropped
     notified_dropped_alone
     condvar_against_notify
+    condvar_told_at_its_limit
     condvar_wait_dropped
     barrier_cancel
     barrier_two_leave

@@ -23,6 +23,7 @@ models! { spsc:
     receiver_goes_against_park
     sender_goes_against_park
     close_against_publish
+    seen_closed_is_complete
     both_go
     discard_against_receives_of_a_ring
     discard_against_receives_of_blocks

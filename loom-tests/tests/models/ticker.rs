@@ -8,5 +8,6 @@ models! { ticker:
     fire_against_cancel
     take_against_drop
     two_take
+    take_against_a_waker_that_panics
     fire_against_select
 }

@@ -149,7 +149,7 @@ impl<T> Shared<T> {
 
     pub(super) fn is_closed(&self) -> bool {
         let closed = self.back.load().has(CLOSED);
-        if closed {
+        if closed && !bug!("spsc_closed_on_its_way") {
             self.finish_close();
         }
         closed
