@@ -96,6 +96,33 @@ fn cancelling_oneself_works_at_the_next_suspension() {
 }
 
 #[test]
+fn a_cancelled_fiber_that_yields_ends_after_that_poll() {
+    // F3
+    let yields = || {
+        fiber::spawn_now(async {
+            fiber::current().cancel();
+            leno::yield_now().await;
+        })
+    };
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        runtime.block_on(async { assert!(yields().is_finished()) });
+    }
+    Cord::new().block_on(async {
+        assert!(yields().is_finished());
+        // Also one that has waited before, and belongs to the cord's thread for good.
+        let waited = spawn_local(async {
+            fiber::park().await;
+            fiber::current().cancel();
+            leno::yield_now().await;
+        });
+        leno::yield_now().await;
+        waited.fiber().unpark();
+        assert!(spawn_local(async move { waited.is_finished() }).await.unwrap());
+    });
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "too much for an interpreter")]
 fn cancel_racing_completion_has_one_outcome() {
     // F3, with real threads.

@@ -196,10 +196,16 @@ fn a_panic_in_an_initializer_or_a_drop_harms_nobody() {
         };
         static PANICS: Panics = Panics;
     }
-    let cord = Cord::new();
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    let hook = |_: &fiber::FiberRef, payload: &(dyn std::any::Any + Send)| {
+        assert_eq!(payload.downcast_ref(), Some(&"in a drop"));
+        TOLD.fetch_add(1, SeqCst);
+    };
+    let cord = Cord::builder().on_panic(hook).build();
     let drops = Drops::default();
     let probe = drops.probe();
     let ended = cord.block_on(async {
+        PANICS.with(|_| ());
         spawn_local(async move {
             PROBES.with(|probes| probes.borrow_mut().push(probe));
             PANICS.with(|_| ());
@@ -211,6 +217,7 @@ fn a_panic_in_an_initializer_or_a_drop_harms_nobody() {
     });
     assert_eq!(ended.unwrap(), 2);
     assert_eq!(drops.count(), 1);
+    assert_eq!(TOLD.load(SeqCst), 2, "F5: of the fiber and of the future of `block_on`");
 }
 
 #[test]

@@ -237,7 +237,7 @@ impl<F> Drop for Inside<'_, F> {
         let _locals = finally(|| {
             if let Some(extras) = self.task.extras() {
                 // SAFETY: the fiber is that of this thread's `block_on`, which is inside it.
-                unsafe { extras.locals.end() };
+                unsafe { extras.locals.end(|payload| cell::report(&self.task, payload)) };
             }
         });
         // SAFETY: dropped here only.

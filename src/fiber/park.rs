@@ -19,7 +19,9 @@ use crate::time::{Timeout, timeout};
 /// Waits until the current fiber is unparked with [`FiberRef::unpark`](crate::fiber::FiberRef::unpark).
 ///
 /// An earlier unpark is not lost: the next park then returns at once. Unparks do not add up. The fiber that is parked is the
-/// one that polls the future. Dropping the future consumes nothing: the token stays for the next park.
+/// one that polls the future. Dropping the future consumes nothing: the token stays for the next park. (If it was polled with
+/// another waker than the fiber's, as by a combinator, the fiber keeps that one until it is unparked, parks with another one, or
+/// ends.)
 ///
 /// A fiber has one token, and only one of its parks waits for it at a time: if a combinator such as
 /// [`join_all`](crate::fiber::join_all) polls several of them separately, an unpark wakes only the one polled last. If parts

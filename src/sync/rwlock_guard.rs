@@ -234,7 +234,7 @@ impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
 
 impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before it, or
-    /// while it waits.
+    /// while it waits. (A branch of a `select!` that has lost does not wait: readers come in until it is polled again.)
     ///
     /// Cancelling: a dropped future releases the lock; [`Upgrade::into_guard`] goes back to reading.
     #[track_caller]

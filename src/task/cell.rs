@@ -151,7 +151,7 @@ unsafe fn settle<F: Future>(header: NonNull<Header>, mut outcome: Outcome<F::Out
     let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
     if let Some(extras) = task.extras() {
         // SAFETY: as above, inside the fiber.
-        unsafe { extras.locals.end() };
+        unsafe { extras.locals.end(|payload| report(&task, payload)) };
         if let (Some(payload), Some(group)) =
             (outcome.as_ref().err().and_then(JoinError::payload), &extras.group)
         {

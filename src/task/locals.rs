@@ -9,10 +9,11 @@
 //! 3. No borrow of the list lasts while foreign code runs: initializers, clones and drops of values may come back here.
 
 use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 
 use crate::prim::UnsafeCell;
-use crate::task::error::discard;
+use crate::task::error::Payload;
 
 /// Makes a child's value of its parent's.
 pub(crate) type Inherit = fn(&dyn Any) -> Rc<dyn Any>;
@@ -114,12 +115,12 @@ impl Locals {
         (!values.is_empty()).then(|| Locals(UnsafeCell::new(List { values, ended: false })))
     }
 
-    /// Drops all values; later ones are refused.
+    /// Drops all values; later ones are refused. A panic of a drop goes to `report`.
     ///
     /// # Safety
     ///
     /// The caller is the fiber's owner, inside the fiber if that was ever listed.
-    pub(crate) unsafe fn end(&self) {
+    pub(crate) unsafe fn end(&self, report: impl Fn(Payload)) {
         // SAFETY: by contract.
         let values = unsafe {
             self.list(|list| {
@@ -128,6 +129,10 @@ impl Locals {
             })
         };
         // Last made, first dropped; each on its own, as any may panic.
-        values.into_iter().rev().for_each(discard);
+        for value in values.into_iter().rev() {
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+                report(payload);
+            }
+        }
     }
 }

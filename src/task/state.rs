@@ -463,8 +463,7 @@ impl State {
         })
     }
 
-    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken (by itself: whatever else
-    /// happened) or cancelled. `tie`: this is the only worker, with which it stays.
+    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled. `tie`: this is the only worker, with which it stays.
     #[inline]
     pub(crate) fn finish_poll(&self, left: &Left, tie: Option<&Tie>) -> Finish {
         // ORDERING: Relaxed: TIED is set by whoever polls the fiber. A cancel that is not seen here has an entry (or comes from the
@@ -474,7 +473,7 @@ impl State {
             _ if word & TIED != 0 => self.finish_tied(word, left, tie),
             _ if left.woke_itself => {
                 self.settle(left.owed);
-                Finish::Again
+                if Self::has_to_end(word) { Finish::Cancelled } else { Finish::Again }
             }
             Some(tie) => self.finish_first(left.owed, tie),
             None => self.finish_loose(left.owed, 0),
@@ -487,6 +486,7 @@ impl State {
         let (finish, given_up) = match tie {
             // The executor has ended, and another thread acts as its worker.
             None => (Finish::Cancelled, 0),
+            Some(_) if Self::has_to_end(word) => (Finish::Cancelled, 0),
             Some(tie) if left.woke_itself => {
                 // A fiber that has yielded is not polled for an entry that was COMING before.
                 if word & COMING == 0 {
@@ -496,7 +496,6 @@ impl State {
                 }
                 (Finish::Again, 0)
             }
-            Some(_) if Self::has_to_end(word) => (Finish::Cancelled, 0),
             Some(tie) if tie.woken() && !bug!("task_tied_is_not_woken") => {
                 tie.queue();
                 (Finish::Again, 0)
