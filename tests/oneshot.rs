@@ -37,7 +37,8 @@ fn types() {
         assert!(impls!(Receiver<PhantomPinned>: Unpin) && impls!(Closed<'static, PhantomPinned>: Unpin));
         assert!(impls!(Sender<u8>: UnwindSafe) && impls!(Receiver<u8>: RefUnwindSafe));
         assert!(!impls!(Sender<u8>: Clone) && !impls!(Receiver<u8>: Clone));
-        assert!(size_of::<Sender<[u64; 9]>>() == 8 && size_of::<Receiver<[u64; 9]>>() == 8);
+        let pointer = size_of::<*const u8>();
+        assert!(size_of::<Sender<[u64; 9]>>() == pointer && size_of::<Receiver<[u64; 9]>>() == pointer);
     }
 }
 

@@ -18,6 +18,7 @@ const CACHES: isize = 64 << 10;
 
 /// One allocation, of six words more than the value.
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn a_oneshot_is_one_allocation() {
     // (In debug builds it knows its place in the source.)
     let words = 4 + 6 + usize::from(cfg!(debug_assertions));

@@ -242,6 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
     fn a_fiber_is_its_header_and_its_future() {
         type Wide = std::future::Ready<[u64; 16]>;
         assert_eq!(size_of::<Cell<std::future::Ready<u64>>>(), 96 + 40);

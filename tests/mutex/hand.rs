@@ -478,6 +478,7 @@ fn each_branch_of_a_select_starves() {
 
 /// What a mutex takes.
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn sizes() {
     // With debug assertions a mutex knows its holder, and a future the place where it was made.
     let word = if cfg!(debug_assertions) { size_of::<usize>() } else { 0 };
