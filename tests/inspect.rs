@@ -31,8 +31,12 @@ fn runtime(workers: usize) -> Runtime {
     Runtime::builder().workers(workers).inspect(true).build().unwrap()
 }
 
+fn find_living(dump: &Dump, id: FiberId) -> Option<&FiberInfo> {
+    dump.fibers().iter().find(|fiber| fiber.id() == id)
+}
+
 fn find(dump: &Dump, id: FiberId) -> &FiberInfo {
-    dump.fibers().iter().find(|fiber| fiber.id() == id).expect("it lives")
+    find_living(dump, id).expect("it lives")
 }
 
 /// A dump in which that fiber waits.
@@ -49,11 +53,7 @@ fn dump_waiting(runtime: &Runtime, id: FiberId) -> Dump {
 /// Wakes a fiber that parks, and looks on until it has been polled anew, or has ended.
 fn unpark(runtime: &Runtime, parks: &FiberInfo) {
     fiber::find(parks.id()).unwrap().unpark();
-    until(|| {
-        let dump = runtime.dump();
-        let now = dump.fibers().iter().find(|fiber| fiber.id() == parks.id());
-        now.is_none_or(|now| now.polls() > parks.polls())
-    });
+    until(|| find_living(&runtime.dump(), parks.id()).is_none_or(|now| now.polls() > parks.polls()));
 }
 
 /// What a fiber shows that waits for `future`: each wait as text, with `LINE` for what was said at `line` of this file,
