@@ -528,6 +528,7 @@ fn locks() {
         Lock::try_upgradable_read => for<'a> fn(&'a Lock) -> Option<RwLockUpgradableReadGuard<'a, u8>>;
         Lock::read_arc => fn(&Arc<Lock>) -> ReadArc<u8>;
         Lock::write_arc => fn(&Arc<Lock>) -> WriteArc<u8>;
+        Lock::upgradable_read_arc => fn(&Arc<Lock>) -> UpgradableReadArc<u8>;
         RwLockReadGuard::map => fn(Reads, fn(&u8) -> &u8) -> MappedRwLockReadGuard<'static, u8>;
         RwLockReadGuard::try_map =>
             fn(Reads, fn(&u8) -> Option<&u8>) -> Result<MappedRwLockReadGuard<'static, u8>, Reads>;
@@ -546,6 +547,8 @@ fn locks() {
         UpgradableRead<'static, u8> => Upgradable, timed Result<Upgradable, Elapsed>;
         Upgrade<'static, u8> => Writes, timed Result<Writes, Elapsed>;
         ReadArc<u8> => OwnedRwLockReadGuard<u8>, timed Result<OwnedRwLockReadGuard<u8>, Elapsed>;
+        UpgradableReadArc<u8> => OwnedRwLockUpgradableReadGuard<u8>, timed Result<OwnedRwLockUpgradableReadGuard<u8>, Elapsed>;
+        UpgradeArc<u8> => OwnedRwLockWriteGuard<u8>, timed Result<OwnedRwLockWriteGuard<u8>, Elapsed>;
         WriteArc<u8> => OwnedRwLockWriteGuard<u8>, timed Result<OwnedRwLockWriteGuard<u8>, Elapsed>;
     }
     const { assert!(impls!(Writes: DerefMut<Target = u8>) && impls!(Upgradable: Deref<Target = u8>)) };

@@ -97,7 +97,7 @@ impl Condvar {
         CondvarWait {
             _condvar: self,
             hearing: Operation::at(place, hearing),
-            mutex: guard.mutex(),
+            mutex: MutexGuard::mutex(&guard),
             guard: Some(guard),
             told: None,
             lock: None,

@@ -17,7 +17,8 @@ pub struct MutexGuard<'a, T: ?Sized> {
     _value: PhantomData<&'a mut T>,
 }
 
-/// Access to a part of what a [`Mutex`] guards. Made by [`MutexGuard::map`] and its own [`map`](Self::map).
+/// Access to a part of what a [`Mutex`] guards. Made by [`MutexGuard::map`], [`MutexGuard::try_map`] and its own
+/// [`map`](Self::map).
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     raw: Release<'a>,
@@ -64,27 +65,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         MutexGuard { mutex, _value: PhantomData }
     }
 
-    pub(super) fn mutex(&self) -> &'a Mutex<T> {
-        self.mutex
-    }
-
-    /// A guard for a part of the value. If `f` panics, the lock is released.
-    ///
-    /// ```
-    /// use leno::sync::{Mutex, MutexGuard};
-    ///
-    /// let pair = Mutex::new((1, "one"));
-    /// let mut number = MutexGuard::map(pair.lock_blocking(), |pair| &mut pair.0);
-    /// *number += 1;
-    /// drop(number);
-    /// assert_eq!(pair.into_inner().0, 2);
-    /// ```
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedMutexGuard<'a, U> {
-        let mutex = ManuallyDrop::new(guard).mutex;
-        let raw = Release(mutex.raw());
-        // SAFETY: the lock is held by `raw` now, for `'a`.
-        let value = NonNull::from(f(unsafe { &mut *mutex.value() }));
-        MappedMutexGuard { raw, value, _value: PhantomData }
+    /// The mutex that it locks.
+    pub fn mutex(guard: &Self) -> &'a Mutex<T> {
+        guard.mutex
     }
 
     /// Unlocks by handing the lock to the first waiter, even if the mutex is not fair. (A waiter that an earlier unlock has woken
@@ -97,16 +80,6 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    /// A guard for a part of the part. If `f` panics, the lock is released.
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedMutexGuard<'a, U> {
-        let MappedMutexGuard { raw, mut value, .. } = guard;
-        // SAFETY: the lock is held by `raw`.
-        let value = NonNull::from(f(unsafe { value.as_mut() }));
-        MappedMutexGuard { raw, value, _value: PhantomData }
-    }
-}
-
 impl<T: ?Sized> OwnedMutexGuard<T> {
     /// # Safety
     /// The lock is held, and from here on the guard's.
@@ -115,6 +88,11 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         // SAFETY: the caller's promise.
         unsafe { mutex.raw().held(place) };
         OwnedMutexGuard { mutex, _value: PhantomData }
+    }
+
+    /// The mutex that it locks.
+    pub fn mutex(guard: &Self) -> &Arc<Mutex<T>> {
+        &guard.mutex
     }
 }
 
@@ -174,6 +152,59 @@ access! {
     ['a] MutexGuard<'a, T>, self => self.mutex.value(), mut self.mutex.value();
     ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
     [] OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
+}
+
+/// Guards for parts of what a guard gives access to; unique access where there is a `mut`. `$release` is what unlocks.
+macro_rules! maps {
+    ($($(#[$example:meta])+ $Guard:ident => $Mapped:ident, $guard:ident [$($mut:tt)?], $release:expr;)+) => {$(
+        impl<'a, T: ?Sized> $Guard<'a, T> {
+            /// A guard for a part of what this one gives access to. If `f` panics, the lock is released.
+            ///
+            /// ```
+            $(#[$example])+
+            /// ```
+            pub fn map<U: ?Sized>(
+                $($mut)? $guard: Self,
+                f: impl FnOnce(&$($mut)? T) -> &$($mut)? U,
+            ) -> $Mapped<'a, U> {
+                let value = NonNull::from(f(&$($mut)? $guard));
+                $Mapped { raw: $release, value, _value: PhantomData }
+            }
+
+            /// As [`map`](Self::map), if there is such a part.
+            ///
+            /// # Errors
+            /// `f` returned `None`; the guard comes back.
+            pub fn try_map<U: ?Sized>(
+                $($mut)? $guard: Self,
+                f: impl FnOnce(&$($mut)? T) -> Option<&$($mut)? U>,
+            ) -> Result<$Mapped<'a, U>, Self> {
+                match f(&$($mut)? $guard).map(NonNull::from) {
+                    Some(value) => Ok($Mapped { raw: $release, value, _value: PhantomData }),
+                    None => Err($guard),
+                }
+            }
+        }
+    )+};
+}
+pub(super) use maps;
+
+maps! {
+    /// use leno::sync::{Mutex, MutexGuard};
+    ///
+    /// let pair = Mutex::new((1, "one"));
+    /// let mut number = MutexGuard::map(pair.lock_blocking(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// drop(number);
+    /// assert_eq!(pair.into_inner().0, 2);
+    MutexGuard => MappedMutexGuard, guard [mut], Release(ManuallyDrop::new(guard).mutex.raw());
+    /// use leno::sync::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let words = Mutex::new(("warp", vec!["weft"]));
+    /// let list = MutexGuard::map(words.lock_blocking(), |words| &mut words.1);
+    /// let mut first = MappedMutexGuard::try_map(list, |list| list.first_mut()).expect("there is one");
+    /// *first = "pick";
+    MappedMutexGuard => MappedMutexGuard, guard [mut], guard.raw;
 }
 
 /// Futures of a lock, which they borrow or keep: once `$keep` has kept what their operation got, it is the guard's.

@@ -137,10 +137,12 @@ pub use guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
 pub use mutex::{Lock, LockArc, Mutex};
 pub use notify::{Notified, NotifiedArc, Notify};
 pub use once_cell::{Lazy, OnceCell};
-pub use rwlock::{Read, ReadArc, RwLock, UpgradableRead, Upgrade, Write, WriteArc};
+pub use rwlock::{
+    Read, ReadArc, RwLock, UpgradableRead, UpgradableReadArc, Upgrade, UpgradeArc, Write, WriteArc,
+};
 pub use rwlock_guard::{
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard,
-    RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard,
+    OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 pub use semaphore::{
     Acquire, AcquireArc, AcquireError, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError,

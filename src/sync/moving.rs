@@ -14,12 +14,12 @@
 //! | `lock`, `blocking_lock` | the same, `lock_blocking` |
 //! | `try_lock` → `Result<_, TryLockError>` | → `Option` |
 //! | `m.clone().lock_owned()`, `try_lock_owned` | `m.lock_arc()`, `try_lock_arc` |
-//! | `MutexGuard::map`, `get_mut`, `into_inner` | the same |
+//! | `MutexGuard::map`, `try_map`, `mutex`; `get_mut`, `into_inner` | the same |
 //! | `RwLock`: `read`, `write`, `try_read`, `try_write`; `blocking_read`, `blocking_write` | the same; `read_blocking`, `write_blocking` |
 //! | `read_owned`, `write_owned` | `read_arc`, `write_arc` |
-//! | `RwLockWriteGuard::downgrade(guard)`, `guard.downgrade()` | `RwLockWriteGuard::downgrade(guard)` |
+//! | `RwLockWriteGuard::downgrade(guard)`, `guard.downgrade()` (also of owned ones) | `RwLockWriteGuard::downgrade(guard)` |
 //! | `RwLockReadGuard::map`, `try_map`, `RwLockMappedWriteGuard` | the same; [`MappedRwLockWriteGuard`] |
-//! | `MutexGuard::try_map`, `mutex`; `map` and `downgrade` of owned guards | –: keep the `Arc` beside the guard, and project again at each access |
+//! | `map` of owned guards | –: keep the guard, and project again at each access |
 //! | – | `upgradable_read`, [`upgrade`](RwLockUpgradableReadGuard::upgrade) |
 //! | `Semaphore`: `acquire`, `acquire_many`, `try_acquire`, `add_permits`, `forget_permits`, `available_permits`, `close` | the same |
 //! | `s.clone().acquire_owned()`, `acquire_many_owned`, `try_acquire_owned` | `s.acquire_arc()`, `acquire_many_arc`, `try_acquire_arc` |
@@ -72,8 +72,7 @@
 //! | async-lock | leno |
 //! |---|---|
 //! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, with a [fairness policy](Mutex#fairness) of its own |
-//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one is FIFO |
-//! | `upgradable_read_arc` | – |
+//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `upgradable_read_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one is FIFO |
 //! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; a cancelled `upgrade` can go back to reading |
 //! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
 //! | – | `acquire_many` |

@@ -8,7 +8,8 @@ use super::guard::locks;
 use super::permits::{Shut, Taken, Taking, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgrading, WRITE};
 use super::rwlock_guard::{
-    OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+    OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
@@ -195,6 +196,12 @@ impl<T: ?Sized> RwLock<T> {
         WriteArc { operation: self.taking(WRITE, What::Write), lock: Arc::clone(self) }
     }
 
+    /// As [`upgradable_read`](Self::upgradable_read), with a guard that keeps the lock alive and can be moved anywhere.
+    #[track_caller]
+    pub fn upgradable_read_arc(self: &Arc<Self>) -> UpgradableReadArc<T> {
+        UpgradableReadArc { operation: self.taking(UPGRADABLE, What::UpgradableRead), lock: Arc::clone(self) }
+    }
+
     /// As [`try_read`](Self::try_read), with the guard of [`read_arc`](Self::read_arc).
     #[must_use = "a lock whose guard is dropped is free again"]
     #[track_caller]
@@ -211,6 +218,17 @@ impl<T: ?Sized> RwLock<T> {
         let place = Place::here();
         // SAFETY: the lock was just taken.
         self.raw.try_take(WRITE).then(|| unsafe { OwnedRwLockWriteGuard::new(Arc::clone(self), place) })
+    }
+
+    /// As [`try_upgradable_read`](Self::try_upgradable_read), with the guard of
+    /// [`upgradable_read_arc`](Self::upgradable_read_arc).
+    #[must_use = "a lock whose guard is dropped is free again"]
+    #[track_caller]
+    pub fn try_upgradable_read_arc(self: &Arc<Self>) -> Option<OwnedRwLockUpgradableReadGuard<T>> {
+        let place = Place::here();
+        let take = self.raw.try_take(UPGRADABLE);
+        // SAFETY: the lock was just taken.
+        take.then(|| unsafe { OwnedRwLockUpgradableReadGuard::new(Arc::clone(self), place) })
     }
 
     /// The value. No lock is needed: the borrow is exclusive.
@@ -288,6 +306,9 @@ locks! {
     [] ReadArc, "ReadArc", "read_arc", Arc<RwLock<T>>; Taking<RawRwLock> => OwnedRwLockReadGuard<T>, keep;
     /// As [`Write`], keeping the lock. Made by [`RwLock::write_arc`].
     [] WriteArc, "WriteArc", "write_arc", Arc<RwLock<T>>; Taking<RawRwLock> => OwnedRwLockWriteGuard<T>, keep;
+    /// As [`UpgradableRead`], keeping the lock. Made by [`RwLock::upgradable_read_arc`].
+    [] UpgradableReadArc, "UpgradableReadArc", "upgradable_read_arc", Arc<RwLock<T>>;
+    Taking<RawRwLock> => OwnedRwLockUpgradableReadGuard<T>, keep;
 }
 
 #[inline(always)]
@@ -295,42 +316,57 @@ fn keep(outcome: Result<Taken<RawRwLock>, Shut>) {
     outcome.expect("nobody closes a lock").keep();
 }
 
-/// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
-///
-/// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back to
-/// reading, after a `timeout(d, &mut upgrade)` for example.
-#[must_use = "futures do nothing unless polled"]
-pub struct Upgrade<'a, T: ?Sized> {
-    // Before the guard: it must be dropped first.
-    operation: Operation<Upgrading>,
-    /// Until it has become a writer's.
-    guard: Option<RwLockUpgradableReadGuard<'a, T>>,
+/// Futures of readers that become writers.
+macro_rules! upgrades {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $Upgrade:ident, $upgrade:ty, $name:literal, $guard:ty => $writer:ty;
+    )+) => {$(
+        $(#[$doc])+
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Upgrade<$($lifetime,)? T: ?Sized> {
+            // Before the guard: it must be dropped first.
+            operation: Operation<Upgrading>,
+            /// Until it has become a writer's.
+            guard: Option<$guard>,
+        }
+
+        impl<$($lifetime,)? T: ?Sized> $upgrade {
+            #[track_caller]
+            pub(super) fn new(guard: $guard) -> Self {
+                // SAFETY: the guard keeps the lock, and has what an upgradable reader has.
+                let upgrading = unsafe { Upgrading::new(guard.raw()) };
+                $Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
+            }
+
+            /// Gives up the upgrade and returns the read guard. `None`: it has already completed.
+            pub fn into_guard(mut self) -> Option<$guard> {
+                let guard = self.guard.take();
+                drop(self);
+                guard
+            }
+
+            fn output(&mut self, taken: Taken<RawRwLock>) -> $writer {
+                taken.keep();
+                let guard = self.guard.take().expect("an upgrade completes once");
+                // SAFETY: it has all now.
+                unsafe { guard.into_writer() }
+            }
+        }
+
+        future! {
+            [$($lifetime,)? T: ?Sized] $upgrade, $name, "upgrade";
+            Upgrading => $writer, $Upgrade::output; or Elapsed
+        }
+    )+};
 }
 
-impl<'a, T: ?Sized> Upgrade<'a, T> {
-    #[track_caller]
-    pub(super) fn new(guard: RwLockUpgradableReadGuard<'a, T>) -> Self {
-        // SAFETY: the guard keeps the lock, and has what an upgradable reader has.
-        let upgrading = unsafe { Upgrading::new(guard.raw()) };
-        Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
-    }
-
-    /// Gives up the upgrade and returns the read guard. `None`: it has already completed.
-    pub fn into_guard(mut self) -> Option<RwLockUpgradableReadGuard<'a, T>> {
-        let guard = self.guard.take();
-        drop(self);
-        guard
-    }
-
-    fn output(&mut self, taken: Taken<RawRwLock>) -> RwLockWriteGuard<'a, T> {
-        taken.keep();
-        let guard = self.guard.take().expect("an upgrade completes once");
-        // SAFETY: it has all now.
-        unsafe { guard.into_writer() }
-    }
-}
-
-future! {
-    ['a, T: ?Sized] Upgrade<'a, T>, "Upgrade", "upgrade";
-    Upgrading => RwLockWriteGuard<'a, T>, Upgrade::output; or Elapsed
+upgrades! {
+    /// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
+    ///
+    /// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back
+    /// to reading, after a `timeout(d, &mut upgrade)` for example.
+    ['a] Upgrade, Upgrade<'a, T>, "Upgrade", RwLockUpgradableReadGuard<'a, T> => RwLockWriteGuard<'a, T>;
+    /// As [`Upgrade`], keeping the lock. Made by [`OwnedRwLockUpgradableReadGuard::upgrade`].
+    [] UpgradeArc, UpgradeArc<T>, "UpgradeArc", OwnedRwLockUpgradableReadGuard<T> => OwnedRwLockWriteGuard<T>;
 }

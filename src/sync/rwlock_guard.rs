@@ -5,10 +5,10 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::guard::access;
+use super::guard::{access, maps};
 use super::permits::{Source, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
-use super::rwlock::{RwLock, Upgrade};
+use super::rwlock::{RwLock, Upgrade, UpgradeArc};
 use crate::task::place::Place;
 use crate::task::watch::Share;
 
@@ -16,7 +16,7 @@ use crate::task::watch::Share;
 macro_rules! guards {
     ($(
         $(#[$doc:meta])+
-        [$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr, $into:ident;
+        [$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr;
     )+) => {$(
         $(#[$doc])+
         #[must_use = "the lock is released at once if the guard is not held"]
@@ -44,41 +44,32 @@ macro_rules! guards {
             }
         }
 
-        guards! { $into [$($lifetime)?] $guard, $permits }
-    )+};
-    (maps [$lifetime:lifetime] $guard:ty, $permits:expr) => {
-        guards! { plain [$lifetime] $guard, $permits }
-        impl<$lifetime, T: ?Sized> $guard {
-            fn into_release(self) -> Release<$lifetime> {
-                let (lock, share) = self.into_parts();
-                Release { raw: lock.raw(), permits: $permits, share }
-            }
-        }
-    };
-    (plain [] $guard:ty, $permits:expr) => {};
-    (plain [$lifetime:lifetime] $guard:ty, $permits:expr) => {
-        impl<$lifetime, T: ?Sized> $guard {
+        impl<$($lifetime,)? T: ?Sized> $guard {
             /// What becomes another guard's.
-            fn into_parts(self) -> (&$lifetime RwLock<T>, Share) {
+            #[allow(dead_code, reason = "the owned guard of a reader becomes no other one")]
+            fn into_parts(self) -> ($lock, Share) {
                 let guard = ManuallyDrop::new(self);
-                // SAFETY: the guard is not dropped, so this is the only one.
-                (guard.lock, unsafe { std::ptr::read(&raw const guard.share) })
+                // SAFETY: the guard is not dropped, so these are the only ones.
+                unsafe { (std::ptr::read(&raw const guard.lock), std::ptr::read(&raw const guard.share)) }
             }
         }
-    };
+    )+};
 }
 
 guards! {
     /// Shared access to what a [`RwLock`] guards; dropping it unlocks.
-    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ, maps;
+    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ;
     /// Unique access to what a [`RwLock`] guards; dropping it unlocks.
-    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE, maps;
+    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE;
     /// Shared access to what a [`RwLock`] guards, which can be upgraded to unique access; dropping it unlocks.
-    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE, plain;
+    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE;
     /// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`] and [`RwLock::try_read_arc`].
-    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ, plain;
+    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ;
     /// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`] and [`RwLock::try_write_arc`].
-    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE, plain;
+    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE;
+    /// As [`RwLockUpgradableReadGuard`], keeping the lock alive. Made by [`RwLock::upgradable_read_arc`] and
+    /// [`RwLock::try_upgradable_read_arc`].
+    [] OwnedRwLockUpgradableReadGuard, OwnedRwLockUpgradableReadGuard<T>, Arc<RwLock<T>>, UpgradableRead UPGRADABLE;
 }
 
 /// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`], [`RwLockReadGuard::try_map`] and its
@@ -106,6 +97,12 @@ struct Release<'a> {
     share: Share,
 }
 
+impl<'a> Release<'a> {
+    fn new<T: ?Sized>((lock, share): (&'a RwLock<T>, Share), permits: u32) -> Self {
+        Release { raw: lock.raw(), permits, share }
+    }
+}
+
 impl Drop for Release<'_> {
     fn drop(&mut self) {
         self.share.leave();
@@ -124,157 +121,87 @@ unsafe impl<T: ?Sized + Send> Send for MappedRwLockWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access.
 unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockWriteGuard<'_, T> {}
 
-impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// A guard for a part of the value. If `f` panics, the lock is released.
-    ///
-    /// ```
-    /// use leno::sync::{RwLock, RwLockReadGuard};
-    ///
-    /// let pair = RwLock::new((1, "one"));
-    /// let number = RwLockReadGuard::map(pair.read().wait(), |pair| &pair.0);
-    /// assert_eq!(*number, 1);
-    /// ```
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
-        // SAFETY: read-locked, for `'a`, by `raw`, which the new guard keeps.
-        let value = NonNull::from(f(unsafe { &*guard.lock.shared() }));
-        MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData }
-    }
-
-    /// As [`map`](Self::map), if there is such a part.
-    ///
-    /// # Errors
-    /// `f` returned `None`; the guard comes back.
-    pub fn try_map<U: ?Sized>(
-        guard: Self,
-        f: impl FnOnce(&T) -> Option<&U>,
-    ) -> Result<MappedRwLockReadGuard<'a, U>, Self> {
-        // SAFETY: as in `map`.
-        match f(unsafe { &*guard.lock.shared() }).map(NonNull::from) {
-            Some(value) => {
-                Ok(MappedRwLockReadGuard { raw: guard.into_release(), value, _value: PhantomData })
+/// Guards that become others, which hold less: `$surplus` is given back.
+macro_rules! downgrades {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $guard:ty, $name:ident => $Other:ident, $other:ty, $What:ident, $surplus:expr;
+    )+) => {$(
+        impl<$($lifetime,)? T: ?Sized> $guard {
+            $(#[$doc])+
+            pub fn $name(guard: Self) -> $other {
+                let (lock, share) = guard.into_parts();
+                share.turn(What::$What.operation());
+                let other = $Other { lock, share };
+                other.lock.raw().release(($surplus).into());
+                other
             }
-            None => Err(guard),
         }
-    }
+    )+};
 }
 
-impl<'a, T: ?Sized> MappedRwLockReadGuard<'a, T> {
-    /// A guard for a part of the part. If `f` panics, the lock is released.
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, U> {
-        let MappedRwLockReadGuard { raw, value, .. } = guard;
-        // SAFETY: read-locked by `raw`.
-        let value = NonNull::from(f(unsafe { value.as_ref() }));
-        MappedRwLockReadGuard { raw, value, _value: PhantomData }
-    }
-}
-
-impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// A guard for a part of the value. If `f` panics, the lock is released.
-    ///
-    /// ```
-    /// use leno::sync::{RwLock, RwLockWriteGuard};
-    ///
-    /// let pair = RwLock::new((1, "one"));
-    /// let mut number = RwLockWriteGuard::map(pair.write().wait(), |pair| &mut pair.0);
-    /// *number += 1;
-    /// drop(number);
-    /// assert_eq!(pair.into_inner().0, 2);
-    /// ```
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedRwLockWriteGuard<'a, U> {
-        // SAFETY: write-locked, for `'a`, by `raw`, which the new guard keeps.
-        let value = NonNull::from(f(unsafe { &mut *guard.lock.value() }));
-        MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData }
-    }
-
-    /// As [`map`](Self::map), if there is such a part.
-    ///
-    /// # Errors
-    /// `f` returned `None`; the guard comes back.
-    pub fn try_map<U: ?Sized>(
-        guard: Self,
-        f: impl FnOnce(&mut T) -> Option<&mut U>,
-    ) -> Result<MappedRwLockWriteGuard<'a, U>, Self> {
-        // SAFETY: as in `map`.
-        match f(unsafe { &mut *guard.lock.value() }).map(NonNull::from) {
-            Some(value) => {
-                Ok(MappedRwLockWriteGuard { raw: guard.into_release(), value, _value: PhantomData })
-            }
-            None => Err(guard),
-        }
-    }
-
+downgrades! {
     /// Downgrades to a read guard; no writer comes in between. Readers waiting ahead of the first writer are let in.
-    pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
-        let (lock, share) = guard.into_parts();
-        share.turn(What::Read.operation());
-        let reader = RwLockReadGuard { lock, share };
-        lock.raw().release((WRITE - READ).into());
-        reader
-    }
-
+    ['a] RwLockWriteGuard<'a, T>, downgrade => RwLockReadGuard, RwLockReadGuard<'a, T>, Read, WRITE - READ;
     /// As [`downgrade`](Self::downgrade), to a guard that can be upgraded again.
-    pub fn downgrade_to_upgradable(guard: Self) -> RwLockUpgradableReadGuard<'a, T> {
-        let (lock, share) = guard.into_parts();
-        share.turn(What::UpgradableRead.operation());
-        let reader = RwLockUpgradableReadGuard { lock, share };
-        lock.raw().release((WRITE - UPGRADABLE).into());
-        reader
-    }
-}
-
-impl<'a, T: ?Sized> MappedRwLockWriteGuard<'a, T> {
-    /// A guard for a part of the part. If `f` panics, the lock is released.
-    pub fn map<U: ?Sized>(guard: Self, f: impl FnOnce(&mut T) -> &mut U) -> MappedRwLockWriteGuard<'a, U> {
-        let MappedRwLockWriteGuard { raw, mut value, .. } = guard;
-        // SAFETY: write-locked by `raw`.
-        let value = NonNull::from(f(unsafe { value.as_mut() }));
-        MappedRwLockWriteGuard { raw, value, _value: PhantomData }
-    }
-}
-
-impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
-    /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before it, or
-    /// while it waits. (A branch of a `select!` that has lost does not wait: readers come in until it is polled again.)
-    ///
-    /// Cancelling: a dropped future releases the lock; [`Upgrade::into_guard`] goes back to reading.
-    #[track_caller]
-    pub fn upgrade(guard: Self) -> Upgrade<'a, T> {
-        Upgrade::new(guard)
-    }
-
-    /// Upgrades to a write guard if nobody else reads.
-    ///
-    /// # Errors
-    /// Somebody else reads, or is just entering or leaving the queue; the guard comes back.
-    pub fn try_upgrade(guard: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
-        if guard.lock.raw().try_upgrade() {
-            // SAFETY: it has all now.
-            Ok(unsafe { guard.into_writer() })
-        } else {
-            Err(guard)
-        }
-    }
-
+    ['a] RwLockWriteGuard<'a, T>, downgrade_to_upgradable => RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>,
+    UpgradableRead, WRITE - UPGRADABLE;
     /// Downgrades to a read guard, and lets another upgradable reader in.
-    pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
-        let (lock, share) = guard.into_parts();
-        share.turn(What::Read.operation());
-        let reader = RwLockReadGuard { lock, share };
-        lock.raw().release((UPGRADABLE - READ).into());
-        reader
-    }
+    ['a] RwLockUpgradableReadGuard<'a, T>, downgrade => RwLockReadGuard, RwLockReadGuard<'a, T>, Read, UPGRADABLE - READ;
+    /// As [`RwLockWriteGuard::downgrade`].
+    [] OwnedRwLockWriteGuard<T>, downgrade => OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Read, WRITE - READ;
+    /// As [`RwLockWriteGuard::downgrade_to_upgradable`].
+    [] OwnedRwLockWriteGuard<T>, downgrade_to_upgradable => OwnedRwLockUpgradableReadGuard, OwnedRwLockUpgradableReadGuard<T>,
+    UpgradableRead, WRITE - UPGRADABLE;
+    /// As [`RwLockUpgradableReadGuard::downgrade`].
+    [] OwnedRwLockUpgradableReadGuard<T>, downgrade => OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Read, UPGRADABLE - READ;
+}
 
-    pub(super) fn raw(&self) -> *const RawRwLock {
-        self.lock.raw()
-    }
+/// Guards of readers that can become writers.
+macro_rules! upgrades {
+    ($([$($lifetime:lifetime)?] $guard:ty => $Writer:ident, $writer:ty, $Upgrade:ident, $upgrade:ty;)+) => {$(
+        impl<$($lifetime,)? T: ?Sized> $guard {
+            /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before
+            /// it, or while it waits. (A branch of a `select!` that has lost does not wait: readers come in until it is polled
+            /// again.)
+            ///
+            /// Cancelling: a dropped future releases the lock; its `into_guard` goes back to reading.
+            #[track_caller]
+            pub fn upgrade(guard: Self) -> $upgrade {
+                $Upgrade::new(guard)
+            }
 
-    /// # Safety
-    /// What it lacked is its own.
-    pub(super) unsafe fn into_writer(self) -> RwLockWriteGuard<'a, T> {
-        let (lock, share) = self.into_parts();
-        share.turn(What::Write.operation());
-        RwLockWriteGuard { lock, share }
-    }
+            /// Upgrades to a write guard if nobody else reads.
+            ///
+            /// # Errors
+            /// Somebody else reads, or is just entering or leaving the queue; the guard comes back.
+            pub fn try_upgrade(guard: Self) -> Result<$writer, Self> {
+                if guard.lock.raw().try_upgrade() {
+                    // SAFETY: it has all now.
+                    Ok(unsafe { guard.into_writer() })
+                } else {
+                    Err(guard)
+                }
+            }
+
+            pub(super) fn raw(&self) -> *const RawRwLock {
+                self.lock.raw()
+            }
+
+            /// # Safety
+            /// What it lacked is its own.
+            pub(super) unsafe fn into_writer(self) -> $writer {
+                let (lock, share) = self.into_parts();
+                share.turn(What::Write.operation());
+                $Writer { lock, share }
+            }
+        }
+    )+};
+}
+
+upgrades! {
+    ['a] RwLockUpgradableReadGuard<'a, T> => RwLockWriteGuard, RwLockWriteGuard<'a, T>, Upgrade, Upgrade<'a, T>;
+    [] OwnedRwLockUpgradableReadGuard<T> => OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, UpgradeArc, UpgradeArc<T>;
 }
 
 access! {
@@ -282,7 +209,37 @@ access! {
     ['a] RwLockWriteGuard<'a, T>, self => self.lock.shared(), mut self.lock.value();
     ['a] RwLockUpgradableReadGuard<'a, T>, self => self.lock.shared();
     [] OwnedRwLockReadGuard<T>, self => self.lock.shared();
+    [] OwnedRwLockUpgradableReadGuard<T>, self => self.lock.shared();
     [] OwnedRwLockWriteGuard<T>, self => self.lock.shared(), mut self.lock.value();
     ['a] MappedRwLockReadGuard<'a, T>, self => self.value.as_ptr();
     ['a] MappedRwLockWriteGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
+}
+
+maps! {
+    /// use leno::sync::{RwLock, RwLockReadGuard};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// let number = RwLockReadGuard::map(pair.read().wait(), |pair| &pair.0);
+    /// assert_eq!(*number, 1);
+    RwLockReadGuard => MappedRwLockReadGuard, guard [], Release::new(guard.into_parts(), READ);
+    /// use leno::sync::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+    ///
+    /// let words = RwLock::new(("warp", vec!["weft"]));
+    /// let list = RwLockReadGuard::map(words.read().wait(), |words| &words.1);
+    /// assert_eq!(*MappedRwLockReadGuard::map(list, |list| &list[0]), "weft");
+    MappedRwLockReadGuard => MappedRwLockReadGuard, guard [], guard.raw;
+    /// use leno::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// let mut number = RwLockWriteGuard::map(pair.write().wait(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// drop(number);
+    /// assert_eq!(pair.into_inner().0, 2);
+    RwLockWriteGuard => MappedRwLockWriteGuard, guard [mut], Release::new(guard.into_parts(), WRITE);
+    /// use leno::sync::{MappedRwLockWriteGuard, RwLock, RwLockWriteGuard};
+    ///
+    /// let words = RwLock::new(("warp", vec!["weft"]));
+    /// let list = RwLockWriteGuard::map(words.write().wait(), |words| &mut words.1);
+    /// *MappedRwLockWriteGuard::map(list, |list| &mut list[0]) = "pick";
+    MappedRwLockWriteGuard => MappedRwLockWriteGuard, guard [mut], guard.raw;
 }

@@ -110,7 +110,7 @@ fn a_panic_in_map_unlocks() {
 /// Mapped guards hold the same lock, once, through every mapping.
 #[test]
 fn mapped_guards_hold_the_lock() {
-    let mutex = Mutex::new(((1, 2), 3));
+    let mutex = Arc::new(Mutex::new(((1, 2), 3)));
     let guard = MutexGuard::map(mutex.lock_blocking(), |v| &mut v.0);
     let mut guard = MappedMutexGuard::map(guard, |v| &mut v.1);
     assert!(mutex.try_lock().is_none(), "M1: still held");
@@ -119,7 +119,17 @@ fn mapped_guards_hold_the_lock() {
     let waker = waiting.must_wait("held by the mapped guard");
     drop(guard);
     assert!(waker.was_woken(), "M1: unlocked once");
-    assert_eq!(*waiting.must_be_ready("unlocked"), ((1, 9), 3));
+    let guard = waiting.must_be_ready("unlocked");
+    assert_eq!(*guard, ((1, 9), 3));
+    assert!(std::ptr::eq(MutexGuard::mutex(&guard), &*mutex));
+    let guard = MutexGuard::try_map(guard, |_| None::<&mut u8>).expect_err("no such part");
+    let guard = MutexGuard::try_map(guard, |v| Some(&mut v.0)).expect("a part");
+    let guard = MappedMutexGuard::try_map(guard, |_| None::<&mut u8>).expect_err("no such part");
+    assert!(mutex.try_lock().is_none(), "M1: still held");
+    *MappedMutexGuard::try_map(guard, |v| Some(&mut v.0)).expect("a part") = 5;
+    assert_eq!(*mutex.try_lock().expect("M1: unlocked"), ((5, 9), 3));
+    let guard = mutex.try_lock_arc().expect("free");
+    assert!(Arc::ptr_eq(OwnedMutexGuard::mutex(&guard), &mutex));
 }
 
 /// M4: a fair mutex, and `unlock_fair` on either, hand over in FIFO order; newcomers wait.

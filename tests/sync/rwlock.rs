@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use leno::select::{Selected2, Selected3, select, select_biased};
 use leno::sync::{
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, Read,
-    ReadArc, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, UpgradableRead, Upgrade,
-    Write, WriteArc,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard,
+    OwnedRwLockWriteGuard, Read, ReadArc, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, UpgradableRead, Upgrade, UpgradeArc, Write, WriteArc,
 };
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
@@ -45,41 +45,89 @@ fn who_goes_together() {
     lock.assert_free();
 }
 
-/// Upgrading and downgrading: nobody comes in between.
-#[test]
-fn up_and_down() {
-    let lock = RwLock::new(0);
-    let upgradable = lock.try_upgradable_read().expect("free");
-    let reader = lock.try_read().expect("goes together");
-    let upgradable = RwLockUpgradableReadGuard::try_upgrade(upgradable).expect_err("somebody reads");
-    let mut upgrade = RwLockUpgradableReadGuard::upgrade(upgradable);
-    let woken = upgrade.must_wait("somebody reads");
-    lock.assert_valid();
-    assert!(lock.try_read().is_none(), "M1: readers do not starve an upgrade");
-    let mut writing = lock.write();
-    writing.must_wait("somebody reads");
-    drop(reader);
-    assert!(woken.was_woken(), "M1: the last reader is gone");
-    let mut writer = upgrade.must_be_ready("the last reader is gone");
-    *writer += 1;
-    lock.assert_valid();
-    assert!(lock.try_read().is_none());
-    let upgradable = RwLockWriteGuard::downgrade_to_upgradable(writer);
-    writing.must_wait("read still");
-    assert!(lock.try_read().is_none(), "M3: a writer is in line");
-    let mut writer =
-        RwLockUpgradableReadGuard::try_upgrade(upgradable).expect("M4: before the writer in line");
-    *writer += 1;
-    let reader = RwLockWriteGuard::downgrade(writer);
-    writing.must_wait("read still");
-    drop(reader);
-    assert_eq!(*writing.must_be_ready("its turn"), 2);
-    let upgradable = lock.try_upgradable_read().expect("free");
-    let reader = RwLockUpgradableReadGuard::downgrade(upgradable);
-    drop(lock.try_upgradable_read().expect("the other one is a plain reader now"));
-    drop(reader);
-    lock.assert_free();
+/// Upgrades and downgrades, of guards that borrow the lock, and of those that keep it alive.
+macro_rules! ups_and_downs {
+    ($kind:ident: $lock:expr, $try_upgradable:ident, $Upgradable:ident, $Writer:ident) => {
+        mod $kind {
+            use super::*;
+
+            /// Upgrading and downgrading: nobody comes in between.
+            #[test]
+            fn up_and_down() {
+                let lock = $lock;
+                let upgradable = lock.$try_upgradable().expect("free");
+                let reader = lock.try_read().expect("goes together");
+                let upgradable = $Upgradable::try_upgrade(upgradable).expect_err("somebody reads");
+                let mut upgrade = $Upgradable::upgrade(upgradable);
+                let woken = upgrade.must_wait("somebody reads");
+                lock.assert_valid();
+                assert!(lock.try_read().is_none(), "M1: readers do not starve an upgrade");
+                let mut writing = lock.write();
+                writing.must_wait("somebody reads");
+                drop(reader);
+                assert!(woken.was_woken(), "M1: the last reader is gone");
+                let mut writer = upgrade.must_be_ready("the last reader is gone");
+                *writer += 1;
+                lock.assert_valid();
+                assert!(lock.try_read().is_none());
+                let upgradable = $Writer::downgrade_to_upgradable(writer);
+                writing.must_wait("read still");
+                assert!(lock.try_read().is_none(), "M3: a writer is in line");
+                let mut writer = $Upgradable::try_upgrade(upgradable).expect("M4: before the writer in line");
+                *writer += 1;
+                let reader = $Writer::downgrade(writer);
+                writing.must_wait("read still");
+                drop(reader);
+                assert_eq!(*writing.must_be_ready("its turn"), 2);
+                let upgradable = lock.$try_upgradable().expect("free");
+                let reader = $Upgradable::downgrade(upgradable);
+                drop(lock.$try_upgradable().expect("the other one is a plain reader now"));
+                drop(reader);
+                lock.assert_free();
+            }
+
+            /// An upgrade that is given up, while it waits, or after it was granted: nobody is held up by it, or loses anything.
+            #[test]
+            fn an_upgrade_is_given_up() {
+                for granted in [false, true] {
+                    for keeps in [false, true] {
+                        let lock = $lock;
+                        let reader = lock.try_read().expect("free");
+                        let upgradable = lock.$try_upgradable().expect("free");
+                        let mut upgrade = $Upgradable::upgrade(upgradable);
+                        upgrade.must_wait("somebody reads");
+                        let (mut reading, mut writing) = (lock.read(), lock.write());
+                        let (reading_woken, writing_woken) =
+                            (reading.must_wait("an upgrade"), writing.must_wait("an upgrade"));
+                        let reader = if granted {
+                            drop(reader);
+                            None
+                        } else {
+                            Some(reader)
+                        };
+                        let kept = if keeps {
+                            upgrade.into_guard()
+                        } else {
+                            drop(upgrade);
+                            None
+                        };
+                        assert_eq!(kept.is_some(), keeps);
+                        assert!(reading_woken.was_woken(), "M2: let in");
+                        lock.assert_valid();
+                        drop(reading.must_be_ready("M2"));
+                        drop((reader, kept));
+                        assert!(writing_woken.was_woken(), "M2");
+                        drop(writing.must_be_ready("M2"));
+                        lock.assert_free();
+                    }
+                }
+            }
+        }
+    };
 }
+
+ups_and_downs! { borrowed: RwLock::new(0), try_upgradable_read, RwLockUpgradableReadGuard, RwLockWriteGuard }
+ups_and_downs! { kept: Arc::new(RwLock::new(0)), try_upgradable_read_arc, OwnedRwLockUpgradableReadGuard, OwnedRwLockWriteGuard }
 
 /// A downgrade lets in the readers that wait before the first writer, and no others.
 #[test]
@@ -95,43 +143,6 @@ fn a_downgrade_lets_readers_in() {
     drop(c.must_be_ready("M4"));
     drop(d.must_be_ready("M4"));
     lock.assert_free();
-}
-
-/// An upgrade that is given up, while it waits, or after it was granted: nobody is held up by it, or loses anything.
-#[test]
-fn an_upgrade_is_given_up() {
-    for granted in [false, true] {
-        for keeps in [false, true] {
-            let lock = RwLock::new(0);
-            let reader = lock.try_read().expect("free");
-            let upgradable = lock.try_upgradable_read().expect("free");
-            let mut upgrade = RwLockUpgradableReadGuard::upgrade(upgradable);
-            upgrade.must_wait("somebody reads");
-            let (mut reading, mut writing) = (lock.read(), lock.write());
-            let (reading_woken, writing_woken) =
-                (reading.must_wait("an upgrade"), writing.must_wait("an upgrade"));
-            let reader = if granted {
-                drop(reader);
-                None
-            } else {
-                Some(reader)
-            };
-            let kept = if keeps {
-                upgrade.into_guard()
-            } else {
-                drop(upgrade);
-                None
-            };
-            assert_eq!(kept.is_some(), keeps);
-            assert!(reading_woken.was_woken(), "M2: let in");
-            lock.assert_valid();
-            drop(reading.must_be_ready("M2"));
-            drop((reader, kept));
-            assert!(writing_woken.was_woken(), "M2");
-            drop(writing.must_be_ready("M2"));
-            lock.assert_free();
-        }
-    }
 }
 
 /// Neither side starves: a stream of readers lets a writer in, and a stream of writers lets readers in.
@@ -234,7 +245,15 @@ fn mapped_guards_hold_the_lock() {
     drop(RwLockReadGuard::try_map(guard, |v| Some(&v.1)).expect("a part"));
     let guard =
         RwLockWriteGuard::try_map(lock.write().wait(), |_| None::<&mut u8>).expect_err("no such part");
-    *RwLockWriteGuard::try_map(guard, |v| Some(&mut v.1)).expect("a part") = 4;
+    let guard = RwLockWriteGuard::try_map(guard, |v| Some(&mut v.1)).expect("a part");
+    let mut guard = MappedRwLockWriteGuard::try_map(guard, |_| None::<&mut u8>).expect_err("no such part");
+    assert!(lock.try_read().is_none());
+    *guard = 4;
+    drop(MappedRwLockWriteGuard::try_map(guard, |v| Some(v)).expect("a part"));
+    let guard = RwLockReadGuard::map(lock.read().wait(), |v| &v.0);
+    let guard = MappedRwLockReadGuard::try_map(guard, |_| None::<&u8>).expect_err("no such part");
+    assert!(lock.try_write().is_none());
+    assert_eq!(*MappedRwLockReadGuard::try_map(guard, |v| Some(&v.1)).expect("a part"), 9);
     lock.assert_free();
     assert_eq!(lock.into_inner(), ((1, 9), 4));
 }
@@ -466,6 +485,13 @@ fn auto_traits_and_sizes() {
             impls!(OwnedRwLockReadGuard<u8>: Send + Sync) && impls!(OwnedRwLockWriteGuard<u8>: Send + Sync)
         );
         assert!(
+            impls!(OwnedRwLockUpgradableReadGuard<u8>: Send + Sync) && impls!(UpgradeArc<u8>: Send + Unpin)
+        );
+        assert!(
+            !impls!(OwnedRwLockUpgradableReadGuard<Cell<u8>>: Send) && !impls!(UpgradeArc<Cell<u8>>: Send),
+            "M5"
+        );
+        assert!(
             !impls!(OwnedRwLockWriteGuard<Rc<u8>>: Send) && !impls!(OwnedRwLockWriteGuard<Cell<u8>>: Sync)
         );
         assert!(impls!(Read<'static, u8>: Send + Unpin) && impls!(Write<'static, u8>: Send + Unpin));
@@ -484,4 +510,8 @@ fn auto_traits_and_sizes() {
     let lock: Arc<RwLock<[u8]>> = Arc::new(RwLock::new([1, 2, 3]));
     lock.write_arc().wait()[1] = 7;
     assert_eq!(&*lock.read().wait(), &[1, 7, 3]);
+    let upgradable = lock.upgradable_read_arc().wait();
+    OwnedRwLockUpgradableReadGuard::upgrade(upgradable).wait()[2] = 8;
+    assert_eq!(&*lock.read().wait(), &[1, 7, 8]);
+    lock.assert_free();
 }
