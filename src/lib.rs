@@ -39,7 +39,8 @@
 //! plain thread; or use its `try_` form, which never waits. Futures of operations are `Unpin` and cancellation-safe:
 //! dropping one cancels the operation and nothing else, and a dropped receive loses no value. (What a future owns is
 //! dropped with it: the value of a [`oneshot`](channel::oneshot)'s receiver, the handle in an `into_send`.) Polling an
-//! operation, or waiting for it, after it has completed panics; `FusedFuture::is_terminated` tells whether it has.
+//! operation of a channel or lock, or a join, or waiting for it, after it has completed panics; `FusedFuture::is_terminated`
+//! tells whether it has.
 //!
 //! # Features of the crate
 //!

@@ -1233,6 +1233,8 @@ mod telling {
             let main = format!("(fiber {})", fiber::current().id());
             async {}.debug("main").await;
             assert_eq!(told("main"), [format!("begins {main}"), format!("gave () after 0ns {main}")]);
+            drop(async {}.debug("two\nlines"));
+            assert_eq!(told("two lines"), [format!("cancelled before it began {main}")]);
         });
     }
 

@@ -3,13 +3,14 @@
 mod fiber_support;
 
 use fiber_support::{Defer, Drops, Latch, OnDrop, SeqCst, in_time, until};
-use leno::fiber::{self, Builder, Cord, Runtime, Scope, TryScope, scope, try_scope};
+use leno::fiber::{self, Builder, CancelToken, Cord, Runtime, Scope, TryScope, scope, try_scope};
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// Everywhere that a scope can run: a runtime of one and of several workers, a cord, leno's default runtime from a task of
 /// another executor.
@@ -885,5 +886,55 @@ fn wakers_of_a_scope_that_panic_and_second_panics_end_nothing() {
             assert_eq!(failed.is_cancelled(), cancels);
             assert_eq!(runtime.spawn(async { 1 }).wait().unwrap(), 1, "the worker lives");
         }
+    });
+}
+
+async fn one_scope_after_the_other() {
+    loop {
+        let _ = scope(async |s| {
+            s.spawn(leno::sleep(Duration::from_millis(1)));
+        })
+        .await;
+        let _ = try_scope(async |_: &TryScope<()>| Ok(())).await;
+    }
+}
+
+#[test]
+fn a_fiber_of_scopes_that_are_over_at_once_ends_when_it_is_cancelled() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let cancelled = runtime.spawn(async {
+            fiber::current().cancel();
+            let token = CancelToken::new();
+            token.cancel();
+            loop {
+                let _ = token.scope(async |s| drop(s.spawn(pending::<()>()))).await;
+            }
+        });
+        assert!(cancelled.wait().unwrap_err().is_cancelled());
+    });
+}
+
+/// F8
+#[test]
+fn a_runtime_ends_where_one_scope_follows_the_other() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let fiber = runtime.spawn(one_scope_after_the_other());
+        assert_eq!(runtime.shutdown(Duration::from_millis(20)).len(), 1);
+        assert!(fiber.wait().unwrap_err().is_cancelled());
+    });
+}
+
+/// F10
+#[test]
+fn scopes_without_fibers_let_others_run() {
+    in_time(|| {
+        Cord::new().block_on(async {
+            let other = fiber::spawn_local(async {});
+            while !other.is_finished() {
+                scope(async |_| ()).await.unwrap();
+            }
+        });
     });
 }

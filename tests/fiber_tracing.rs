@@ -175,9 +175,18 @@ impl Subscriber for Recorder {
             }
         }
         panic_in(id);
+        let name = seen()[&id].fields.get("task.name").cloned();
+        if name.is_some_and(|name| name == SPAWNS_AT_ITS_END) {
+            FROM_CLOSE.lock().unwrap().push(leno::spawn(async {}).id());
+        }
         true
     }
 }
+
+const SPAWNS_AT_ITS_END: &str = "the subscriber spawns a fiber at its end";
+
+/// Fibers that were spawned so.
+static FROM_CLOSE: std::sync::Mutex<Vec<FiberId>> = std::sync::Mutex::new(Vec::new());
 
 /// Whom the subscriber wakes when it is told of a fiber's waker.
 static IN_TURN: std::sync::Mutex<Option<(FiberId, Waker)>> = std::sync::Mutex::new(None);
@@ -674,4 +683,19 @@ fn without_a_subscriber_there_is_no_span() {
         })
     });
     assert!(find(id).is_none());
+}
+
+/// What the subscriber does as it is told of an end is not told to it: that could go on for ever.
+#[test]
+fn fibers_of_a_span_that_ends_are_not_shown() {
+    record();
+    let cord = Cord::new();
+    cord.block_on(async { Builder::new().name(SPAWNS_AT_ITS_END).spawn_local(async {}).await.unwrap() });
+    // Another one ends with the cord.
+    let spawns = Builder::new().name(SPAWNS_AT_ITS_END);
+    cord.block_on(async { drop(spawns.spawn_local(std::future::pending::<()>())) });
+    drop(cord);
+    let spawned = FROM_CLOSE.lock().unwrap().clone();
+    assert_eq!(spawned.len(), 2);
+    assert!(spawned.into_iter().all(|fiber| find(fiber).is_none()));
 }

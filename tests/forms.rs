@@ -556,6 +556,19 @@ fn locks() {
     let _ = (&SEMAPHORE, &LOCK);
 }
 
+/// A struct that keeps operations says nothing of what their values borrow.
+#[allow(dead_code, reason = "it has only to compile")]
+struct Keeps<'a, T> {
+    send: leno::channel::SendFuture<'a, T>,
+    recv: leno::channel::RecvFuture<'a, T>,
+    closed: leno::channel::Closed<'a, T>,
+    stream: leno::channel::RecvStream<'a, T>,
+    iter: leno::channel::Iter<'a, T>,
+    try_iter: leno::channel::TryIter<'a, T>,
+    drain: leno::channel::Drain<'a, T>,
+    alone: leno::channel::spsc::RecvFuture<'a, T>,
+}
+
 #[test]
 fn meetings() {
     use leno::sync::*;

@@ -94,6 +94,13 @@ fn each_kind_of_wait_shows() {
         assert_eq!(shows(line!(), async move { _ = r.recv().await }), ["recv channel"]);
         let t = tx.clone();
         assert_eq!(shows(line!(), async move { t.closed().await }), ["closed channel"]);
+        let token = fiber::CancelToken::new();
+        let t = token.clone();
+        assert_eq!(shows(line!(), async move { t.cancelled().await }), ["recv channel"]);
+        assert_eq!(
+            shows(line!(), async move { _ = token.run_until_cancelled(pending::<()>()).await }),
+            ["recv channel"]
+        );
         let mutex = Arc::new(Mutex::new(()));
         let guard = mutex.try_lock_arc().unwrap();
         let m = mutex.clone();
@@ -517,7 +524,7 @@ fn the_graph_of_a_circle() {
             r#"digraph leno {
     rankdir=LR;
     f#0 [label="fiber #0 `one \"quoted\"`\nwaiting"];
-    f#1 [label="fiber #1 `two <&>`\nwaiting"];
+    f#1 [label="fiber #1 `two <&amp;>`\nwaiting"];
     f#2 [label="fiber #2\nwaiting: park"];
     o0 [label="mutex#3", shape=box];
     o1 [label="mutex#4", shape=box];
@@ -999,16 +1006,19 @@ fn the_graph_says_each_thing_once() {
         let runtime = runtime(1);
         let looms = Arc::new(Semaphore::new(2));
         let (kept, wanted) = (looms.clone(), looms.clone());
-        let holder = Builder::new().name("two\nlines").spawn_in(&runtime, async move {
+        let holder = Builder::new().name("two\nlines\\ &lt; %%").spawn_in(&runtime, async move {
             let _permits = (kept.try_acquire().unwrap(), kept.try_acquire().unwrap());
             let hour = || sleep(Duration::from_secs(3600));
             fiber::race(hour(), hour()).await;
         });
         dump_waiting(&runtime, holder.id());
         let waits = runtime.spawn(async move { _ = wanted.acquire().await });
-        let text = normalised(&dump_waiting(&runtime, waits.id()).to_dot());
+        let dump = dump_waiting(&runtime, waits.id());
+        let text = normalised(&dump.to_dot());
         assert_eq!(text.matches("held by").count(), 1, "{text}");
-        assert!(text.contains("`two lines`\\nwaiting: sleep\"]"), "{text}");
+        assert!(text.contains(r#"`two lines\\ &amp;lt; %%`\nwaiting: sleep"]"#), "{text}");
+        let text = dump.to_mermaid();
+        assert!(text.contains("`two lines#92; #amp;lt#59; #37;#37;`<br>"), "{text}");
     });
 }
 

@@ -18,7 +18,7 @@ use crate::wait::{By, Cancelled, Operation, Tray, future};
 /// Made by [`Sender::send`](super::Sender::send). Dropping it before it completes cancels the send; [`SendFuture::into_inner`] does
 /// so and gives the value back.
 #[must_use = "futures do nothing unless polled"]
-pub struct SendFuture<'a, T, K: Kind = Many> {
+pub struct SendFuture<'a, T: 'a, K: Kind = Many> {
     operation: Operation<K::Send<T>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }
@@ -27,7 +27,7 @@ pub struct SendFuture<'a, T, K: Kind = Many> {
 ///
 /// Made by [`Receiver::recv`](super::Receiver::recv). Dropping it before it completes cancels the receive and never loses a value.
 #[must_use = "futures do nothing unless polled"]
-pub struct RecvFuture<'a, T, K: Kind = Many> {
+pub struct RecvFuture<'a, T: 'a, K: Kind = Many> {
     operation: Operation<K::Recv<T>>,
     _receiver: PhantomData<&'a K::Receiver<T>>,
 }
@@ -36,7 +36,7 @@ pub struct RecvFuture<'a, T, K: Kind = Many> {
 ///
 /// Made by [`Sender::closed`](super::Sender::closed). Dropping it has no effect on the channel.
 #[must_use = "futures do nothing unless polled"]
-pub struct Closed<'a, T, K: Kind = Many> {
+pub struct Closed<'a, T: 'a, K: Kind = Many> {
     operation: Operation<K::Watch<T>>,
     _sender: PhantomData<&'a K::Sender<T>>,
 }

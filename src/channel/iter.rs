@@ -10,20 +10,20 @@ use super::kind::{Kind, Many};
 /// An iterator whose steps block the thread; it ends when the channel is closed and empty. Made by
 /// [`Receiver::iter`](super::Receiver::iter).
 #[must_use = "iterators receive nothing unless iterated"]
-pub struct Iter<'a, T, K: Kind = Many> {
+pub struct Iter<'a, T: 'a, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits; it ends when there is no value. Made by [`Receiver::try_iter`](super::Receiver::try_iter).
 #[must_use = "iterators receive nothing unless iterated"]
-pub struct TryIter<'a, T, K: Kind = Many> {
+pub struct TryIter<'a, T: 'a, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
 }
 
 /// An iterator that never waits and yields at most what the channel held when it was made. Made by
 /// [`Receiver::drain`](super::Receiver::drain).
 #[must_use = "iterators receive nothing unless iterated"]
-pub struct Drain<'a, T, K: Kind = Many> {
+pub struct Drain<'a, T: 'a, K: Kind = Many> {
     pub(super) receiver: &'a K::Receiver<T>,
     pub(super) left: usize,
 }

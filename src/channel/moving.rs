@@ -106,11 +106,12 @@
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
 //! | `rx.recv_many(&mut vec, n).await` returns 0 once it is closed | `rx.recv_many(&mut vec, n).await` returns an error then |
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
-//! | `tx.send_timeout(v, d).await` | `timeout(d, tx.send(v)).await`; `tx.send_timeout(v, d)` is for threads |
+//! | `tx.send_timeout(v, d).await` | `let mut sending = tx.send(v)`, `timeout(d, &mut sending).await`, and `sending.into_inner()` gives back what was not sent; `tx.send_timeout(v, d)` is for threads |
 //! | `rx.poll_recv(cx)` | poll [`rx.stream()`](super::Receiver::stream), or an `rx.recv()` that is kept |
 //! | `max_capacity()`; `capacity()`, the number of free places | `capacity()`; `capacity()` minus `len()` and minus what is reserved |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
-//! | `PollSender` of `tokio-util`, as a `Sink` | `tx.into_sink()`, with the feature `sink` |
+//! | `PollSender` of `tokio-util`: `poll_reserve`, then `send_item` | poll a `tx.clone().reserve_owned()` that is kept, then send through its permit |
+//! | the same, as a `Sink` | `tx.into_sink()`, with the feature `sink`; it reserves nothing: what was given to it is sent as it is flushed |
 //! | `rx.close()`, then `recv` until `None` | the same, until `Err`; it does not wait for permits |
 //! | `tx.reserve().await`, `try_reserve`, `reserve_many(n)`, `reserve_owned` | the same, with error types of their own; `reserve_many` may fail with `TooMany` |
 //! | `try_reserve_many(n)` | the same, with an error of its own |

@@ -60,7 +60,7 @@ use crate::wait::{Operation, Tray};
 /// # });
 /// ```
 #[must_use = "sinks do nothing unless polled"]
-pub struct SendSink<'a, T, K: Kind = Many> {
+pub struct SendSink<'a, T: 'a, K: Kind = Many> {
     state: State<T, K>,
     place: Place,
     /// None once it is closed.

@@ -15,7 +15,7 @@ use crate::wait::Operation;
 
 /// A stream that borrows its receiver. Made by [`Receiver::stream`](super::Receiver::stream).
 #[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<'a, T, K: Kind = Many> {
+pub struct RecvStream<'a, T: 'a, K: Kind = Many> {
     operation: Operation<K::Recv<T>>,
     has_ended: bool,
     receiver: &'a K::Receiver<T>,

@@ -127,7 +127,8 @@ impl Cord {
 
     /// Starts a thread with its own cord, which calls `start` there and runs the returned future as the cord's first fiber.
     /// When that ends, the cord ends and drops its other fibers. Cancelling the handle cancels that fiber; dropping the
-    /// handle detaches it. Thread and fiber are named `name`.
+    /// handle detaches it. It is nobody's child: where a fiber starts a cord that is to end with it,
+    /// [`cancel_on_drop`](crate::fiber::JoinHandle::cancel_on_drop) does that. Thread and fiber are named `name`.
     ///
     /// ```
     /// use leno::fiber::Cord;

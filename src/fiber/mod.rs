@@ -29,7 +29,7 @@
 //! A poll of a fiber is its turn, with a budget of some 256 leno operations. Once it is used up, the next operation is
 //! pending, even if it could complete, and the fiber goes to the back of the queue: so a loop over a channel that is
 //! never empty still lets others run. `.await`, `select!`, `race` and `timeout` handle this by themselves. (A sleep,
-//! join or park that completes at once counts, too.) Polling an operation just once (`now_or_never`) may therefore find
+//! join, park or scope that completes at once counts, too.) Polling an operation just once (`now_or_never`) may therefore find
 //! it pending: use the `try_` form, if there is one. On other executors and on threads there is no budget.
 //!
 //! Not every future needs a fiber of its own: [`race`], [`join_all`] and [`map_concurrent`] await several in one.

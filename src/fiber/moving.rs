@@ -43,8 +43,8 @@
 //! | `thread_name`, `thread_stack_size` | `name`, `stack_size` of [`RuntimeBuilder`] |
 //! | `Builder::new_current_thread`, `LocalSet`, `LocalRuntime` | [`Cord`]: its fibers need not be `Send` |
 //! | `runtime.block_on(f)`, `spawn(f)`, `handle()`, `Handle::current()` | the same; `current` gives an `Option` |
-//! | `handle.block_on(f)` | `handle.spawn(f).wait()` |
-//! | `runtime.shutdown_timeout(d)` | [`shutdown(d)`](Runtime::shutdown), which returns the fibers that were late |
+//! | `handle.block_on(f)` | `handle.spawn(f).wait()`, where `f` is `Send` and borrows nothing |
+//! | `runtime.shutdown_timeout(d)` cancels all tasks at once, and waits for blocking calls | dropping the runtime cancels all; [`shutdown(d)`](Runtime::shutdown) first gives the fibers so long to end, and returns those that were late |
 //! | `tokio::spawn(f)`, which panics outside a runtime | [`spawn()`], which uses the default runtime there |
 //! | `task::Builder::new().name(…)` (unstable) | [`Builder::new().name(…)`](Builder::name) |
 //! | `spawn_local(f)` | [`spawn_local`] |
@@ -55,7 +55,7 @@
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
 //! | `JoinSet`, to wait for all tasks | [`scope()`], [`try_scope`] |
 //! | `JoinSet`, to take results as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
-//! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`] |
+//! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`], of an iterator; for a stream those of `futures` |
 //! | `tokio::join!`, `try_join!` | those of `futures`; for many of one type [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |
 //! | `yield_now()`; `coop::consume_budget()` | [`yield_now`]; on leno's executors its operations count by themselves: see [turns](crate::fiber#turns) |
@@ -103,7 +103,8 @@
 //! | Go | Kotlin | Tarantool | leno |
 //! |---|---|---|---|
 //! | `go f()` | `launch { … }` | `fiber.new(f)`, `fiber.create(f)` | [`spawn()`], [`spawn_now`] |
-//! | `errgroup.Group` | `coroutineScope { … }`, `supervisorScope` | – | [`try_scope`], [`scope()`] |
+//! | `errgroup.Group` (its `SetLimit`: a [`Semaphore`](crate::sync::Semaphore)) | `coroutineScope { … }` | – | [`try_scope`], [`scope()`] |
+//! | – | `supervisorScope { … }` | – | [`spawn()`], and join each |
 //! | – | `async { … }`, `await()` | `fiber.join` | [`JoinHandle`] |
 //! | `ctx.Done()` | `isActive`, `ensureActive()` | `fiber.testcancel` | [`check_cancel`], [`CancelToken`] |
 //! | `context.WithTimeout` | `withTimeout(d) { … }` | `fiber.join` with a limit | [`timeout`], [`join_timeout`](JoinHandle::join_timeout) |

@@ -21,6 +21,7 @@ use crate::fiber::join::JoinHandle;
 use crate::fiber::spawn::Builder;
 use crate::fiber::token::CancelToken;
 use crate::prim::{Arc, Mutex};
+use crate::task::budget;
 use crate::task::cell::report;
 use crate::task::error::{JoinError, shielded};
 use crate::task::group::{Failure, Group};
@@ -156,7 +157,13 @@ impl Scope {
         })
         .await;
         let dropped = self.caught(|| body.set(None));
-        let failure = poll_fn(|cx| self.group.poll_over(cx)).await;
+        // (One whose fibers are gone already counts, as a join does.)
+        let (mut begun, mut refused) = (false, false);
+        let failure = poll_fn(|cx| {
+            begun = begun || budget::may_begin(&mut refused, cx);
+            if begun { self.group.poll_over(cx) } else { Poll::Pending }
+        })
+        .await;
         over(failure, given.filter(|_| dropped.is_some()))
     }
 

@@ -202,21 +202,24 @@ impl CancelToken {
     ///
     /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: so call this inside the scope's body, or use
     /// this token's [`scope`](Self::scope).
-    pub async fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> Option<F::Output> {
+    #[track_caller]
+    pub fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> impl Future<Output = Option<F::Output>> {
         let mut cancelled = self.cancelled();
-        let mut future = pin!(future.into_future());
-        poll_fn(|cx| {
-            if Pin::new(&mut cancelled).poll(cx).is_ready() {
-                return Poll::Ready(None);
-            }
-            // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
-            if self.is_cancelled() {
-                return Poll::Pending;
-            }
-            let _endless = budget::endless();
-            future.as_mut().poll(cx).map(Some)
-        })
-        .await
+        async move {
+            let mut future = pin!(future.into_future());
+            poll_fn(|cx| {
+                if Pin::new(&mut cancelled).poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
+                if self.is_cancelled() {
+                    return Poll::Pending;
+                }
+                let _endless = budget::endless();
+                future.as_mut().poll(cx).map(Some)
+            })
+            .await
+        }
     }
 
     /// As [`scope`](crate::fiber::scope()), for a scope that is cancelled with this token.

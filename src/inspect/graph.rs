@@ -112,9 +112,19 @@ impl std::fmt::Display for Node {
 
 /// What a label cannot have as it is, in the one language and the other; and its line break.
 type Escapes = (&'static [(char, &'static str)], &'static str);
-const DOT: Escapes = (&[('"', "\\\""), ('\\', "/")], "\\n");
-const MERMAID: Escapes =
-    (&[('"', "#quot;"), ('\\', "/"), (';', "#59;"), ('&', "#amp;"), ('<', "#lt;"), ('>', "#gt;")], "<br>");
+const DOT: Escapes = (&[('"', "\\\""), ('\\', "\\\\"), ('&', "&amp;")], "\\n");
+const MERMAID: Escapes = (
+    &[
+        ('"', "#quot;"),
+        ('\\', "#92;"),
+        ('%', "#37;"),
+        (';', "#59;"),
+        ('&', "#amp;"),
+        ('<', "#lt;"),
+        ('>', "#gt;"),
+    ],
+    "<br>",
+);
 
 /// A label in quotes.
 fn quoted(lines: &[String], (escapes, newline): Escapes) -> String {

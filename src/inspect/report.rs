@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::dump::Dump;
-use super::table::one_line;
 use crate::task::header::Task;
 use crate::task::home::Home;
+use crate::task::warn::one_line;
 
 /// The report: who says so, the circle, if there is one, and the table.
 pub(super) fn deadlock(home: &Home, main: &Task) -> String {

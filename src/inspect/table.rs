@@ -1,5 +1,6 @@
 //! A dump as a table.
 
+use crate::task::warn::one_line;
 use std::fmt;
 
 use super::dump::{Dump, FiberInfo, FiberState};
@@ -63,9 +64,4 @@ fn add(lines: &mut Vec<[String; HEAD.len()]>, fiber: &FiberInfo, inspected: bool
         line[HEAD.len() - 1] = note;
         lines.push(line);
     }
-}
-
-/// Names are the user's.
-pub(super) fn one_line(name: &str) -> String {
-    name.replace(char::is_control, " ")
 }

@@ -75,7 +75,8 @@
 //! chosen about every `k`-th time; `select_biased!` always takes the first ready one in the order written, and a branch
 //! that is always ready starves those below it. (When it begins, it waits for a branch where a peer is in the middle of an
 //! operation, rather than skipping it.) A closed channel makes its branch ready, with the error: use a pattern
-//! (`Ok(value) = rx.recv()`) to disable it then, and `else` for the end.
+//! (`Ok(value) = rx.recv()`) to disable it then, and `else` for the end of all. (Beside a branch that may never come, such as one
+//! for a stop, `else` would never come either: match the error in the handler, and leave the loop there.)
 //!
 //! A waiting select is queued for each of its operations, and completes the first one that a peer claims. It cannot be
 //! claimed during a poll that has something to check: one with any other future among its branches, or with a new waker. A

@@ -99,6 +99,12 @@ macro_rules! select_blocking {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select_begin {
+    ($how:tt biased, $($rest:tt)*) => {
+        ::core::compile_error!("a select whose branches are tried in order begins with `biased;`, with a semicolon")
+    };
+    ($how:tt biased $next:ident $($rest:tt)*) => {
+        ::core::compile_error!("a select whose branches are tried in order begins with `biased;`, with a semicolon")
+    };
     ($how:tt $($branches:tt)*) => {
         $crate::__select_branches! {
             $how

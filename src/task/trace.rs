@@ -98,8 +98,10 @@ impl Shown {
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        let span = mem::replace(&mut self.0, Span::none());
-        shielded(|| drop(span));
+        let mut span = mem::replace(&mut self.0, Span::none());
+        if !tell(|| span = Span::none()) {
+            shielded(|| drop(span));
+        }
     }
 }
 

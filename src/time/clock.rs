@@ -35,8 +35,9 @@ impl Clock {
 
     /// A clock with a time of its own, which starts now.
     ///
-    /// It stands still as long as a fiber of its executor is ready or running (even in a call that blocks its thread), and as
-    /// long as one waits for [`unblock`](crate::fiber::unblock), [`on_new_thread`](crate::fiber::on_new_thread), or
+    /// It stands still as long as a fiber of its executor is ready or running (even in a call that blocks its thread), as long as
+    /// a call of [`unblock`](crate::fiber::unblock) or [`on_new_thread`](crate::fiber::on_new_thread) runs (also if nobody waits
+    /// for it any more: one that itself waits for a time of this clock never ends), and as long as one waits for
     /// [`on`](crate::fiber::on) another runtime. Otherwise it jumps to the next deadline, even if a thread or a task of another
     /// executor is about to send something: a time limit on such a wait expires at once. (To hold the clock, receive in
     /// `unblock(move || rx.recv_blocking())`.) Timers with the same deadline fire in the order in which they were set. Without a

@@ -2,7 +2,8 @@
 //!
 //! leno gets all its time from the executor: a runtime or cord has a [`Clock`], real by default, and manages the timers
 //! of its fibers. A virtual clock stands still while there is something to do and jumps to the next deadline when there
-//! is not, so that tests of timing take no time and are reproducible:
+//! is not, so that tests of timing take no time. On a cord they are reproducible as well (but for the random order of
+//! `select!`: use `select_biased!`):
 //!
 //! ```
 //! use leno::fiber::Cord;

@@ -142,10 +142,17 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
     }
 
     /// Gives out `count` nodes.
+    ///
+    /// # Panics
+    /// If there are not so many.
     pub(crate) fn take(&self, count: usize, mut out: impl FnMut(NonNull<Node>)) {
         let mut books = self.books.lock();
         for _ in 0..count {
-            let number = books.open.first().copied().unwrap_or_else(|| self.open_chunk(&mut books));
+            let Some(number) = books.open.first().copied().or_else(|| self.open_chunk(&mut books)) else {
+                // A panic's hook is foreign code.
+                drop(books);
+                panic!("more than {} operations wait at the same time", LEN * (CHUNKS - 1));
+            };
             let account = &mut books.accounts[number];
             let was_whole = account.free.len() == LEN;
             let index = account.free.pop().expect("an open chunk has room");
@@ -182,9 +189,12 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         }
     }
 
-    fn open_chunk(&self, books: &mut Books) -> usize {
+    /// `None`: there are as many as can be.
+    fn open_chunk(&self, books: &mut Books) -> Option<usize> {
         let number = books.gone.pop().unwrap_or(books.accounts.len().max(1));
-        assert!(number < CHUNKS, "more than {} operations wait at the same time", LEN * (CHUNKS - 1));
+        if number == CHUNKS {
+            return None;
+        }
         if number >= books.accounts.len() {
             books.accounts.resize_with(number + 1, Account::default);
         }
@@ -197,7 +207,7 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         books.spare += 1;
         // ORDERING: Release pairs with `peek`.
         self.table[number].store(chunk.as_ptr(), Ordering::Release);
-        number
+        Some(number)
     }
 
     fn close_chunk(&self, number: usize, books: &mut Books) {
@@ -251,6 +261,9 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::panic;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     use super::Pool;
     use crate::prim::pin;
@@ -297,5 +310,26 @@ mod tests {
     #[should_panic(expected = "operations wait at the same time")]
     fn there_is_a_limit() {
         Pool::<2, 3>::new(0).take(5, drop);
+    }
+
+    /// The panic's hook may need the pool, too. (Otherwise this hangs.)
+    #[test]
+    fn who_is_told_of_the_limit_can_look() {
+        static POOL: Pool<2, 3> = Pool::new(0);
+        static CHUNKS: AtomicUsize = AtomicUsize::new(0);
+        let (me, usual) = (std::thread::current().id(), Arc::new(panic::take_hook()));
+        let others = Arc::clone(&usual);
+        panic::set_hook(Box::new(move |info| {
+            if std::thread::current().id() == me {
+                CHUNKS.store(POOL.chunks(), SeqCst);
+            } else {
+                others(info);
+            }
+        }));
+        let panic = panic::catch_unwind(|| POOL.take(5, drop));
+        panic::set_hook(Box::new(move |info| usual(info)));
+        assert!(panic.is_err());
+        assert_eq!(CHUNKS.load(SeqCst), 2);
+        POOL.assert_valid();
     }
 }

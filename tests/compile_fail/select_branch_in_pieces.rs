@@ -18,6 +18,8 @@ fn main() {
         select! { _ = rx.recv() => {} default => }
         select! { _ = rx.recv() => {} else {} }
         select! { _ = rx.recv() => }
+        select! { biased, _ = rx.recv() => {} }
+        select! { biased x = rx.recv() => drop(x) }
     });
     select_blocking! { rx.recv() => {} }
 }

@@ -29,7 +29,8 @@
 //! blocks the threads of senders. So be brief: copy or clone what you need, and do not hold a `Ref` across an `.await` (it
 //! is not `Send`, so fibers of a runtime cannot). A thread that holds a `Ref` and sends to the same channel deadlocks;
 //! taking a second `Ref` is fine. (When a [`wait_for`](Receiver::wait_for) completes in a select, it already holds its
-//! `Ref` while wakers of others are called: none of them may send to this channel.)
+//! `Ref` while wakers of others are called, and while what losing branches were to send is dropped, or goes to its hook: none
+//! of these may send to this channel.)
 //!
 //! Each receiver keeps track of what it has *seen*: at first the value at the time it was made, later what
 //! [`changed`](Receiver::changed), [`borrow_and_update`](Receiver::borrow_and_update) and [`wait_for`](Receiver::wait_for)

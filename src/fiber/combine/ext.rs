@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{self, Mutex};
 use crate::task::error::{message, shielded};
+use crate::task::warn::one_line;
 use crate::task::{context, shows, thread, warn};
 use crate::time::now;
 
@@ -154,7 +155,7 @@ impl Course {
     fn tell(&self, what: fmt::Arguments<'_>) {
         let hook = *HOOK.lock();
         // What is told contains a foreign value.
-        shielded(|| hook(&format!("{}: {what} ({})", self.label, Here)));
+        shielded(|| hook(&one_line(&format!("{}: {what} ({})", self.label, Here))));
     }
 }
 
