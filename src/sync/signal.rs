@@ -50,6 +50,11 @@
 //! stand in front of it; otherwise `tell_all` finds it. That look is a read-modify-write, as a load might be carried out before the
 //! exchange of the word: so it comes before that of `tell_all`, which acquires it, or after it, and sees the round.
 //!
+//! # Limits
+//!
+//! A round has 32 bits: one that was not polled, or is suspended in the middle of a poll, while exactly a multiple of 2^32 rounds come
+//! and go takes a later one for its own, and waits for the next.
+//!
 //! # Progress, cost
 //!
 //! Lock-free. Locked instructions, counted: tell one 1, tell all 2, nobody waits; wait 1, behind somebody 3, and the cloned waker;

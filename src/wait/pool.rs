@@ -261,7 +261,7 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::panic;
+    use std::panic::{self, AssertUnwindSafe};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -315,21 +315,21 @@ mod tests {
     /// The panic's hook may need the pool, too. (Otherwise this hangs.)
     #[test]
     fn who_is_told_of_the_limit_can_look() {
-        static POOL: Pool<2, 3> = Pool::new(0);
-        static CHUNKS: AtomicUsize = AtomicUsize::new(0);
+        let pool = Arc::new(Pool::<2, 3>::new(0));
+        let chunks = Arc::new(AtomicUsize::new(0));
         let (me, usual) = (std::thread::current().id(), Arc::new(panic::take_hook()));
-        let others = Arc::clone(&usual);
+        let (told, seen, others) = (Arc::clone(&pool), Arc::clone(&chunks), Arc::clone(&usual));
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == me {
-                CHUNKS.store(POOL.chunks(), SeqCst);
+                seen.store(told.chunks(), SeqCst);
             } else {
                 others(info);
             }
         }));
-        let panic = panic::catch_unwind(|| POOL.take(5, drop));
+        let panic = panic::catch_unwind(AssertUnwindSafe(|| pool.take(5, drop)));
         panic::set_hook(Box::new(move |info| usual(info)));
         assert!(panic.is_err());
-        assert_eq!(CHUNKS.load(SeqCst), 2);
-        POOL.assert_valid();
+        assert_eq!(chunks.load(SeqCst), 2);
+        pool.assert_valid();
     }
 }
