@@ -52,8 +52,8 @@
 //!
 //! # Limits
 //!
-//! A round has 32 bits: one that was not polled, or is suspended in the middle of a poll, while exactly a multiple of 2^32 rounds come
-//! and go takes a later one for its own, and waits for the next.
+//! A round has 32 bits: one that was not polled, or is suspended in the middle of a poll, while exactly a multiple of 2^32 rounds
+//! come and go takes a later one for its own, and waits for the next.
 //!
 //! # Progress, cost
 //!

@@ -67,8 +67,8 @@
 //! # Limits
 //!
 //! A node's number has 21 bits, beside that of its kind: some 2 million plain operations can wait at a time, in the whole program,
-//! and as many branches of selects. One more panics, before anything else has happened, and outside of all locks, as a panic's hook is
-//! foreign code. (A value that a select has received and gives back needs a node, too: if there is none it is dropped.)
+//! and as many branches of selects. One more panics, before anything else has happened, and outside of all locks, as a panic's hook
+//! is foreign code. (A value that a select has received and gives back needs a node, too: if there is none it is dropped.)
 //!
 //! # Sources
 //!
