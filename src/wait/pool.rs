@@ -263,10 +263,9 @@ mod tests {
     use std::collections::HashSet;
     use std::panic::{self, AssertUnwindSafe};
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     use super::Pool;
-    use crate::prim::pin;
+    use crate::prim::{Mutex, pin};
     use crate::wait::link::{Link, ROOT};
 
     /// Memory comes back after a burst, all but one empty chunk, and what is taken later has other generations.
@@ -315,21 +314,18 @@ mod tests {
     /// The panic's hook may need the pool, too. (Otherwise this hangs.)
     #[test]
     fn who_is_told_of_the_limit_can_look() {
-        let pool = Arc::new(Pool::<2, 3>::new(0));
-        let chunks = Arc::new(AtomicUsize::new(0));
-        let (me, usual) = (std::thread::current().id(), Arc::new(panic::take_hook()));
-        let (told, seen, others) = (Arc::clone(&pool), Arc::clone(&chunks), Arc::clone(&usual));
+        let (pool, seen) = (Arc::new(Pool::<2, 3>::new(0)), Arc::new(Mutex::new(0)));
+        let (told, sees) = (Arc::clone(&pool), Arc::clone(&seen));
+        let usual = Arc::new(panic::take_hook());
+        let then = Arc::clone(&usual);
         panic::set_hook(Box::new(move |info| {
-            if std::thread::current().id() == me {
-                seen.store(told.chunks(), SeqCst);
-            } else {
-                others(info);
-            }
+            *sees.lock() = told.chunks();
+            then(info);
         }));
         let panic = panic::catch_unwind(AssertUnwindSafe(|| pool.take(5, drop)));
         panic::set_hook(Box::new(move |info| usual(info)));
         assert!(panic.is_err());
-        assert_eq!(chunks.load(SeqCst), 2);
+        assert_eq!(*seen.lock(), 2);
         pool.assert_valid();
     }
 }
