@@ -38,7 +38,8 @@ impl FiberRef {
     }
 
     /// Unparks the fiber: ends its current [`park`](crate::fiber::park()), or the next one if it is not parked. As with
-    /// [`std::thread::Thread::unpark`], a fiber has at most one such token.
+    /// [`std::thread::Thread::unpark`], a fiber has at most one such token. A fiber that waits for something else is polled
+    /// once, for nothing.
     pub fn unpark(&self) {
         self.0.unpark();
     }
