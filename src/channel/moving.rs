@@ -20,7 +20,7 @@
 //!
 //! | std | leno |
 //! |---|---|
-//! | `tx.send(v)` | `tx.send_blocking(v)` |
+//! | `tx.send(v)` | `tx.send_blocking(v)`; without a bound also `tx.try_send(v)`, from anywhere (`let _ = tx.send(v)` sends nothing: it is a future) |
 //! | `tx.try_send(v)` | the same |
 //! | `rx.recv()` | `rx.recv_blocking()` |
 //! | `rx.try_recv()`, `rx.recv_timeout(d)`, `rx.iter()`, `rx.try_iter()` | the same |
@@ -104,6 +104,7 @@
 //! | `rx.recv().await` returns an `Option` | it returns a `Result`: `while let Ok(v) = rx.recv().await` |
 //! | `rx.recv()` takes `&mut self` | the same in [`mpsc`](super::mpsc); here `&self`, and receivers can be cloned: each value goes to one of them |
 //! | `tx.blocking_send(v)`, `rx.blocking_recv()` | `tx.send_blocking(v)`, `rx.recv_blocking()` |
+//! | `tx.send(v)` of an `UnboundedSender`, which is no future | `tx.try_send(v)`, which fails only if the channel is closed (`let _ = tx.send(v)` sends nothing) |
 //! | `rx.recv_many(&mut vec, n).await` returns 0 once it is closed | `rx.recv_many(&mut vec, n).await` returns an error then |
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
 //! | `tx.send_timeout(v, d).await` | `let mut sending = tx.send(v)`, `timeout(d, &mut sending).await`, and `sending.into_inner()` gives back what was not sent; `tx.send_timeout(v, d)` is for threads |
@@ -194,7 +195,7 @@
 //! | `for v := range ch` | `while let Ok(v) = rx.recv().await` |
 //! | `select { case ch <- v: default: }`, to discard what there is no room for | `tx.try_send(v)`, or [`DropNewest`](super::Overflow::DropNewest) |
 //! | `select { case v := <-a: … case b <- w: … default: … }` | [`select!`](crate::select!), with the same `default` |
-//! | a nil channel in a `select` | `, if condition` after the branch |
+//! | a nil channel in a `select` | `, if condition` after the branch; the future is made all the same, so for an `Option` use an `async` block that is pending where there is none |
 //! | `reflect.Select` | [`select::Select`](crate::select::Select) |
 //! | `time.After`, `time.Tick` | `after`, `tick` of [`ticker`](super::ticker) |
 //! | `go f()` | [`spawn`](crate::fiber::spawn)`(f())`; its handle can be joined and cancelled |

@@ -72,7 +72,8 @@
 //! | async-lock | leno |
 //! |---|---|
 //! | `Mutex`: `lock`, `try_lock`, `lock_blocking`, `lock_arc`, `try_lock_arc` | [`Mutex::new`]: the same, with a [fairness policy](Mutex#fairness) of its own |
-//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `upgradable_read_arc`, `read_blocking`, … | the same; async-lock's prefers writers, this one is FIFO |
+//! | `RwLock`: `read`, `write`, `upgradable_read`, `read_arc`, `write_arc`, `upgradable_read_arc`, `read_blocking`, `write_blocking`, `upgradable_read_blocking` | the same; async-lock's prefers writers, this one is FIFO |
+//! | `lock_arc_blocking()`, `read_arc_blocking()`, … | `lock_arc().wait()`, `read_arc().wait()` |
 //! | `RwLockUpgradableReadGuard::upgrade`, `try_upgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same; a cancelled `upgrade` can go back to reading |
 //! | `Semaphore`: `acquire` → guard, `acquire_arc`, `try_acquire` → `Option` | → `Result`: it can be closed |
 //! | – | `acquire_many` |
@@ -109,9 +110,10 @@
 //! | std, parking_lot | leno |
 //! |---|---|
 //! | `m.lock().unwrap()` | `m.lock().await`, or `m.lock_blocking()` on a thread; no poisoning |
-//! | `try_lock_for(d)`, `try_lock_until(t)` | `lock_timeout(d)`, `lock().wait_deadline(t)` |
+//! | `try_lock_for(d)`, `try_lock_until(t)`; `try_read_for(d)` | `lock_timeout(d)`, `lock().wait_deadline(t)`; `read().wait_timeout(d)` |
 //! | `MutexGuard::unlock_fair` | the same |
-//! | `Condvar::wait(guard)`, `wait_while`, `wait_timeout`, `wait_timeout_while` | the same, awaited, or with `.wait()`; no spurious wake-ups |
+//! | `Condvar::wait(guard)`, `wait_while` | the same, awaited, or with `.wait()`; no spurious wake-ups |
+//! | `wait_timeout`, `wait_timeout_while` | the same, on a thread; elsewhere `timeout(d, condvar.wait(guard))`, and lock again |
 //! | `Barrier::wait` | `wait_for_all()` |
 //! | `OnceLock`, `LazyLock` | [`OnceCell`] and [`Lazy`], which take async functions |
 //! | `Arc<()>` counted down, crossbeam's `WaitGroup` | [`WaitGroup`] |
