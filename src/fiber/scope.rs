@@ -158,12 +158,9 @@ impl Scope {
         .await;
         let dropped = self.caught(|| body.set(None));
         // (One whose fibers are gone already counts, as a join does.)
-        let (mut begun, mut refused) = (false, false);
-        let failure = poll_fn(|cx| {
-            begun = begun || budget::may_begin(&mut refused, cx);
-            if begun { self.group.poll_over(cx) } else { Poll::Pending }
-        })
-        .await;
+        let mut refused = false;
+        poll_fn(|cx| if budget::may_begin(&mut refused, cx) { Poll::Ready(()) } else { Poll::Pending }).await;
+        let failure = poll_fn(|cx| self.group.poll_over(cx)).await;
         over(failure, given.filter(|_| dropped.is_some()))
     }
 

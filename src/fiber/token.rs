@@ -197,8 +197,8 @@ impl CancelToken {
     }
 
     /// Runs `future` in the caller's task until it completes or the token is cancelled. `None`: cancelled; the future was
-    /// dropped, even under a [`shield`](crate::fiber::shield()). Before each poll of the
-    /// future the token is looked at: once that is cancelled the future is polled no more, even if it is ready by then.
+    /// dropped, even under a [`shield`](crate::fiber::shield()). Before each poll of the future the token is looked at: once that
+    /// is cancelled the future is polled no more, even if it is ready by then.
     ///
     /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: so call this inside the scope's body, or use
     /// this token's [`scope`](Self::scope).

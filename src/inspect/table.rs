@@ -1,9 +1,9 @@
 //! A dump as a table.
 
-use crate::task::warn::one_line;
 use std::fmt;
 
 use super::dump::{Dump, FiberInfo, FiberState};
+use crate::task::warn::one_line;
 
 const HEAD: [&str; 7] = ["id", "name", "state", "for", "polls", "spawned at", "waits for"];
 

@@ -98,9 +98,8 @@ impl Shown {
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        let mut span = mem::replace(&mut self.0, Span::none());
-        if !tell(|| span = Span::none()) {
-            shielded(|| drop(span));
+        if !tell(|| self.0 = Span::none()) {
+            shielded(|| self.0 = Span::none());
         }
     }
 }
