@@ -716,8 +716,10 @@ fn fibers() {
         leno::inspect::Dump::to_mermaid => fn(&leno::inspect::Dump) -> String;
         leno::inspect::Dump::fibers => fn(&leno::inspect::Dump) -> &[leno::inspect::FiberInfo];
     }
+    operations! {
+        Cancellation<'static> => (), timed Result<(), Elapsed>;
+    }
     futures! {
-        Cancellation<'static> => ();
         Race<Body, Body> => Either<u8, u8>;
         JoinAll<Body> => Vec<u8>;
         MapConcurrent<Items, Answer, Body> => Vec<u8>;

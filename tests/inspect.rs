@@ -96,10 +96,10 @@ fn each_kind_of_wait_shows() {
         assert_eq!(shows(line!(), async move { t.closed().await }), ["closed channel"]);
         let token = fiber::CancelToken::new();
         let t = token.clone();
-        assert_eq!(shows(line!(), async move { t.cancelled().await }), ["recv channel"]);
+        assert_eq!(shows(line!(), async move { t.cancelled().await }), ["cancelled cancel token"]);
         assert_eq!(
             shows(line!(), async move { _ = token.run_until_cancelled(pending::<()>()).await }),
-            ["recv channel"]
+            ["cancelled cancel token"]
         );
         let mutex = Arc::new(Mutex::new(()));
         let guard = mutex.try_lock_arc().unwrap();

@@ -4,8 +4,8 @@
 //!   prim < task < wait < { channel, sync, { time, fiber } } < { select, inspect } < lib
 //! ```
 //!
-//! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; a cancel token of
-//! `fiber` is a `channel` that closes, waited for as for any operation, and a ticker of `channel` has a timer of `time`.
+//! `time` and `fiber` use each other (a sleep needs a home, a runtime needs a clock) and `task`; who waits for a cancel token of
+//! `fiber` stands in a line of `sync`, and a ticker of `channel` has a timer of `time`.
 //! Otherwise `channel` and `sync` use neither, nor each other. Comments do not count, so that docs may link upwards; macros
 //! are read as they stand, so `$crate::` counts.
 
@@ -20,7 +20,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("channel", &["prim", "task", "wait", "time"]),
     ("sync", &["prim", "task", "wait"]),
     ("time", &["prim", "task", "fiber"]),
-    ("fiber", &["prim", "task", "wait", "time", "channel"]),
+    ("fiber", &["prim", "task", "wait", "time", "sync"]),
     ("select", &["prim", "task", "wait", "time", "channel", "sync"]),
     ("inspect", &["prim", "task", "fiber"]),
     ("lib", &["prim", "task", "wait", "time", "fiber", "channel", "sync", "select", "inspect"]),

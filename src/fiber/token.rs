@@ -6,37 +6,32 @@
 //!     └─ group of fibers, if it is a scope's
 //! ```
 //!
-//! A node's *gate* is a rendezvous channel on which nothing is ever sent: to be cancelled is to be closed, so that
-//! waiting for it is a receive, on fibers, foreign executors and threads alike.
+//! A node's *gate* is the [signal](Signal) of a group with one worker, which is done when the token is cancelled.
 //!
 //! Invariants:
 //!
 //! 1. A child enters its parent's list under the lock under which the parent is marked, so it is in the list that the
 //!    cancelling thread walks, or born cancelled.
 //! 2. Apart from a few, at most half of the list are children that are gone: each that goes counts itself, and sweeps if need be.
-//! 3. A scope's group is marked before its token's gate closes: who learns of the cancel there finds no scope that takes
+//! 3. A scope's group is marked before its token's gate opens: who learns of the cancel there finds no scope that takes
 //!    fibers. And a group that fails cancels its token.
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
-use std::convert::Infallible;
 use std::future::{Future, IntoFuture, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::Poll;
 
-use futures_core::future::FusedFuture;
-
-use crate::channel::{Receiver, RecvError, RecvFuture, Sender, rendezvous};
 use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
+use crate::sync::{Hearing, Signal, What};
 use crate::task::budget;
 use crate::task::error::{JoinError, discard};
 use crate::task::group::Group;
 use crate::task::shows;
-use crate::task::thread;
-use crate::wait::{Branch, Operated, Operation};
+use crate::wait::{Operation, future};
 
 /// Cooperative cancellation for anything, fibers or not: cancelling a token wakes its waiters, and cancels scopes tied to it.
 ///
@@ -65,9 +60,7 @@ use crate::wait::{Branch, Operated, Operation};
 pub struct CancelToken(Arc<Node>);
 
 struct Node {
-    gate: Receiver<Infallible>,
-    /// Keeps the gate open.
-    _open: Sender<Infallible>,
+    gate: Signal,
     group: Option<prim::Arc<Group>>,
     above: Option<Arc<Node>>,
     below: Mutex<Below>,
@@ -113,9 +106,11 @@ impl CancelToken {
     }
 
     fn make(above: Option<&CancelToken>, group: Option<prim::Arc<Group>>) -> CancelToken {
-        let (open, gate) = rendezvous();
+        let gate = Signal::new();
+        let is_added = gate.add(1);
+        debug_assert!(is_added, "it is the first");
         let above = above.map(|above| Arc::clone(&above.0));
-        let token = CancelToken(Arc::new(Node { gate, _open: open, group, above, below: Mutex::default() }));
+        let token = CancelToken(Arc::new(Node { gate, group, above, below: Mutex::default() }));
         if let Some(above) = &token.0.above {
             let cancelled = {
                 let mut below = above.below.lock();
@@ -166,7 +161,7 @@ impl CancelToken {
                 group.cancel();
             }
             // Also if somebody else is about to: once this returns it is cancelled. Whoever waits there may panic when woken.
-            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| node.gate.close())) {
+            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| node.gate.done())) {
                 discard(panicked.replace(payload));
             }
             rest.extend(children.iter().filter_map(Weak::upgrade));
@@ -179,7 +174,7 @@ impl CancelToken {
 
     /// Whether it has been cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.gate.is_closed()
+        self.0.gate.count() == 0
     }
 
     /// Waits until it is cancelled. Dropping the future leaves nothing behind.
@@ -193,7 +188,9 @@ impl CancelToken {
     /// ```
     #[track_caller]
     pub fn cancelled(&self) -> Cancellation<'_> {
-        Cancellation(self.0.gate.recv())
+        // SAFETY: the future borrows the token, which keeps it.
+        let hearing = unsafe { Hearing::new(&raw const self.0.gate, What::Token) };
+        Cancellation { _token: self, operation: Operation::new(hearing) }
     }
 
     /// Runs `future` in the caller's task until it completes or the token is cancelled. `None`: cancelled; the future was
@@ -271,38 +268,12 @@ shows! { [] CancelToken, "CancelToken", it => cancelled: it.is_cancelled() }
 
 /// See [`CancelToken::cancelled`].
 #[must_use = "futures do nothing unless polled"]
-#[derive(Debug)]
-pub struct Cancellation<'a>(RecvFuture<'a, Infallible>);
-
-impl FusedFuture for Cancellation<'_> {
-    fn is_terminated(&self) -> bool {
-        self.0.is_terminated()
-    }
+pub struct Cancellation<'a> {
+    _token: &'a CancelToken,
+    operation: Operation<Hearing>,
 }
 
-impl Future for Cancellation<'_> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(cx).map(|Err(RecvError)| ())
-    }
-}
-
-thread::waits! { ['a] Cancellation<'a>, "Cancellation" }
-
-#[allow(private_interfaces, reason = "for select, whose traits are sealed")]
-impl<'a> Operated for Cancellation<'a> {
-    type Branch = <RecvFuture<'a, Infallible> as Operated>::Branch;
-    type Output = ();
-
-    fn operation(&mut self) -> &mut Operation<Self::Branch> {
-        self.0.operation()
-    }
-
-    fn convert(&mut self, closed: <Self::Branch as Branch>::Output) {
-        _ = self.0.convert(closed);
-    }
-}
+future! { ['a] Cancellation<'a>, "Cancellation", "cancelled"; Hearing => (), |_, _told| (); or Elapsed }
 
 /// See [`CancelToken::drop_guard`].
 #[must_use = "dropping it cancels at once"]

@@ -148,3 +148,5 @@ pub use semaphore::{
     Acquire, AcquireArc, AcquireError, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError,
 };
 pub use wait_group::{WaitAll, WaitGroup, Worker};
+
+pub(crate) use signal::{Hearing, Signal, What};

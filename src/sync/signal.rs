@@ -1,5 +1,6 @@
 //! A line of those who wait to be told, without what it is about: the kernel of [`Notify`](super::notify), the
-//! [condition variable](super::condvar), the [group](super::wait_group) and the [barrier](super::barrier).
+//! [condition variable](super::condvar), the [group](super::wait_group), the [barrier](super::barrier), and a group of one that is
+//! a [`CancelToken`](crate::fiber::CancelToken).
 //!
 //! ```text
 //!   63       28 27           6 5          0
@@ -113,7 +114,7 @@ impl Primitive for Signal {
 
 impl Signal {
     prim::const_fn! {
-        pub(super) fn new() -> Signal {
+        pub(crate) fn new() -> Signal {
             Signal { line: Line::new(0), rounds: AtomicU64::new(0) }
         }
     }
@@ -126,14 +127,14 @@ impl Signal {
     }
 
     /// Of a group: how many are at work. Of a barrier: how many have come.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         // ORDERING: Acquire pairs with `done`: who sees nobody at work sees what they did.
         (self.rounds.load(Ordering::Acquire) & COUNT) as usize
     }
 
     /// So many more are at work. False, and nothing done: too many.
     #[must_use]
-    pub(super) fn add(&self, n: usize) -> bool {
+    pub(crate) fn add(&self, n: usize) -> bool {
         let n = n as u64;
         // ORDERING: Relaxed: those who wait for what is added know of it by other means.
         self.change_rounds(Ordering::Relaxed, |rounds| (n <= COUNT - (rounds & COUNT)).then(|| rounds + n))
@@ -154,7 +155,7 @@ impl Signal {
 
     /// One less is at work; the last one tells all. False, and nothing done: nobody is.
     #[must_use]
-    pub(super) fn done(&self) -> bool {
+    pub(crate) fn done(&self) -> bool {
         // ORDERING: Release pairs with the look at zero, and with `round`; Acquire: the last one hands on what the others did.
         let rounds = self.change_rounds(Ordering::AcqRel, |rounds| match rounds & COUNT {
             0 => None,
@@ -316,17 +317,18 @@ pub struct Hearing {
 
 /// For whom it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(crate) enum What {
     Notify,
     Condvar,
     Group,
     Barrier,
+    Token,
 }
 
 impl Hearing {
     /// # Safety
     /// The signal outlives this.
-    pub(super) unsafe fn new(signal: *const Signal, what: What) -> Self {
+    pub(crate) unsafe fn new(signal: *const Signal, what: What) -> Self {
         // SAFETY: the caller's promise.
         let signal = unsafe { Borrowed::new(signal) };
         Hearing { signal, round: signal.round(), what, heard: None }
@@ -368,7 +370,7 @@ impl Hearing {
 
     /// Whether it is a group's, and nobody is at work.
     fn is_at_zero(&self) -> bool {
-        matches!(self.what, What::Group) && self.signal.count() == 0
+        matches!(self.what, What::Group | What::Token) && self.signal.count() == 0
     }
 
     /// Told, and not taken note of.
@@ -390,6 +392,7 @@ impl Branch for Hearing {
             What::Condvar => ("wait", "condvar"),
             What::Group => ("wait_all", "wait group"),
             What::Barrier => ("wait_for_all", "barrier"),
+            What::Token => ("cancelled", "cancel token"),
         };
         (operation, Thing::new(kind, &*self.signal))
     }
