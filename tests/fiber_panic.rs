@@ -43,7 +43,7 @@ fn a_panic_in_poll_is_joined() {
     let id = fiber.id();
     let error = fiber.wait().unwrap_err();
     assert_eq!((error.id(), error.to_string()), (Some(id), format!("fiber {id} panicked: in poll")));
-    assert_eq!(format!("{error:?}"), "JoinError::Panicked(\"in poll\")");
+    assert_eq!(format!("{error:?}"), format!("JoinError(\"fiber {id} panicked: in poll\")"));
     assert_eq!(text(error), "in poll");
     alive(&runtime);
     assert!(told.lock().unwrap().is_empty());
@@ -63,6 +63,12 @@ fn an_error_names_its_fiber() {
     cancelled.cancel();
     let error = cancelled.wait().unwrap_err();
     assert_eq!((error.id(), error.to_string()), (Some(id), format!("fiber {id} was cancelled")));
+    let named = Builder::new().name("two\nlines").spawn_on(runtime.handle(), pending::<()>());
+    named.cancel();
+    let error = named.wait().unwrap_err();
+    let told = (error.is_cancelled(), error.is_panic(), error.to_string());
+    assert_eq!(told, (true, false, format!("fiber {} `two lines` was cancelled", error.id().unwrap())));
+    assert!(error.try_into_panic().unwrap_err().is_cancelled());
 }
 
 #[test]

@@ -884,8 +884,9 @@ fn what_shows_is_so() {
     });
     let [fiber] = fibers;
     fiber.cancel();
+    let id = fiber.id();
     let ended: JoinError = fiber.wait().expect_err("cancelled");
-    assert_eq!(format!("{ended:?}"), "JoinError::Cancelled");
+    assert_eq!(format!("{ended:?}"), format!("JoinError(\"fiber {id} was cancelled\")"));
     let token = CancelToken::new();
     shows(&token, "cancelled: false");
     token.cancel();

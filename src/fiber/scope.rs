@@ -184,7 +184,7 @@ pub(super) fn over<R>(failure: Option<Failure>, given: Option<R>) -> Result<R, J
     match (failure, given) {
         (Some(failure), _) => Err(failure.into_error()),
         (None, Some(result)) => Ok(result),
-        (None, None) => Err(JoinError::cancelled(None)),
+        (None, None) => Err(JoinError::scope_cancelled()),
     }
 }
 

@@ -114,8 +114,10 @@ unsafe fn poll<F: Future>(header: NonNull<Header>, cx: &mut Context<'_>) -> Poll
 ///
 /// As `Vtable::cancel` says: the caller is the running thread.
 unsafe fn cancel<F: Future>(header: NonNull<Header>) {
+    // SAFETY: the running thread has a count; it stays there.
+    let task = ManuallyDrop::new(unsafe { Task::from_raw(header) });
     // SAFETY: a fiber of this vtable, running on this thread.
-    unsafe { settle::<F>(header, Err(JoinError::cancelled(Some(header.as_ref().id)))) };
+    unsafe { settle::<F>(header, Err(JoinError::cancelled(&task))) };
 }
 
 /// # Safety

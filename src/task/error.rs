@@ -100,24 +100,31 @@ pub struct JoinError(Repr);
 enum Repr {
     Cancelled(Option<FiberId>),
     SelfJoin(FiberId),
-    Panicked(Box<Panic>),
+    Told(Box<Told>),
 }
 
-/// A panic, and whose it was; `None`: that of a scope's body.
-struct Panic {
+/// How it ended, if that takes more to tell.
+struct Told {
+    /// Whose end it was; `None`: that of a scope's body.
     fiber: Option<(FiberId, Option<Box<str>>)>,
-    /// Nobody reads it through a shared reference, but for its message.
-    payload: Payload,
+    /// `None`: it was cancelled. Nobody reads it through a shared reference, but for its message.
+    panic: Option<Payload>,
 }
 
 // SAFETY: the payload is reached by value only, except for `message`, which looks at it as a `&str` or a
 // `String`; both are `Sync`, as is the rest.
-unsafe impl Sync for Panic {}
+unsafe impl Sync for Told {}
 
 impl JoinError {
-    /// `None`: a scope was cancelled.
-    pub(crate) fn cancelled(fiber: Option<FiberId>) -> Self {
-        JoinError(Repr::Cancelled(fiber))
+    pub(crate) fn cancelled(fiber: &Task) -> Self {
+        match fiber.name() {
+            None => JoinError(Repr::Cancelled(Some(fiber.id))),
+            Some(_) => JoinError::told(Some(fiber), None),
+        }
+    }
+
+    pub(crate) fn scope_cancelled() -> Self {
+        JoinError(Repr::Cancelled(None))
     }
 
     pub(crate) fn self_join(fiber: FiberId) -> Self {
@@ -126,36 +133,47 @@ impl JoinError {
 
     /// `None`: the body of a scope panicked.
     pub(crate) fn panicked(fiber: Option<&Task>, payload: Payload) -> Self {
+        JoinError::told(fiber, Some(payload))
+    }
+
+    fn told(fiber: Option<&Task>, panic: Option<Payload>) -> Self {
         let fiber = fiber.map(|task| (task.id, task.name().map(Box::from)));
-        JoinError(Repr::Panicked(Box::new(Panic { fiber, payload })))
+        JoinError(Repr::Told(Box::new(Told { fiber, panic })))
     }
 
     pub(crate) fn payload(&self) -> Option<&(dyn Any + Send)> {
         match &self.0 {
-            Repr::Panicked(panic) => Some(&*panic.payload),
+            Repr::Told(told) => told.panic.as_deref(),
             Repr::Cancelled(_) | Repr::SelfJoin(_) => None,
+        }
+    }
+
+    /// The fiber's id and name.
+    fn fiber(&self) -> (Option<FiberId>, Option<&str>) {
+        match &self.0 {
+            Repr::Cancelled(fiber) => (*fiber, None),
+            Repr::SelfJoin(fiber) => (Some(*fiber), None),
+            Repr::Told(told) => {
+                told.fiber.as_ref().map_or((None, None), |(id, name)| (Some(*id), name.as_deref()))
+            }
         }
     }
 
     /// The id of the fiber that returned no value; for a [scope](crate::fiber::scope()), that of the fiber that panicked.
     /// `None`: the scope was cancelled, or its body panicked.
     pub fn id(&self) -> Option<FiberId> {
-        match &self.0 {
-            Repr::Cancelled(fiber) => *fiber,
-            Repr::SelfJoin(fiber) => Some(*fiber),
-            Repr::Panicked(panic) => panic.fiber.as_ref().map(|(id, _)| *id),
-        }
+        self.fiber().0
     }
 
     /// Whether the fiber was cancelled: by [`cancel`](crate::fiber::JoinHandle::cancel), with its parent, or
     /// with its runtime.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.0, Repr::Cancelled(_))
+        !self.is_self_join() && !self.is_panic()
     }
 
     /// Whether the fiber panicked: in a poll, or when its future was dropped.
     pub fn is_panic(&self) -> bool {
-        matches!(self.0, Repr::Panicked(_))
+        self.payload().is_some()
     }
 
     /// Whether a fiber awaited its own handle, which could never end.
@@ -183,7 +201,7 @@ impl JoinError {
     /// The fiber did not panic; the error comes back.
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.0 {
-            Repr::Panicked(panic) => Ok(panic.payload),
+            Repr::Told(mut told) => told.panic.take().ok_or(JoinError(Repr::Told(told))),
             other => Err(JoinError(other)),
         }
     }
@@ -290,30 +308,24 @@ impl InTurn {
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Cancelled(_) => f.write_str("JoinError::Cancelled"),
-            Repr::SelfJoin(_) => f.write_str("JoinError::SelfJoin"),
-            Repr::Panicked(panic) => {
-                write!(f, "JoinError::Panicked({:?})", known_message(&*panic.payload).unwrap_or("…"))
-            }
-        }
+        write!(f, "JoinError({:?})", self.to_string())
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Repr::Cancelled(Some(id)) => write!(f, "fiber {id} was cancelled"),
-            Repr::Cancelled(None) => f.write_str("the scope was cancelled"),
-            Repr::SelfJoin(id) => write!(f, "fiber {id} cannot wait for its own end"),
-            Repr::Panicked(panic) => {
-                match &panic.fiber {
-                    Some((id, name)) => id.write(name.as_deref(), f)?,
-                    None => f.write_str("the body of a scope")?,
-                }
+        match self.fiber() {
+            (Some(id), name) => id.write(name, f)?,
+            (None, _) if self.is_panic() => f.write_str("the body of a scope")?,
+            (None, _) => f.write_str("the scope")?,
+        }
+        match self.payload() {
+            Some(payload) => {
                 f.write_str(" panicked")?;
-                known_message(&*panic.payload).map_or(Ok(()), |message| write!(f, ": {message}"))
+                known_message(payload).map_or(Ok(()), |message| write!(f, ": {message}"))
             }
+            None if self.is_self_join() => f.write_str(" cannot wait for its own end"),
+            None => f.write_str(" was cancelled"),
         }
     }
 }

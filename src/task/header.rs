@@ -27,6 +27,7 @@ use crate::task::here::{self, Post};
 use crate::task::links::{Links, Shards};
 use crate::task::state::{Activity, By, Cancel, State, Wake};
 use crate::task::tie::Tie;
+use crate::task::warn::one_line;
 
 /// The id of a fiber: unique in the process, never used again.
 ///
@@ -42,7 +43,7 @@ impl FiberId {
     /// Writes what a fiber with this id and that name is called.
     pub(crate) fn write(self, name: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "fiber {self}")?;
-        name.map_or(Ok(()), |name| write!(f, " `{name}`"))
+        name.map_or(Ok(()), |name| write!(f, " `{}`", one_line(name)))
     }
 
     /// The id as a number, as it shows in dumps.
