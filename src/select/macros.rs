@@ -16,12 +16,11 @@
 #![allow(private_interfaces, private_bounds, reason = "hidden: only the macros name these")]
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-pub use std::future::IntoFuture;
 pub use std::pin::pin;
 
 use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple, end_losers};
@@ -98,6 +97,16 @@ impl<'a, F: Future> AsFuture for &mut Probe<'a, F> {
 
     fn __leno_arm(self) -> Self::Arm {
         Polled::new(self.0.take().expect("a probe is used once"))
+    }
+}
+
+/// The expression of a branch: where that is no future the compiler says so there, and not at the whole macro.
+pub struct Given<F: IntoFuture>(pub F);
+
+impl<F: IntoFuture> Given<F> {
+    #[inline(always)]
+    pub fn __leno_future(self) -> F::IntoFuture {
+        self.0.into_future()
     }
 }
 

@@ -201,10 +201,16 @@ macro_rules! __select_branches {
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+]) => {
-        ::core::compile_error!("a branch of a select is `pattern = future => handler`: this one has no `=` behind its pattern")
+        ::core::compile_error!(::core::concat!(
+            "a branch of a select is `pattern = future => handler`: there is no `pattern =` in `",
+            ::core::stringify!($($pattern)+), "`"
+        ))
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] => $($rest:tt)*) => {
-        ::core::compile_error!("a branch of a select is `pattern = future => handler`: this one has no `=` behind its pattern")
+        ::core::compile_error!(::core::concat!(
+            "a branch of a select is `pattern = future => handler`: there is no `pattern =` in `",
+            ::core::stringify!($($pattern)+), "`"
+        ))
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] $next:tt $($rest:tt)*) => {
         $crate::__select_branches! { $how $names $branches $default $else @ [pattern $($pattern)+ $next] $($rest)* }
@@ -260,7 +266,10 @@ macro_rules! __select_branches {
         }
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [branch $pattern:tt $probe:tt] $($rest:tt)*) => {
-        ::core::compile_error!("behind `pattern =` a select expects `future => handler` or `future, if guard => handler`, and then a comma (unless the handler is a block)")
+        ::core::compile_error!(::core::concat!(
+            "behind `", ::core::stringify!$pattern, " =` a select expects `future => handler` or `future, if guard => handler`, \
+             and then a comma (unless the handler is a block)"
+        ))
     };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [$head:tt $($otherwise:tt)?] $($rest:tt)*) => {
         ::core::compile_error!("behind `default =>` and `else =>` a select expects a handler, and then a comma (unless it is a block)")
@@ -325,11 +334,9 @@ macro_rules! __select_run {
         let mut chosen;
         {
             let guards = [$($crate::__select_how!(guard $($guard)?)),+];
-            // (First by itself: what is borrowed in it lives on.)
-            let ($($name,)+) = ($($future,)+);
-            let ($($name,)+) = ($($crate::select::macros::pin!(
-                $crate::select::macros::IntoFuture::into_future($name)
-            ),)+);
+            // (First by itself: what is borrowed in it lives on. What is no future is underlined there.)
+            let ($($name,)+) = ($($crate::select::macros::Given { 0: $future },)+);
+            let ($($name,)+) = ($($crate::select::macros::pin!($name.__leno_future()),)+);
             #[allow(unused_imports)]
             use $crate::select::macros::{AsFuture as _, AsOperation as _};
             let mut choice = $crate::select::macros::Choice::new(
