@@ -263,6 +263,25 @@ fn a_cord_on_its_own_thread() {
 }
 
 #[test]
+fn a_cord_on_its_own_thread_has_settings() {
+    in_time(|| {
+        let stopped = Arc::new(AtomicUsize::new(0));
+        let counts = stopped.clone();
+        let cord = Cord::builder()
+            .clock(Clock::virtual_time())
+            .on_stop(move |_| _ = counts.fetch_add(1, SeqCst))
+            .spawn("settings", || async {
+                let begin = leno::fiber::now();
+                leno::sleep(Duration::from_secs(3600)).await;
+                leno::fiber::now() - begin
+            })
+            .unwrap();
+        assert_eq!(cord.wait().unwrap(), Duration::from_secs(3600));
+        assert_eq!(stopped.load(SeqCst), 1);
+    });
+}
+
+#[test]
 fn cancelling_a_cord_on_its_own_thread_ends_it() {
     // F3, F11
     in_time(|| {

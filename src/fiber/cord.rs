@@ -153,34 +153,7 @@ impl Cord {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
-        let name = name.into();
-        check_name(&name)?;
-        let home = Core::open(None, Settings::default());
-        let first = async move { start().await };
-        let builder = Builder::new().name(name.clone()).root();
-        // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
-        // nothing but `start`, which is `Send`. The new thread is the cord's.
-        let handle = unsafe { builder.spawn_local_on(&home, Location::caller(), first) };
-        let fiber = handle.task().clone();
-        let thread = home.clone();
-        let started = thread::Builder::new().name(name).spawn(move || {
-            let cord = Cord { home: thread, _not_send: PhantomData };
-            // SAFETY: this is the cord's thread from now on.
-            unsafe {
-                Core::drive(&cord.home, 0, |task| {
-                    run::run(task);
-                    fiber.state.is_complete().then_some(())
-                })
-            };
-        });
-        match started {
-            Ok(_detached) => Ok(handle),
-            Err(error) => {
-                // There is no thread: this one may stand in, as nothing was polled.
-                drop(Cord { home, _not_send: PhantomData });
-                Err(error)
-            }
-        }
+        Cord::builder().spawn(name, start)
     }
 }
 
@@ -217,6 +190,49 @@ impl CordBuilder {
     pub fn build(self) -> Cord {
         let home = Core::open(None, self.settings);
         Cord { home, _not_send: PhantomData }
+    }
+
+    /// As [`Cord::spawn`], with these settings. (Nobody waits in a `block_on` there, so nobody is told that a
+    /// [closed world](Self::closed_world) has come to a stop.)
+    ///
+    /// # Errors
+    ///
+    /// As [`Cord::spawn`].
+    #[track_caller]
+    pub fn spawn<C, F>(self, name: impl Into<String>, start: C) -> io::Result<JoinHandle<F::Output>>
+    where
+        C: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        let name = name.into();
+        check_name(&name)?;
+        let home = Core::open(None, self.settings);
+        let first = async move { start().await };
+        let builder = Builder::new().name(name.clone()).root();
+        // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
+        // nothing but `start`, which is `Send`. The new thread is the cord's.
+        let handle = unsafe { builder.spawn_local_on(&home, Location::caller(), first) };
+        let fiber = handle.task().clone();
+        let thread = home.clone();
+        let started = thread::Builder::new().name(name).spawn(move || {
+            let cord = Cord { home: thread, _not_send: PhantomData };
+            // SAFETY: this is the cord's thread from now on.
+            unsafe {
+                Core::drive(&cord.home, 0, |task| {
+                    run::run(task);
+                    fiber.state.is_complete().then_some(())
+                })
+            };
+        });
+        match started {
+            Ok(_detached) => Ok(handle),
+            Err(error) => {
+                // There is no thread: this one may stand in, as nothing was polled.
+                drop(Cord { home, _not_send: PhantomData });
+                Err(error)
+            }
+        }
     }
 }
 
