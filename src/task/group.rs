@@ -97,21 +97,16 @@ impl Group {
 
     /// The first failure counts, and cancels all members.
     fn fail(&self, failure: Failure) {
-        let late = {
-            let mut inner = self.0.lock();
-            // (A fiber that was prepared and never started has not entered.)
-            let is_strange = failure.task.as_ref().is_some_and(|task| !inner.members.contains_key(&task.id));
-            if inner.left || inner.failure.is_some() || is_strange {
-                Some(failure)
-            } else {
-                inner.failure = Some(failure);
-                None
-            }
-        };
-        match late {
-            Some(failure) => discard(failure),
-            None => self.cancel(),
+        let mut inner = self.0.lock();
+        // (A fiber that was prepared and never started has not entered.)
+        let is_strange = failure.task.as_ref().is_some_and(|task| !inner.members.contains_key(&task.id));
+        if inner.left || inner.failure.is_some() || is_strange {
+            drop(inner);
+            return discard(failure);
         }
+        inner.failure = Some(failure);
+        drop(inner);
+        self.cancel();
     }
 
     /// A member's panic that nobody joins: the group takes the payload if that one is its failure, else gives it back.
