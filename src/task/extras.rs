@@ -9,7 +9,7 @@ use crate::task::group::Group;
 use crate::task::header::{Header, Task};
 use crate::task::locals::Locals;
 use crate::task::state::Wake;
-use crate::task::trace::{self, Waking};
+use crate::task::trace;
 use crate::task::watch::Watch;
 
 /// See the module.
@@ -119,7 +119,7 @@ impl fmt::Debug for Header {
 impl Task {
     /// Gives the fiber its park token and wakes it, and whoever polls its park.
     pub(crate) fn unpark(&self) {
-        trace::waker(self, Waking::WakeByRef);
+        trace::waker(self, "waker.wake_by_ref");
         let wake = self.state.unpark(self.by());
         self.follow(wake);
         if let Some(waker) = self.set_parked(None) {

@@ -171,20 +171,11 @@ fn show(
     Some(extras)
 }
 
-/// What a waker does.
-#[derive(Clone, Copy)]
-pub(crate) enum Waking {
-    Clone,
-    Wake,
-    WakeByRef,
-    Drop,
-}
-
-/// To be called before a waker of `task` does it.
+/// To be called before a waker of `task` does `op`, as tokio-console knows it.
 #[inline]
-pub(crate) fn waker(task: &Task, what: Waking) {
+pub(crate) fn waker(task: &Task, op: &'static str) {
     if let Some(watch) = task.watch() {
-        watch.trace.waker(what);
+        watch.trace.waker(op);
     }
 }
 
@@ -239,15 +230,9 @@ pub(crate) fn end(task: &Task) {
 }
 
 impl Trace {
-    fn waker(&self, what: Waking) {
+    fn waker(&self, op: &'static str) {
         let id = self.id.load(Ordering::Relaxed);
         if id != 0 {
-            let op = match what {
-                Waking::Clone => "waker.clone",
-                Waking::Wake => "waker.wake",
-                Waking::WakeByRef => "waker.wake_by_ref",
-                Waking::Drop => "waker.drop",
-            };
             tell(|| event!(target: "runtime::waker", Level::TRACE, op, task.id = id));
         }
     }
@@ -258,7 +243,7 @@ impl Trace {
             (fiber.span.clone()?, mem::take(&mut fiber.parked))
         };
         if parked {
-            self.waker(Waking::Drop);
+            self.waker("waker.drop");
         }
         span.enter().then_some(Entered { task, watch, span, pending: false })
     }
@@ -267,7 +252,7 @@ impl Trace {
     fn pending(&self, task: &Task, waits: Vec<Wait>) {
         let parked = waits.iter().any(|wait| wait.operation == "park");
         if parked {
-            self.waker(Waking::Clone);
+            self.waker("waker.clone");
         }
         let mut before = mem::take(&mut self.fiber.lock().operations);
         let still = |wait: Wait| match before.iter().position(|operation| operation.is(&wait)) {

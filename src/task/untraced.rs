@@ -19,15 +19,8 @@ pub(crate) fn born(
     extras
 }
 
-pub(crate) enum Waking {
-    Clone,
-    Wake,
-    WakeByRef,
-    Drop,
-}
-
 #[inline(always)]
-pub(crate) fn waker(_task: &Task, _what: Waking) {}
+pub(crate) fn waker(_task: &Task, _op: &'static str) {}
 
 #[must_use]
 pub(crate) struct Inside<'a>(PhantomData<&'a Task>);

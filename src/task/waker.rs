@@ -12,7 +12,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use crate::task::header::{Header, Task};
 use crate::task::here;
 use crate::task::state::WakeByValue;
-use crate::task::trace::{self, Waking};
+use crate::task::trace;
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
@@ -27,7 +27,7 @@ unsafe fn task(data: *const ()) -> Task {
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: the waker's count is borrowed for the call.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    trace::waker(&task, Waking::Clone);
+    trace::waker(&task, "waker.clone");
     if !here::owe(data, 1) {
         task.state.retain();
     }
@@ -37,7 +37,7 @@ unsafe fn clone(data: *const ()) -> RawWaker {
 unsafe fn wake(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    trace::waker(&task, Waking::Wake);
+    trace::waker(&task, "waker.wake");
     if task.wakes_itself() {
         return give_up(ManuallyDrop::into_inner(task));
     }
@@ -58,14 +58,14 @@ unsafe fn wake(data: *const ()) {
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: the waker's count is borrowed for the call.
     let task = ManuallyDrop::new(unsafe { task(data) });
-    trace::waker(&task, Waking::WakeByRef);
+    trace::waker(&task, "waker.wake_by_ref");
     task.wake();
 }
 
 unsafe fn drop_waker(data: *const ()) {
     // SAFETY: the waker's count is ours now.
     let task = unsafe { task(data) };
-    trace::waker(&task, Waking::Drop);
+    trace::waker(&task, "waker.drop");
     give_up(task);
 }
 
