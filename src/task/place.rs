@@ -5,48 +5,27 @@
 
 use std::panic::Location;
 
-#[cfg(debug_assertions)]
-mod known {
-    use std::panic::Location;
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(#[cfg(debug_assertions)] &'static Location<'static>);
 
-    /// See the module.
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Place(&'static Location<'static>);
+impl Place {
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn here() -> Place {
+        Place(
+            #[cfg(debug_assertions)]
+            Location::caller(),
+        )
+    }
 
-    impl Place {
-        #[inline(always)]
-        #[track_caller]
-        pub(crate) fn here() -> Place {
-            Place(Location::caller())
-        }
-
-        pub(crate) fn location(self) -> Option<&'static Location<'static>> {
-            Some(self.0)
-        }
+    pub(crate) fn location(self) -> Known {
+        #[cfg(debug_assertions)]
+        return Some(self.0);
+        #[cfg(not(debug_assertions))]
+        None
     }
 }
-
-#[cfg(not(debug_assertions))]
-mod known {
-    use std::panic::Location;
-
-    /// See the module.
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Place;
-
-    impl Place {
-        #[inline(always)]
-        pub(crate) fn here() -> Place {
-            Place
-        }
-
-        pub(crate) fn location(self) -> Option<&'static Location<'static>> {
-            None
-        }
-    }
-}
-
-pub(crate) use known::Place;
 
 /// A place in the source, where it is known.
 pub(crate) type Known = Option<&'static Location<'static>>;
