@@ -326,7 +326,7 @@ impl RawMutex {
         wake_all(Told { raw: self, answers: false, panics: panicking() });
     }
 
-    /// Counts one more that starves, or one less. False: there are too many to be counted.
+    /// Counts one more that starves, or one less. False: there are too many for one more.
     #[cold]
     fn count_starving(&self, one_more: bool) -> bool {
         self.step_anew();
@@ -494,9 +494,8 @@ impl Acquire {
     #[cold]
     #[inline(never)]
     fn recover(&mut self) {
-        if self.raw.count_starving(false) {
-            self.past &= !STARVES;
-        }
+        self.raw.count_starving(false);
+        self.past &= !STARVES;
     }
 
     /// (Without a store for one that has come just now: an unlock would have to wait for that.)
