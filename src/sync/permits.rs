@@ -252,12 +252,8 @@ impl Permits {
                 hand = want;
             }
             let Some(claim) = popped.claim(0, &mut served.by) else { continue };
-            if bug!("permits_granted_unchecked") {
-                served.by.wakes(claim.done());
-                hand -= want;
-                continue;
-            }
-            match claim.grant() {
+            let granted = if bug!("permits_granted_unchecked") { Ok(claim.done()) } else { claim.grant() };
+            match granted {
                 Ok(waker) => {
                     served.by.wakes(waker);
                     hand -= want;

@@ -124,13 +124,9 @@ impl RawRwLock {
     /// The upgrade leaves; this many were granted to it.
     #[cold]
     fn cancel_upgrade(&self, granted: u32) {
-        if bug!("upgrade_ends_late") {
-            let all = self.upgrade.take_all();
-            self.permits.end_upgrade();
-            return self.look_into_pot(u64::from(granted) + all);
-        }
+        let early = bug!("upgrade_ends_late").then(|| self.upgrade.take_all());
         self.permits.end_upgrade();
-        self.look_into_pot(u64::from(granted) + self.upgrade.take_all());
+        self.look_into_pot(u64::from(granted) + early.unwrap_or_else(|| self.upgrade.take_all()));
     }
 
     /// Panics if an invariant does not hold, while nobody is at work here.

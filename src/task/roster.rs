@@ -201,17 +201,11 @@ impl Roster {
         let below = task.shards.below();
         // ORDERING: Acquire pairs with `unlink` of the last child.
         let childless = task.links.first_child.load(Ordering::Acquire).is_null();
-        let emptied = if childless {
-            self.lock(shard).with(unlink)
-        } else if bug!("roster_self_first") {
-            let emptied = self.lock(shard).with(unlink);
+        let early = bug!("roster_self_first").then(|| self.lock(shard).with(unlink));
+        if !childless {
             self.release(task, below);
-            emptied
-        } else {
-            self.release(task, below);
-            self.lock(shard).with(unlink)
-        };
-        if emptied {
+        }
+        if early.unwrap_or_else(|| self.lock(shard).with(unlink)) {
             let waiter = self.waiter.lock().take();
             if let Some(waiter) = waiter {
                 waiter.wake();
