@@ -106,13 +106,7 @@ fn wait_aside<R>(
 /// if nobody wakes it: its timer may be in the care of the very worker that waits here.
 #[track_caller]
 pub(crate) fn wait<F: Future + Unpin>(what: &str, future: &mut F, due: Option<Instant>) -> F::Output {
-    context::may_block(what);
-    let mut deadline = due;
-    loop {
-        if let Some(output) = block_on(Pin::new(future), deadline.take()) {
-            return output;
-        }
-    }
+    wait_until(what, future, due, None).expect("without a limit it waits until it is done")
 }
 
 /// As [`wait`], until `limit` at most; `None` is never.
@@ -165,7 +159,7 @@ macro_rules! waits {
                 &mut self,
                 limit: std::time::Duration,
             ) -> Result<<Self as Future>::Output, $crate::task::error::Elapsed> {
-                let deadline = std::time::Instant::now().checked_add(limit);
+                let deadline = $crate::task::thread::deadline_after(limit);
                 let due = $due(self);
                 $crate::task::thread::wait_until(concat!($what, "::wait_timeout"), self, due, deadline)
             }
