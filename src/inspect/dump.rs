@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::task::header::{FiberId, Task};
 use crate::task::home::Home;
 use crate::task::state::Activity;
-use crate::task::watch::{self, Seen};
+use crate::task::watch::{self, Seen, Watch};
 
 /// How often a fiber is looked at that changes each time.
 const LOOKS: u32 = 4;
@@ -200,18 +200,13 @@ fn look(task: &Task) -> Option<(Activity, Option<Seen>)> {
     let mut looks = 0;
     loop {
         let before = task.activity();
-        let seen = watch.map(|watch| watch.seen());
+        let seen = watch.map(Watch::seen);
         let after = task.activity();
         looks += 1;
         if before == Activity::Complete || after == Activity::Complete {
             return None;
         }
-        let same = before == after
-            && match (watch, &seen) {
-                (Some(watch), Some(seen)) => watch.polls() == seen.polls,
-                _ => true,
-            };
-        if same {
+        if before == after && watch.map(Watch::polls) == seen.as_ref().map(|seen| seen.polls) {
             return Some((before, seen));
         }
         if looks == LOOKS {
@@ -277,6 +272,15 @@ impl Hold {
         Hold { operation: hold.operation, object: Object::new(hold.thing), place: hold.place }
     }
 
+    /// The operation where there are several, and the place.
+    pub(super) fn how(&self) -> String {
+        let by = if self.operation == "lock" { String::new() } else { format!(" by {}", self.operation) };
+        match self.place {
+            Some(place) => format!("{by} since {place}"),
+            None => by,
+        }
+    }
+
     /// How it is held, by the operation that took it: `lock`, `read`, `write`, `upgradable_read`, `acquire`, `get_or_init`, …;
     /// more may be added.
     pub fn operation(&self) -> &'static str {
@@ -321,11 +325,7 @@ impl fmt::Display for Object {
 /// Object, operation where there are several, place.
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.object)?;
-        if self.operation != "lock" {
-            write!(f, " by {}", self.operation)?;
-        }
-        self.place.map_or(Ok(()), |place| write!(f, " since {place}"))
+        write!(f, "{}{}", self.object, self.how())
     }
 }
 

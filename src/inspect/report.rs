@@ -20,12 +20,7 @@ pub(super) fn deadlock(home: &Home, main: &Task) -> String {
             let next = circle[(at + 1) % circle.len()].fiber;
             let mut line = format!("{} waits: {}", link.fiber, link.wait);
             if let Some(hold) = link.hold {
-                let how = match hold.operation() {
-                    "lock" => String::new(),
-                    operation => format!(" by {operation}"),
-                };
-                let place = hold.place().map_or(String::new(), |place| format!(" since {place}"));
-                let _ = write!(line, ", which {next} holds{how}{place}");
+                let _ = write!(line, ", which {next} holds{}", hold.how());
             }
             let _ = writeln!(text, "  {}", one_line(&line));
         }
