@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use crate::prim::UnsafeCell;
-use crate::task::error::{JoinError, Outcome, Payload, discard};
+use crate::task::error::{JoinError, Outcome, Payload, discard, shielded};
 use crate::task::extras::Extras;
 use crate::task::header::{FiberId, Header, Task, Vtable};
 use crate::task::home::HomeRef;
@@ -208,8 +208,7 @@ fn detached(task: &Task, payload: Payload) {
 
 /// Tells the executor's hook of a panic; a panic of the hook is swallowed.
 pub(crate) fn report(task: &Task, payload: Payload) {
-    let told = panic::catch_unwind(AssertUnwindSafe(|| task.home().seam.report_panic(task, &*payload)));
-    discard(told);
+    shielded(|| task.home().seam.report_panic(task, &*payload));
     discard(payload);
 }
 
