@@ -198,12 +198,8 @@ fn run<'env, R>(
     let given = scope.scope.caught(|| body(&scope));
     // From here to its end nothing may unwind: fibers may still borrow what would go away.
     let rest = finally(|| std::process::abort());
-    let mut wait = std::pin::pin!(std::future::poll_fn(|cx| scope.scope.group().poll_over(cx)));
-    let failure = loop {
-        if let Some(failure) = thread::block_on(wait.as_mut(), None) {
-            break failure;
-        }
-    };
+    let wait = std::pin::pin!(std::future::poll_fn(|cx| scope.scope.group().poll_over(cx)));
+    let failure = thread::block_on(wait, None).expect("without a deadline it waits until it is done");
     std::mem::forget(rest);
     drop(leave);
     over(failure, given)
