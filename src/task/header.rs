@@ -25,7 +25,7 @@ use std::task::{Context, Poll, Waker};
 use crate::prim::{AtomicPtr, Life, UnsafeCell};
 use crate::task::here::{self, Post};
 use crate::task::links::{Links, Shards};
-use crate::task::state::{Activity, By, Cancel, State, Wake};
+use crate::task::state::{Activity, By, State, Wake};
 use crate::task::tie::Tie;
 use crate::task::warn::one_line;
 
@@ -236,15 +236,12 @@ impl Task {
     /// Marks this one fiber; the caller sees to those below it. True: marked now. A fiber that has to be
     /// scheduled for it goes into `ready`.
     pub(crate) fn mark_cancelled(&self, ready: &mut Vec<Task>) -> bool {
-        match self.state.cancel(self.by()) {
-            Cancel::Nothing => false,
-            Cancel::Marked => true,
-            Cancel::Schedule => {
-                // SAFETY: `Schedule` made a count for us.
-                ready.push(unsafe { Task::from_raw(self.0) });
-                true
-            }
+        let marked = self.state.cancel(self.by());
+        if let Some(Wake::Schedule) = marked {
+            // SAFETY: `Schedule` made a count for us.
+            ready.push(unsafe { Task::from_raw(self.0) });
         }
+        marked.is_some()
     }
 
     /// Does what a wake-up calls for.

@@ -120,18 +120,6 @@ pub(crate) enum WakeByValue {
     Last,
 }
 
-/// What a cancel found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Cancel {
-    /// Marked now, and it was idle: schedule it with the count that is in the caller's hands.
-    Schedule,
-    /// Marked now; who runs it or takes it from the queue sees to the rest.
-    Marked,
-    /// It was cancelled before, is complete, or cannot be cancelled.
-    Nothing,
-}
-
 /// Who is to queue a fiber that a wake-up makes ready.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By<'a> {
@@ -341,30 +329,28 @@ impl State {
         self.0.fetch_and(!TOKEN, Ordering::AcqRel) & TOKEN != 0
     }
 
-    /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future, unless it is SHIELDED.
-    pub(crate) fn cancel(&self, by: By<'_>) -> Cancel {
+    /// Sets CANCELLED; an idle fiber is queued, so that its own executor drops the future, unless it is SHIELDED. `None`: it was
+    /// cancelled before, is complete, or cannot be cancelled.
+    #[must_use]
+    pub(crate) fn cancel(&self, by: By<'_>) -> Option<Wake> {
         let tie = self.tie(by);
-        let cancel = self.update(Ordering::AcqRel, |word| {
+        let wake = self.update(Ordering::AcqRel, |word| {
             if word & (COMPLETE | CANCELLED | MAIN) != 0 {
-                return (word, Cancel::Nothing);
+                return (word, None);
             }
             if bug!("task_cancel_forgets_running") && word & RUNNING != 0 {
-                return (word, Cancel::Marked);
+                return (word, Some(Wake::Nothing));
             }
-            if word & SHIELDED != 0 {
-                return (word | CANCELLED, Cancel::Marked);
-            }
-            if tie.is_some() {
-                return (word | CANCELLED, Cancel::Schedule);
-            }
-            match Self::scheduled(word | CANCELLED, by) {
-                (next, Wake::Schedule) => (next, Cancel::Schedule),
-                (next, Wake::Nothing) => (next, Cancel::Marked),
-            }
+            let (next, wake) = match word | CANCELLED {
+                marked if word & SHIELDED != 0 => (marked, Wake::Nothing),
+                marked if tie.is_some() => (marked, Wake::Schedule),
+                marked => Self::scheduled(marked, by),
+            };
+            (next, Some(wake))
         });
-        match (cancel, tie) {
-            (Cancel::Schedule, Some(tie)) if self.wake_tied(tie) == Wake::Nothing => Cancel::Marked,
-            _ => cancel,
+        match (wake, tie) {
+            (Some(Wake::Schedule), Some(tie)) => Some(self.wake_tied(tie)),
+            _ => wake,
         }
     }
 
@@ -721,7 +707,7 @@ mod tests {
         assert_eq!(state.complete(true, false), Completed { outcome: false, waker: false, gone: false });
         assert_eq!(count(&state), 2);
         assert_eq!(state.wake_by_ref(By::Owner(&Tie::new())), Wake::Nothing);
-        assert_eq!(state.cancel(By::Owner(&Tie::new())), Cancel::Nothing);
+        assert_eq!(state.cancel(By::Owner(&Tie::new())), None);
         assert_eq!(state.seize(By::Other), Seize::Complete);
         assert_eq!(state.start(By::Owner(&Tie::new())), Start::Stale);
     }
@@ -731,21 +717,21 @@ mod tests {
         let tie = Tie::new();
         for by in [By::Owner(&tie), By::Other] {
             let queued = State::spawned();
-            assert_eq!(queued.cancel(by), Cancel::Marked);
-            assert_eq!(queued.cancel(by), Cancel::Nothing);
+            assert_eq!(queued.cancel(by), Some(Wake::Nothing));
+            assert_eq!(queued.cancel(by), None);
             assert_eq!(queued.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let waits = idle();
-            assert_eq!(waits.cancel(by), Cancel::Schedule);
+            assert_eq!(waits.cancel(by), Some(Wake::Schedule));
             assert_eq!(waits.start(By::Owner(&Tie::new())), Start::Cancelled);
 
             let running = State::spawned();
             assert_eq!(running.start(By::Owner(&Tie::new())), Start::Poll);
-            assert_eq!(running.cancel(by), Cancel::Marked);
+            assert_eq!(running.cancel(by), Some(Wake::Nothing));
             assert_eq!(running.finish_poll(&left(0), None), Finish::Cancelled);
 
             let main = State::main();
-            assert_eq!(main.cancel(by), Cancel::Nothing);
+            assert_eq!(main.cancel(by), None);
             assert_eq!(main.start(By::Owner(&Tie::new())), Start::Poll);
         }
     }
@@ -770,7 +756,7 @@ mod tests {
             assert_eq!(state.start(By::Owner(&Tie::new())), Start::Poll);
             assert!(state.shield() && state.shield());
             assert_eq!(state.finish_poll(&left(0), None), Finish::Idle);
-            assert_eq!(state.cancel(by), Cancel::Marked);
+            assert_eq!(state.cancel(by), Some(Wake::Nothing));
             state
         };
         let tie = Tie::new();
@@ -927,8 +913,8 @@ mod tests {
             let owner = By::Owner(&tie);
             let by = if by_worker { owner } else { By::Other };
             let waits = tied(&tie);
-            assert_eq!(waits.cancel(by), Cancel::Schedule);
-            assert_eq!(waits.cancel(by), Cancel::Nothing);
+            assert_eq!(waits.cancel(by), Some(Wake::Schedule));
+            assert_eq!(waits.cancel(by), None);
             assert_eq!(waits.start(owner), Start::Cancelled);
 
             let tie = Tie::new();
@@ -939,7 +925,7 @@ mod tests {
             assert_eq!(shielded.start(owner), Start::Poll);
             assert!(shielded.shield());
             assert_eq!(shielded.finish_poll(&left(0), Some(&tie)), Finish::Idle);
-            assert_eq!(shielded.cancel(by), Cancel::Marked);
+            assert_eq!(shielded.cancel(by), Some(Wake::Nothing));
             assert_eq!(shielded.unshield(by), Wake::Schedule);
             assert_eq!(shielded.start(owner), Start::Cancelled);
         }
