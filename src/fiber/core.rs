@@ -391,9 +391,7 @@ impl Seam for Core {
         let fiber = FiberRef::new(task);
         match &self.hooks.panic {
             Some(hook) => hook(&fiber, payload),
-            None => {
-                warn::say(&format!("{fiber} panicked, and nobody joined it: {}", message(payload)));
-            }
+            None => warn::say(&format!("{fiber} panicked, and nobody joined it: {}", message(payload))),
         }
     }
 

@@ -251,14 +251,9 @@ impl<T: Entry> Crew<T> {
     #[cold]
     unsafe fn overflow(&self, worker: &Worker<T>, mut task: T) {
         let mut older = worker.ring.take_half();
-        loop {
-            match worker.ring.push(task) {
-                Ok(()) => break,
-                Err(full) => {
-                    task = full;
-                    older.extend(worker.ring.take_half());
-                }
-            }
+        while let Err(full) = worker.ring.push(task) {
+            task = full;
+            older.extend(worker.ring.take_half());
         }
         if let Err(refused) = self.inject_all(older.into_iter()) {
             // It has ended: this worker ends them as it leaves.
@@ -641,15 +636,12 @@ impl<T: Entry> Crew<T> {
     /// the others are with [what is to be ended](Self::take_rest) then.
     #[must_use]
     pub(crate) unsafe fn blocks(&self, worker: &Worker<T>) -> Option<T> {
-        let mut left = Vec::new();
         if self.is_alone() {
             // There are no others.
             return None;
         }
         // SAFETY: by contract.
-        while let Some(task) = unsafe { self.take_left(worker) } {
-            left.push(task);
-        }
+        let left: Vec<_> = std::iter::from_fn(|| unsafe { self.take_left(worker) }).collect();
         if left.is_empty() {
             return None;
         }
