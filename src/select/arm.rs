@@ -334,13 +334,6 @@ impl<O: Operated> Claimed<O> {
         }
         attempt
     }
-
-    #[inline]
-    fn outcome(&mut self) -> O::Output {
-        assert!(std::mem::take(&mut self.is_through), "the arm was completed");
-        let output = self.future.operation().output(&mut self.tray);
-        self.future.convert(output)
-    }
 }
 
 impl<O: Operated> Take for Claimed<O> {
@@ -350,8 +343,11 @@ impl<O: Operated> Take for Claimed<O> {
 
     const ENDS: bool = O::Branch::DISCARDS;
 
+    #[inline]
     fn take(&mut self) -> O::Output {
-        self.outcome()
+        assert!(std::mem::take(&mut self.is_through), "the arm was completed");
+        let output = self.future.operation().output(&mut self.tray);
+        self.future.convert(output)
     }
 
     fn give_back(&mut self, output: O::Output) {
@@ -551,7 +547,7 @@ impl<O: Operated> Arm for Claimed<O> {
 
     unsafe fn take_into(&mut self, outcome: *mut ()) {
         // SAFETY: the caller's promise.
-        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.outcome()) };
+        unsafe { *outcome.cast::<Option<O::Output>>() = Some(self.take()) };
     }
 
     unsafe fn take_unsent(&mut self, to: *mut ()) {
