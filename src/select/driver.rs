@@ -803,7 +803,7 @@ impl Driver {
             if let Some(node) = &branch.node {
                 // If the partner was claimed, the node was popped for that, and is nobody's but the select's.
                 let is_in_line = branch.stage == Stage::Waits
-                    && (branch.partner.is_none() || branch.partner.map(|partner| partner as usize) != winner);
+                    && branch.partner.is_none_or(|partner| Some(partner as usize) != winner);
                 if arms.arm(index).leave(node, is_in_line) {
                     branch.node.take().into_iter().for_each(Waiter::free_branch);
                 } else {
