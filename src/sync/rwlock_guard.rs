@@ -34,6 +34,14 @@ macro_rules! guards {
                 let share = Share::enter(place, || What::$What.wish(lock.raw()));
                 $Guard { lock, share }
             }
+
+            /// What becomes another guard's.
+            #[allow(dead_code, reason = "the owned guard of a reader becomes no other one")]
+            fn into_parts(self) -> ($lock, Share) {
+                let guard = ManuallyDrop::new(self);
+                // SAFETY: the guard is not dropped, so these are the only ones.
+                unsafe { (std::ptr::read(&raw const guard.lock), std::ptr::read(&raw const guard.share)) }
+            }
         }
 
         impl<$($lifetime,)? T: ?Sized> Drop for $guard {
@@ -41,16 +49,6 @@ macro_rules! guards {
             fn drop(&mut self) {
                 self.share.leave();
                 self.lock.raw().release($permits.into());
-            }
-        }
-
-        impl<$($lifetime,)? T: ?Sized> $guard {
-            /// What becomes another guard's.
-            #[allow(dead_code, reason = "the owned guard of a reader becomes no other one")]
-            fn into_parts(self) -> ($lock, Share) {
-                let guard = ManuallyDrop::new(self);
-                // SAFETY: the guard is not dropped, so these are the only ones.
-                unsafe { (std::ptr::read(&raw const guard.lock), std::ptr::read(&raw const guard.share)) }
             }
         }
     )+};
