@@ -34,10 +34,6 @@ use crate::task::trace::{Label, Sign, Trace};
 /// No more than this are kept: a poll can go on for ever, in a call that blocks.
 const MOST_WAITS: usize = 1024;
 
-/// Nor more than this: a fiber that collects permits can have any number of them.
-#[allow(dead_code, reason = "used in builds with debug assertions only")]
-const MOST_HOLDS: usize = 1024;
-
 /// A wait for fibers any of which may have ended without waking the waiter.
 pub(crate) const SCOPE: &str = "scope";
 
@@ -325,8 +321,11 @@ fn inspected(task: &Task) -> Option<&Watch> {
 /// one thing (readers, permits) each guard has a [`Share`] of its own.
 #[cfg(all(debug_assertions, not(any(leno_loom, leno_shuttle))))]
 mod holder {
-    use super::{Hold, MOST_HOLDS, Noted, Place, Task, Thing, context, inspected};
+    use super::{Hold, Noted, Place, Task, Thing, context, inspected};
     use crate::prim::UnsafeCell;
+
+    /// No more than this are kept: a fiber that collects permits can have any number of them.
+    const MOST_HOLDS: usize = 1024;
 
     /// A hold that is noted of a fiber, or nothing. It ends with [`leave`](Self::leave).
     #[derive(Debug)]
