@@ -19,7 +19,6 @@ use crate::task::error::Payload;
 pub(crate) type Inherit = fn(&dyn Any) -> Rc<dyn Any>;
 
 /// A value, and what becomes of it in children.
-#[derive(Clone)]
 pub(crate) struct Local {
     pub(crate) value: Rc<dyn Any>,
     pub(crate) inherit: Option<Inherit>,
@@ -98,19 +97,13 @@ impl Locals {
     ///
     /// The caller is the fiber's owner.
     pub(crate) unsafe fn inherited(&self) -> Option<Locals> {
+        let heirloom = |(key, local): &(usize, Local)| Some((*key, local.inherit?, Rc::clone(&local.value)));
         // SAFETY: by contract. The clones end here.
-        let heirlooms = unsafe {
-            self.list(|list| {
-                let handed_down = list.values.iter().filter(|(_, local)| local.inherit.is_some());
-                handed_down.cloned().collect::<Vec<_>>()
-            })
-        };
+        let heirlooms: Vec<_> =
+            unsafe { self.list(|list| list.values.iter().filter_map(heirloom).collect()) };
         let values: Vec<_> = heirlooms
             .iter()
-            .filter_map(|(key, local)| {
-                let inherit = local.inherit?;
-                Some((*key, Local { value: inherit(&*local.value), inherit: local.inherit }))
-            })
+            .map(|(key, inherit, value)| (*key, Local { value: inherit(&**value), inherit: Some(*inherit) }))
             .collect();
         (!values.is_empty()).then(|| Locals(UnsafeCell::new(List { values, ended: false })))
     }
