@@ -112,16 +112,13 @@ impl Group {
     /// A member's panic that nobody joins: the group takes the payload if that one is its failure, else gives it back.
     pub(crate) fn keep(&self, task: &Task, payload: Payload) -> Option<Payload> {
         let mut inner = self.0.lock();
-        match &mut inner.failure {
-            Some(failure) if failure.task.as_ref().is_some_and(|failed| failed.is(task)) => {
-                let said = std::mem::replace(&mut failure.payload, payload);
-                failure.whole = true;
-                drop(inner);
-                discard(said);
-                None
-            }
-            _ => Some(payload),
-        }
+        let is_its = |failure: &&mut Failure| failure.task.as_ref().is_some_and(|failed| failed.is(task));
+        let Some(failure) = inner.failure.as_mut().filter(is_its) else { return Some(payload) };
+        let said = std::mem::replace(&mut failure.payload, payload);
+        failure.whole = true;
+        drop(inner);
+        discard(said);
+        None
     }
 
     /// Cancels all members, including those still to come, and wakes whoever waits. Later calls do nothing.
