@@ -144,23 +144,20 @@ impl Branch for Coming {
     }
 
     fn attempt(&mut self, by: &mut By, tray: &mut Tray<bool>) -> Attempt<()> {
-        if let Some(is_leader) = self.unused.take() {
-            tray.put(is_leader);
-            return Attempt::Ready(());
-        }
-        if self.counts.get() {
+        tray.put(if let Some(is_leader) = self.unused.take() {
+            is_leader
+        } else if self.counts.get() {
             // It came back without having waited, or left too late: its round is over, or it would not count.
-            if self.hearing.is_over() {
-                self.counts.set(false);
-                tray.put(false);
-                return Attempt::Ready(());
+            if !self.hearing.is_over() {
+                return Attempt::Wait;
             }
+            self.counts.set(false);
+            false
+        } else if self.barrier.signal.come_last(self.barrier.size, by) {
+            true
+        } else {
             return Attempt::Wait;
-        }
-        if !self.barrier.signal.come_last(self.barrier.size, by) {
-            return Attempt::Wait;
-        }
-        tray.put(true);
+        });
         Attempt::Ready(())
     }
 
