@@ -12,13 +12,10 @@ use crate::task::context;
 /// A clone shows the same time. A virtual clock is advanced by its executor, so give it to one executor only, and keep a
 /// clone to read it.
 #[derive(Clone)]
-pub struct Clock(Kind);
-
-#[derive(Clone)]
-enum Kind {
-    Real,
-    Virtual(Arc<Virtual>),
-}
+pub struct Clock(
+    /// `None`: real time.
+    Option<Arc<Virtual>>,
+);
 
 struct Virtual {
     id: u64,
@@ -30,7 +27,7 @@ static IDS: Counter = Counter::new();
 impl Clock {
     /// The machine's clock.
     pub fn real() -> Clock {
-        Clock(Kind::Real)
+        Clock(None)
     }
 
     /// A clock with a time of its own, which starts now.
@@ -43,33 +40,27 @@ impl Clock {
     /// `unblock(move || rx.recv_blocking())`.) Timers with the same deadline fire in the order in which they were set. Without a
     /// next deadline it stands still.
     pub fn virtual_time() -> Clock {
-        Clock(Kind::Virtual(Arc::new(Virtual { id: IDS.next().get(), now: Mutex::new(Instant::now()) })))
+        Clock(Some(Arc::new(Virtual { id: IDS.next().get(), now: Mutex::new(Instant::now()) })))
     }
 
     /// The current time of this clock.
     pub fn now(&self) -> Instant {
-        match &self.0 {
-            Kind::Real => prim::now(),
-            Kind::Virtual(clock) => *clock.now.lock(),
-        }
+        self.0.as_ref().map_or_else(prim::now, |clock| *clock.now.lock())
     }
 
     /// Whether this is a virtual clock.
     pub fn is_virtual(&self) -> bool {
-        matches!(self.0, Kind::Virtual(_))
+        self.0.is_some()
     }
 
     /// 0 for real time, else a number of this clock's own.
     pub(crate) fn id(&self) -> usize {
-        match &self.0 {
-            Kind::Real => 0,
-            Kind::Virtual(clock) => clock.id as usize,
-        }
+        self.0.as_ref().map_or(0, |clock| clock.id as usize)
     }
 
     /// Moves a virtual clock forward to `at`; never back.
     pub(crate) fn advance(&self, at: Instant) {
-        if let Kind::Virtual(clock) = &self.0 {
+        if let Some(clock) = &self.0 {
             let mut now = clock.now.lock();
             *now = at.max(*now);
         }
@@ -85,9 +76,9 @@ impl Default for Clock {
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Real => f.write_str("Clock::Real"),
+            None => f.write_str("Clock::Real"),
             // (Written without the lock.)
-            Kind::Virtual(_) => f.debug_tuple("Clock::Virtual").field(&self.now()).finish(),
+            Some(_) => f.debug_tuple("Clock::Virtual").field(&self.now()).finish(),
         }
     }
 }
