@@ -609,8 +609,7 @@ macro_rules! futures {
             /// would block.
             #[track_caller]
             pub fn wait(mut self) -> $output {
-                may_block($call);
-                thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
+                thread::wait($call, &mut self, None)
             }
 
             /// As [`wait`](Self::wait), for at most `d` of real time. With `d` zero it checks once. If no operation is left in the

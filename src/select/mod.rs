@@ -214,8 +214,7 @@ impl<B: Branches> Selecting<B> {
     /// As [`select`], and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
     #[track_caller]
     pub fn wait(mut self) -> B::Output {
-        may_block("select");
-        thread::block_on(Pin::new(&mut self), None).expect("without a deadline it waits until it is done")
+        thread::wait("select", &mut self, None)
     }
 
     /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it tries once.

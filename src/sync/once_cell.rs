@@ -13,12 +13,13 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 
 use super::permits::{Permits, Source, Taken, Taking, Try, What};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
 use crate::task::place::Place;
+use crate::task::thread;
 use crate::task::watch::Share;
 use crate::wait::Operation;
 
@@ -353,12 +354,7 @@ where
     pub fn get_blocking(&self) -> &T {
         match self.try_get() {
             Some(value) => value,
-            None => {
-                may_block("get_blocking");
-                let mut making = std::pin::pin!(self.get());
-                let made = crate::task::thread::block_on(making.as_mut(), None);
-                made.expect("without a deadline it waits until it is done")
-            }
+            None => thread::wait("get_blocking", &mut pin!(self.get()), None),
         }
     }
 }
