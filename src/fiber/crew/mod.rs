@@ -725,20 +725,18 @@ impl<T: Entry> Crew<T> {
                 presence.gone > 0 && (presence.replaced == 0 || bug!("crew_is_gone_where_replaced"));
             if is_over { Some(None) } else { presence.take_place().map(Some) }
         });
-        if let Some(replaced) = replaced {
-            self.act(replaced, f);
-        }
+        self.act(replaced, f);
     }
 
     /// The same without waiting, for the worker's own thread while that is away: somebody else may have come in its place.
     pub(crate) fn in_its_own_place(&self, f: impl FnOnce()) {
         let replaced = self.presence.lock().take_place();
-        if let Some(replaced) = replaced {
-            self.act(replaced, f);
-        }
+        self.act(replaced, f);
     }
 
-    fn act(&self, replaced: usize, f: impl FnOnce()) {
+    /// In the place that was taken, if it was.
+    fn act(&self, replaced: Option<usize>, f: impl FnOnce()) {
+        let Some(replaced) = replaced else { return };
         f();
         // Others may come to it as well, to find what is left.
         let mut presence = self.presence.lock();
