@@ -45,7 +45,6 @@ struct Books {
 /// One chunk's books.
 #[derive(Default)]
 struct Account {
-    present: bool,
     /// The nodes that are free.
     free: Vec<usize>,
     /// The last generation in former chunks of this number.
@@ -202,7 +201,6 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         let chunk = Chunk::create(number, self.kind, account.generation);
         // The lowest first.
         account.free = (0..LEN).rev().collect();
-        account.present = true;
         books.open.insert(number);
         books.spare += 1;
         // ORDERING: Release pairs with `peek`.
@@ -218,7 +216,7 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         // SAFETY: present, and so in the table.
         let generations = unsafe { &(*chunk).hooks }.iter().map(Hooks::generation);
         let generation = generations.max().unwrap_or(account.generation);
-        *account = Account { generation, ..Account::default() };
+        *account = Account { free: Vec::new(), generation };
         let guard = prim::pin();
         // ORDERING: Release: whoever finds no chunk here sees that nothing leads to its nodes any more.
         self.table[number].store(ptr::null_mut(), Ordering::Release);
@@ -235,7 +233,8 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
     /// How many chunks there are.
     #[cfg(any(test, leno_epoch))]
     pub(crate) fn chunks(&self) -> usize {
-        self.books.lock().accounts.iter().filter(|account| account.present).count()
+        let _books = self.books.lock();
+        self.table.iter().filter(|chunk| !chunk.load(Ordering::Relaxed).is_null()).count()
     }
 
     /// The books agree with each other and with the table.
@@ -244,14 +243,12 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         let books = self.books.lock();
         let mut spare = 0;
         for (number, account) in books.accounts.iter().enumerate().skip(1) {
-            let is_full = account.free.is_empty();
-            assert_eq!(account.present, !self.table[number].load(Ordering::Relaxed).is_null());
-            assert_eq!(
-                books.open.contains(&number),
-                account.present && !is_full,
-                "a chunk with room is open"
-            );
-            spare += usize::from(account.present && account.free.len() == LEN);
+            let is_present = !self.table[number].load(Ordering::Relaxed).is_null();
+            assert_eq!(books.gone.contains(&number), !is_present, "a chunk is there or gone");
+            let has_room = !account.free.is_empty();
+            assert_eq!(books.open.contains(&number), has_room, "a chunk with room is open");
+            assert!(is_present || !has_room, "a chunk that is gone has no nodes");
+            spare += usize::from(account.free.len() == LEN);
         }
         assert_eq!(books.spare, spare);
         assert!(spare <= 1, "one empty chunk is kept");
