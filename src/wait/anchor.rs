@@ -576,9 +576,7 @@ impl By {
     /// others.
     #[cold]
     fn end_late(&mut self) {
-        for node in GivenBack(std::mem::take(&mut self.own)) {
-            chain(node.as_ref(), &mut self.kept.0);
-        }
+        self.kept.add(Kept(std::mem::take(&mut self.own)));
         // Poked also if a waker panics.
         let _kept = self.take_kept();
         shielded(|| self.wake());
