@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use super::link::Hooks;
-use super::node::{Node, NodeRef, Waiter};
+use super::node::{Node, NodeRef, State, Waiter};
 use super::place::Place;
 use super::pool::Pool;
 use super::word::NUMBER_BITS;
@@ -263,7 +263,7 @@ pub(super) fn leave_in_limbo(node: NodeRef) {
 fn sweep() {
     let mut through = Vec::new();
     LIMBO.lock().retain(|node| {
-        let is_through = node.is_through();
+        let is_through = node.state() == State::Done;
         if is_through {
             through.push(*node);
         }

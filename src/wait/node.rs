@@ -229,11 +229,6 @@ impl NodeRef {
         State::of(self.node().state.load(Ordering::Acquire))
     }
 
-    /// Whether the peer of a node in limbo is through with it.
-    pub(super) fn is_through(self) -> bool {
-        self.state() == State::Done
-    }
-
     /// The peer's last step: it no longer has the node.
     #[inline]
     fn finish(self, state: State) {
