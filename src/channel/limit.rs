@@ -461,8 +461,7 @@ impl<T> Turn<'_, T> {
                 continue;
             }
             if senders {
-                let Some(claim) = shared.pop(word, |word| shared.bump(word)) else { continue };
-                let Some(claim) = claim.claim(SENDERS, by) else { continue };
+                let Some(claim) = shared.pop_and_claim(word, SENDERS, by) else { continue };
                 shared.send_for(claim, by, |value, by| self.put(value, false, by));
                 continue;
             }
@@ -473,8 +472,7 @@ impl<T> Turn<'_, T> {
                 }
                 return;
             }
-            let popped = queue.pop(first, |word| queue.bump(word));
-            let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { continue };
+            let Some(claim) = queue.pop_and_claim(first, SENDERS, by) else { continue };
             if said == SEND {
                 shared.send_for(claim, by, |value, by| self.put(value, false, by));
                 continue;

@@ -442,8 +442,7 @@ impl<T> Shared<T> {
     pub(super) fn hand_over(&self, word: Word, value: &mut MaybeUninit<T>, by: &mut By) -> Step<Sent> {
         // SAFETY: a send has a value until it is done.
         let boxed = (!Parcel::<T>::FITS).then(|| unsafe { Parcel::pack(value) });
-        let popped = self.pop(word, |word| self.bump(word));
-        let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else {
+        let Some(claim) = self.pop_and_claim(word, 0, by) else {
             if let Some(boxed) = boxed {
                 boxed.unpack(value);
             }
@@ -466,8 +465,7 @@ impl<T> Shared<T> {
         if !word.serves(SENDERS) {
             return Step::Wait;
         }
-        let popped = self.pop(word, |word| self.bump(word));
-        let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
+        let Some(claim) = self.pop_and_claim(word, SENDERS, by) else { return Step::Lost };
         // SAFETY: a send of this channel.
         unsafe { claim.take() }.serve(tray);
         by.wakes(claim.done());
@@ -490,8 +488,7 @@ impl<T> Shared<T> {
             return if bug!("empty_on_unpublished") { Step::Wait } else { Step::Busy };
         }
         if !word.is_free() && !word.has(CLOSED) {
-            let popped = self.pop(word, |word| self.bump(word));
-            let claim = popped.and_then(|popped| popped.claim(SENDERS, by));
+            let claim = self.pop_and_claim(word, SENDERS, by);
             return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
         // SAFETY: the slot is the head's, and full.

@@ -222,8 +222,7 @@ impl Signal {
 
     /// Tells the one that stands in this word; `by` is to wake it. False: look again.
     fn tell_first(&self, word: Word, told: Told, by: &mut By, gone: &mut Left) -> bool {
-        let Some(popped) = self.pop(word, |word| self.bump(word)) else { return false };
-        let Some(claim) = popped.claim(0, by) else { return false };
+        let Some(claim) = self.pop_and_claim(word, 0, by) else { return false };
         if bug!("told_unchecked") {
             by.wakes(claim.done());
             return true;

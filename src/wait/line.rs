@@ -396,6 +396,12 @@ pub(crate) trait Primitive {
         self.cas(word, change(self.empty(word.freed()))).then(|| unsafe { Popped::new(word) })
     }
 
+    /// Takes the first waiter out, and claims it, which waits on `side`. `None`: look again.
+    #[inline(always)]
+    fn pop_and_claim(&self, word: Word, side: u64, by: &mut By) -> Option<Claim> {
+        self.pop(word, |word| self.bump(word))?.claim(side, by)
+    }
+
     /// Gives a stale word a new version, and then its first waiter that as its stamp, unless it came up from the line: so stamps
     /// are in the order of the hand-overs. (In this order, and before it is popped: whoever comes late with a stamp finds one
     /// there.) True: both are done.
@@ -651,8 +657,7 @@ pub(crate) trait Primitive {
             let has_taker =
                 |word: Word| word.serves(0) && (self.is_to_wait(word) || bug!("redirects_after_close"));
             if has_taker(word) {
-                let popped = self.pop(word, |word| self.bump(word));
-                if let Some(claim) = popped.and_then(|popped| popped.claim(0, &mut by)) {
+                if let Some(claim) = self.pop_and_claim(word, 0, &mut by) {
                     return wake_all(Claim::redirect(claim, node).into_iter());
                 }
                 continue;

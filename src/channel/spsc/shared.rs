@@ -197,8 +197,7 @@ impl<T> Shared<T> {
             return Step::Ready(());
         }
         if !word.is_free() {
-            let popped = self.back.pop(word, |word| word);
-            let Some(claim) = popped.and_then(|popped| popped.claim(0, by)) else { return Step::Lost };
+            let Some(claim) = self.back.pop_and_claim(word, 0, by) else { return Step::Lost };
             // SAFETY: a receive of this channel; a send has a value until it is done.
             unsafe { claim.put(Parcel::pack(value)) };
             by.wakes(claim.done());
@@ -357,8 +356,7 @@ impl<T> Shared<T> {
     /// A sender waits, as it is full: takes the first value, and puts the sender's behind the last.
     #[cold]
     fn take_and_let_in(&self, room: Word, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
-        let popped = self.front.pop(room, |room| room);
-        let Some(claim) = popped.and_then(|popped| popped.claim(SENDERS, by)) else { return Step::Lost };
+        let Some(claim) = self.front.pop_and_claim(room, SENDERS, by) else { return Step::Lost };
         // SAFETY: the front is this operation's, and it is full; a send of this channel. While the front is not moved on, the
         // sender finds it full and leaves the back alone (4).
         let is_next = unsafe { self.store.copy(&self.front, room.rest(), slice::from_mut(tray.place())) };
