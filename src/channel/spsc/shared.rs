@@ -206,16 +206,14 @@ impl<T> Shared<T> {
         }
         if self.back.left(word) == 0 && !self.sees_room(word) {
             let room = self.front.load();
-            return if self.back.load() != word {
-                Step::Lost
-            } else if !room.is_free() && !room.has(CLOSED) {
-                self.evict(&self.front, room, by);
-                Step::Lost
-            } else if distance(room.rest(), word.rest()) >= self.capacity {
-                Step::Wait
-            } else {
-                Step::Lost
-            };
+            if self.back.load() == word {
+                if !room.is_free() && !room.has(CLOSED) {
+                    self.evict(&self.front, room, by);
+                } else if distance(room.rest(), word.rest()) >= self.capacity {
+                    return Step::Wait;
+                }
+            }
+            return Step::Lost;
         }
         if !self.publish(word, value) {
             return Step::Lost;
@@ -472,21 +470,21 @@ impl<T> Shared<T> {
     #[cold]
     fn recv_stray(&self, tray: &mut Tray<T>) -> Step<()> {
         let Some(node) = self.take_stray() else { return Step::Moved };
-        match node.state() {
+        let step = match node.state() {
             State::Open => {
                 self.put_stray(node);
                 return Step::Busy;
             }
-            // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
-            State::Done => unsafe { node.take() }.serve(tray),
-            // That was nothing.
-            _ => {
-                Waiter::of(node).free();
-                return Step::Moved;
+            State::Done => {
+                // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
+                unsafe { node.take() }.serve(tray);
+                Step::Ready(())
             }
-        }
+            // That was nothing.
+            _ => Step::Moved,
+        };
         Waiter::of(node).free();
-        Step::Ready(())
+        step
     }
 
     fn take_stray(&self) -> Option<NodeRef> {
