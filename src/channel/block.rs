@@ -234,14 +234,14 @@ pub(super) fn parity_after<T>(pointer: *mut Block<T>) -> usize {
 
 /// The block of a pointer that carries this parity.
 #[inline]
-pub(super) fn block_of<T>(pointer: *mut Block<T>, parity: usize) -> Option<*mut Block<T>> {
+pub(super) fn block_of<B>(pointer: *mut B, parity: usize) -> Option<*mut B> {
     (pointer.addr() & 1 == parity).then(|| without_parity(pointer))
 }
 
-pub(super) fn without_parity<T>(pointer: *mut Block<T>) -> *mut Block<T> {
+pub(super) fn without_parity<B>(pointer: *mut B) -> *mut B {
     pointer.map_addr(|address| address & !1)
 }
 
-pub(super) fn with_parity<T>(block: *mut Block<T>, parity: usize) -> *mut Block<T> {
+pub(super) fn with_parity<B>(block: *mut B, parity: usize) -> *mut B {
     block.map_addr(|address| address | parity)
 }

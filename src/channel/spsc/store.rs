@@ -21,9 +21,9 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::super::block as core;
+use super::super::block::{self as core, block_of, with_parity, without_parity};
 use super::super::ring::ring_slots;
-use super::words::{Side, tagged};
+use super::words::Side;
 use crate::prim::{self, AtomicPtr, Life, Ordering, UnsafeCell};
 use crate::task::thread;
 
@@ -79,7 +79,7 @@ impl<T> Store<T> {
             first: AtomicPtr::new(ptr::null_mut()),
             cache: AtomicPtr::new(ptr::null_mut()),
         };
-        let begin = if ring.is_some() { Block::new(slots) } else { tagged(ptr::null_mut(), 1) };
+        let begin = if ring.is_some() { Block::new(slots) } else { with_parity(ptr::null_mut(), 1) };
         (store, begin)
     }
 
@@ -271,10 +271,8 @@ impl<T> Store<T> {
     fn settle(&self, front: &Side<T>, last: u64) -> *mut Block<T> {
         let mut pauses = 0;
         loop {
-            // ORDERING: Acquire pairs with `go_to`.
-            let block = front.tagged_block();
-            if block.addr() & 1 == self.parity(last) {
-                return block.map_addr(|address| address & !1);
+            if let Some(block) = block_of(front.tagged_block(), self.parity(last)) {
+                return block;
             }
             thread::pause(&mut pauses);
         }
@@ -305,7 +303,7 @@ impl<T> Store<T> {
 
     /// Where both sides begin.
     pub(super) fn begin(block: *mut Block<T>) -> *mut Slot<T> {
-        let block = block.map_addr(|address| address & !1);
+        let block = without_parity(block);
         // SAFETY: just made, or null.
         if block.is_null() { ptr::null_mut() } else { unsafe { (*block).first_slot() } }
     }

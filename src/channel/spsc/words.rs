@@ -1,5 +1,6 @@
 //! The two words of an spsc channel, each with what its side keeps for itself.
 
+use super::super::block::{with_parity, without_parity};
 use super::store::{Block, Slot, Store};
 use crate::prim::{AtomicPtr, AtomicU64, Ordering};
 use crate::wait::{Line, OWN, Popped, Primitive, REST_BITS, REST_SHIFT, Word};
@@ -40,10 +41,6 @@ pub(super) struct Side<T> {
     pub(super) slots: AtomicPtr<Slot<T>>,
     /// The node that was told last to look, unless it was used again since.
     told: AtomicPtr<()>,
-}
-
-pub(super) fn tagged<T>(block: *mut Block<T>, parity: usize) -> *mut Block<T> {
-    block.map_addr(|address| address | parity)
 }
 
 impl<T> Side<T> {
@@ -136,18 +133,19 @@ impl<T> Side<T> {
     }
 
     pub(super) fn tagged_block(&self) -> *mut Block<T> {
+        // ORDERING: Acquire pairs with `go_to`.
         self.block.load(Ordering::Acquire)
     }
 
     pub(super) fn block(&self) -> *mut Block<T> {
-        self.tagged_block().map_addr(|address| address & !1)
+        without_parity(self.tagged_block())
     }
 
     /// Goes on to the block that follows.
     pub(super) fn go_to(&self, block: *mut Block<T>, slots: *mut Slot<T>) {
         self.slots.store(slots, Ordering::Relaxed);
         // ORDERING: Release pairs with `tagged_block`.
-        self.block.store(tagged(block, self.parity() ^ 1), Ordering::Release);
+        self.block.store(with_parity(block, self.parity() ^ 1), Ordering::Release);
     }
 }
 
