@@ -73,7 +73,6 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::block::{Block, block_of, index_of, parity_of, with_parity, without_parity};
-use super::boundary::Visit;
 use super::many::push;
 use crate::prim::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::wait::{REST_SHIFT, Word};
@@ -222,20 +221,6 @@ impl<T> Blocks<T> {
     /// How many slots from `tail` on are in its block.
     pub(super) fn slots_left(tail: u64) -> usize {
         Block::<T>::SLOTS - index_of::<T>(tail)
-    }
-
-    /// There was no [`room`](Blocks::room) at `tail`, the position of `word`: there may be some now.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn bring_room(&self, tail: u64, word: &AtomicU64) {
-        Visit::new(self).bring_room(tail, word);
-    }
-
-    /// There was no [`value`](Blocks::value) at `head`, and yet it is not empty. False: the first value is not published.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn bring_value(&self, head: u64) -> bool {
-        Visit::new(self).bring_value(head)
     }
 
     /// Whether this position is the last one in its block.

@@ -33,7 +33,7 @@
 use std::ptr::{self, NonNull};
 
 use super::block::{Block, block_of, index_of, parity_after, parity_of, with_parity, without_parity};
-use super::blocks::{Blocks, FLAGS, Front, distance};
+use super::blocks::{Blocks, FLAGS, distance};
 use crate::prim::{self, AtomicPtr, AtomicU64, Ordering};
 use crate::wait::Word;
 
@@ -208,26 +208,13 @@ impl<T> Blocks<T> {
             }
         }
     }
-}
 
-/// A party that looks into blocks without a claim.
-pub(super) struct Visit<'a, T> {
-    store: &'a Blocks<T>,
-    /// The block from which it has moved `front` on.
-    left: *mut Block<T>,
-}
-
-impl<'a, T> Visit<'a, T> {
-    pub(super) fn new(store: &'a Blocks<T>) -> Self {
-        // ORDERING: one location: see the header.
-        store.visitors.fetch_add(1, Ordering::AcqRel);
-        Visit { store, left: ptr::null_mut() }
-    }
-
-    /// Goes on to the block of `tail`, which is the position of `word`.
+    /// There was no [`room`](Blocks::room) at `tail`, the position of `word`: goes on to its block.
+    #[cold]
+    #[inline(never)]
     pub(super) fn bring_room(&self, tail: u64, word: &AtomicU64) {
-        let block = &self.store.back.block;
-        let back = block.load(Ordering::Acquire);
+        let _visit = Visit::new(self);
+        let back = self.back.block.load(Ordering::Acquire);
         // (While somebody waits the word says something else than the tail.)
         let now = Word(word.load(Ordering::Acquire));
         let moved = !now.is_free() || distance(tail, now.0) != 0;
@@ -239,14 +226,17 @@ impl<'a, T> Visit<'a, T> {
             unsafe { block.as_ref() }.touch();
         }
         // SAFETY: a visitor may look there, and `tail` is beyond it (invariant 2).
-        unsafe { self.store.move_back(back) };
+        unsafe { self.move_back(back) };
     }
 
-    /// Goes on to the block of `head`, or takes `ready` on. False: the first value is not published.
-    pub(super) fn bring_value(&mut self, head: u64) -> bool {
-        let Front { head: word, block, .. } = &self.store.front;
-        let front = block.load(Ordering::Acquire);
-        if distance(head, word.load(Ordering::Acquire)) != 0 {
+    /// There was no [`value`](Blocks::value) at `head`, and yet it is not empty: goes on to its block, or takes `ready` on. False:
+    /// the first value is not published.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn bring_value(&self, head: u64) -> bool {
+        let mut visit = Visit::new(self);
+        let front = self.front.block.load(Ordering::Acquire);
+        if distance(head, self.front.head.load(Ordering::Acquire)) != 0 {
             return true;
         }
         match block_of(front, parity_of::<T>(head)) {
@@ -255,17 +245,17 @@ impl<'a, T> Visit<'a, T> {
             None => {
                 // SAFETY: a visitor may look there, and `head` is beyond it (invariant 2). It is linked (invariant 4):
                 // it is the null pointer only where the first block is there.
-                if unsafe { self.store.move_front(front) } {
-                    self.left = without_parity(front);
+                if unsafe { self.move_front(front) } {
+                    visit.left = without_parity(front);
                 }
                 true
             }
         }
     }
 
-    /// Takes `ready` on past the values at `head` that are marked. False: the first one is not published.
+    /// Takes `ready` on past the values at `head` that are marked. False: the first one is not published. For a visitor.
     fn move_ready(&self, head: u64, block: *mut Block<T>) -> bool {
-        let ready = &self.store.back.ready;
+        let ready = &self.back.ready;
         // SAFETY: a visitor may look there.
         let full = unsafe { Block::full_from(block, head) };
         if full == head & !FLAGS {
@@ -274,6 +264,21 @@ impl<'a, T> Visit<'a, T> {
         // ORDERING: Release: who claims below sees the values whose marks were acquired here.
         let _ = ready.compare_exchange(head & !FLAGS, full, Ordering::AcqRel, Ordering::Acquire);
         true
+    }
+}
+
+/// A party that looks into blocks without a claim, until this is dropped.
+pub(super) struct Visit<'a, T> {
+    store: &'a Blocks<T>,
+    /// The block from which it has moved `front` on.
+    left: *mut Block<T>,
+}
+
+impl<'a, T> Visit<'a, T> {
+    pub(super) fn new(store: &'a Blocks<T>) -> Self {
+        // ORDERING: one location: see the header.
+        store.visitors.fetch_add(1, Ordering::AcqRel);
+        Visit { store, left: ptr::null_mut() }
     }
 }
 
