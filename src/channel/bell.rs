@@ -83,13 +83,10 @@ impl Bell {
             }
             let Some(popped) = self.pop(word, |word| self.bump(word)) else { continue };
             is_rung = true;
-            match popped.notify() {
-                Ok(waker) => by.wakes(waker),
-                Err((claim, waker)) => {
-                    claim.bury();
-                    by.wakes(waker);
-                }
-            }
+            by.wakes(popped.notify().unwrap_or_else(|(claim, waker)| {
+                claim.bury();
+                waker
+            }));
             if bug!("bell_rings_for_one") {
                 return;
             }
