@@ -88,9 +88,8 @@ impl<T> Shared<T> {
     /// Disposes of the value in this parcel.
     pub(super) fn dispose_of(&self, parcel: Parcel<T>) {
         match self.hook() {
-            _ if bug!("left_is_not_delivered") => drop(parcel),
-            None => drop(parcel),
-            Some(hook) => give(hook, parcel.open()),
+            Some(hook) if !bug!("left_is_not_delivered") => give(hook, parcel.open()),
+            _ => drop(parcel),
         }
     }
 
