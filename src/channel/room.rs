@@ -316,7 +316,7 @@ impl Room {
             }
         } else if in_count(word) == 0 {
             Taken::Full
-        } else if self.queue.cas(word, less(word, 1)) {
+        } else if self.take_from(word, 1) {
             Taken::Yes
         } else {
             Taken::Lost
@@ -331,8 +331,9 @@ impl Room {
     }
 
     /// Takes so many, which this word has counted. False: it has changed.
+    #[inline(always)]
     pub(super) fn take_from(&self, word: Word, count: u64) -> bool {
-        self.queue.cas(word, less(word, count))
+        self.queue.cas(word, Word(word.0 - count * ONE))
     }
 
     /// So many places are left again. False: somebody waits.
@@ -447,8 +448,4 @@ pub(super) fn in_count(word: Word) -> u64 {
 /// The word, nobody waits, with so many places counted.
 fn counted(word: Word, places: u64) -> Word {
     Word(word.0 & (ONE - 1)).with(HELD | (places * ONE))
-}
-
-fn less(word: Word, places: u64) -> Word {
-    Word(word.0 - places * ONE)
 }
