@@ -166,7 +166,7 @@ impl<T> Slot<T> {
     #[inline(always)]
     fn wait_late(&self, full: bool) {
         if (!prim::MODEL || prim::has_narrow_rings()) && self.is_full() != full {
-            thread::pause_until(|| self.is_full() == full);
+            thread::pause_until(move || self.is_full() == full);
         }
     }
 
