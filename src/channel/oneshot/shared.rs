@@ -231,18 +231,11 @@ impl Head {
     /// As for [`end_quick`](Self::end_quick).
     #[inline(never)]
     unsafe fn end_parked(&self, word: Word, bits: u64) -> bool {
-        if bug!("oneshot_reads_the_waker_late") {
-            let done = self.set(word, bits);
-            if done {
-                // SAFETY: none: that is the bug.
-                wake_one(unsafe { self.seen(word).expect("it is parked").own() });
-            }
-            return done;
-        }
         // Before the exchange, after which nothing here may be touched.
-        let Some(seen) = self.seen(word) else { return false };
+        let Some(before) = self.seen(word) else { return false };
         let done = self.set(word, bits);
         if done {
+            let seen = if bug!("oneshot_reads_the_waker_late") { self.waker.see() } else { before };
             // SAFETY: invariant 5.
             wake_one(unsafe { seen.own() });
         }
