@@ -157,12 +157,10 @@ impl<T, K: Kind> State<T, K> {
     /// # Safety
     /// The sender outlives the state and, if it is single, is used for nothing else meanwhile.
     unsafe fn start(&mut self, sender: &K::Sender<T>, place: Place, item: T) -> Result<(), SendError<T>> {
-        if let State::Sending(operation) = self {
-            assert!(
-                operation.is_over(),
-                "a sink was given an item while it keeps another one: poll_ready comes first"
-            );
-        }
+        assert!(
+            !self.is_sending(),
+            "a sink was given an item while it keeps another one: poll_ready comes first"
+        );
         *self = State::FREE;
         // SAFETY: the caller's promise.
         let mut operation = Operation::at(place, unsafe { K::send(sender, MaybeUninit::new(item)) });
