@@ -390,11 +390,7 @@ impl<T> Turn<'_, T> {
             if self.shared.ring_len(word) + count > self.shared.limit() {
                 return Reserved::Full;
             }
-            if bug!("reserves_unheld") {
-                self.lower(count);
-                return Reserved::Yes;
-            }
-            if self.shared.cas(word, word.with(HELD)) {
+            if bug!("reserves_unheld") || self.shared.cas(word, word.with(HELD)) {
                 self.lower(count);
                 self.serve(by);
                 return Reserved::Yes;
@@ -521,15 +517,10 @@ pub(super) fn grant(claim: Claim, by: &mut By, gone: &mut Left) -> bool {
     match claim.grant() {
         Ok(waker) => {
             by.wakes(waker);
-            true
+            return true;
         }
-        Err(left) if bug!("frees_in_turn") => {
-            Left::default().add(left);
-            false
-        }
-        Err(left) => {
-            gone.add(left);
-            false
-        }
+        Err(left) if bug!("frees_in_turn") => Left::default().add(left),
+        Err(left) => gone.add(left),
     }
+    false
 }
