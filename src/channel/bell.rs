@@ -92,11 +92,6 @@ impl Bell {
             }
         }
     }
-
-    /// How many wait, while nobody is at work here; the invariants of the line hold.
-    pub(super) fn assert_valid(&self) -> usize {
-        Primitive::assert_valid(self)
-    }
 }
 
 /// An operation that waits for a bell.

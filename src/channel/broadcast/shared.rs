@@ -52,7 +52,7 @@ use crate::channel::bell::{Bell, Look, gone};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Foreign, NodeRef, Tray, Waiter, stands};
+use crate::wait::{Attempt, Branch, By, Foreign, NodeRef, Primitive, Tray, Waiter, stands};
 
 const CLOSED: u64 = 1;
 

@@ -37,7 +37,7 @@ use crate::channel::RecvError;
 use crate::channel::bell::{Bell, Look, gone};
 use crate::prim::{AtomicU64, AtomicUsize, Ordering};
 use crate::task::watch::Thing;
-use crate::wait::By;
+use crate::wait::{By, Primitive};
 
 const CLOSED: u64 = 1;
 const ONE_VERSION: u64 = 2;
