@@ -273,21 +273,15 @@ impl<T: Clone> Receiver<T> {
     /// # Errors
     /// `Empty`: there is none now. Else as [`recv`](Self::recv).
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        struct Held<'a, T>(&'a mut Receiver<T>, Option<T>);
-        impl<T> Drop for Held<'_, T> {
-            fn drop(&mut self) {
-                self.0.back = self.1.take();
-            }
-        }
         let mut by = By::plain();
         match receive(self, &mut by) {
             None => Err(TryRecvError::Empty),
             Some(Err(error)) => Err(error.into()),
             Some(Ok(value)) => {
                 // Should a sender's waker panic, the value is the next one to be received.
-                let mut held = Held(self, Some(value));
+                self.back = Some(value);
                 by.wake();
-                Ok(held.1.take().expect("just put there"))
+                Ok(self.back.take().expect("just put there"))
             }
         }
     }
