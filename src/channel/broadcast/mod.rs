@@ -44,7 +44,7 @@ use super::error::same;
 use super::stream::stream;
 use crate::prim::Arc;
 use crate::task::error::{error_cases, errors};
-use crate::wait::{By, Cancelled, Foreign, Operation, Tray, future};
+use crate::wait::{By, Foreign, Operation, future};
 
 /// What happens if a receiver is slower than the senders.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
@@ -390,10 +390,9 @@ impl<T> SendAsync<'_, T> {
     /// Cancels the send and gives its value back. `None`: it was sent, or came back with the error that the future completed
     /// with.
     pub fn into_inner(mut self) -> Option<T> {
-        match self.operation.cancel(Some(&mut Tray::new())) {
-            Cancelled::Undone => self.operation.branch_mut().value.take(),
-            Cancelled::Done | Cancelled::Taken => None,
-        }
+        // (The value is here until it is sent: who waits for room is told to look.)
+        let _ = self.operation.cancel(None);
+        self.operation.branch_mut().value.take()
     }
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<usize, SendTimeoutError<T>> {
