@@ -165,22 +165,12 @@ impl<'a, T> Reserve<'a, T> {
         // SAFETY: a place was reserved.
         outcome.map(|()| unsafe { Permit::new(self.sender) }).map_err(ReserveError::from)
     }
-
-    fn try_now(mut self) -> Result<Permit<'a, T>, TryReserveError> {
-        let outcome = reserve_now(&mut self.operation).ok_or(TryReserveError::Full)?;
-        Ok(self.permit(outcome)?)
-    }
 }
 
 impl<'a, T> ReserveMany<'a, T> {
     fn permits(&mut self, outcome: Result<(), ReserveManyError>) -> Result<Permits<'a, T>, ReserveManyError> {
         // SAFETY: so many places were reserved.
         outcome.map(|()| unsafe { Permits::new(self.sender, self.count) })
-    }
-
-    fn try_now(mut self) -> Result<Permits<'a, T>, TryReserveManyError> {
-        let outcome = reserve_now(&mut self.operation).ok_or(TryReserveManyError::Full)?;
-        Ok(self.permits(outcome)?)
     }
 }
 
@@ -254,7 +244,9 @@ impl<T> Sender<T> {
     /// assert!(tx.try_reserve().is_ok());
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TryReserveError> {
-        self.reserve().try_now()
+        let mut reserve = self.reserve();
+        let outcome = reserve_now(&mut reserve.operation).ok_or(TryReserveError::Full)?;
+        Ok(reserve.permit(outcome)?)
     }
 
     /// Reserves room for `n` values at once; waits until there is that much, and is not overtaken meanwhile. With `n` zero it is
@@ -302,7 +294,9 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.drain().count(), 2);
     /// ```
     pub fn try_reserve_many(&self, n: usize) -> Result<Permits<'_, T>, TryReserveManyError> {
-        self.reserve_many(n).try_now()
+        let mut reserve = self.reserve_many(n);
+        let outcome = reserve_now(&mut reserve.operation).ok_or(TryReserveManyError::Full)?;
+        Ok(reserve.permits(outcome)?)
     }
 
     /// As [`reserve`](Self::reserve), with a permit that owns this sender and can be stored or moved to another fiber.
