@@ -65,7 +65,6 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
-use super::many::Lent;
 use super::ring::HELD;
 use super::room::{Room, Taken};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
@@ -374,11 +373,16 @@ impl<T> Shared<T> {
             if sent > 0 {
                 continue;
             }
-            let mut lent = Lent::of(values);
-            if self.put_in_place(linked, lent.place(), by) == Sent::Closed {
+            // (Nothing panics before it is taken.)
+            let mut value = MaybeUninit::new(values.pop_front().expect("no more places than values"));
+            if self.put_in_place(linked, &mut value, by) == Sent::Closed {
+                // SAFETY: it is where it was.
+                values.push_front(unsafe { value.assume_init() });
+                if bug!("lent_comes_back_behind") {
+                    values.rotate_left(1);
+                }
                 return;
             }
-            lent.taken();
             places -= 1;
         }
     }

@@ -38,7 +38,7 @@
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::mem::{self, MaybeUninit};
 use std::time::Instant;
 
 use super::branch::{Recv, Send};
@@ -57,40 +57,6 @@ pub(super) unsafe fn push<T>(out: &mut Vec<T>, put: impl FnOnce(&mut MaybeUninit
     put(&mut out.spare_capacity_mut()[0]);
     // SAFETY: there is one more now.
     unsafe { out.set_len(out.len() + 1) };
-}
-
-/// The first value of a deque, out of it for as long as somebody may take it; otherwise it goes back.
-pub(super) struct Lent<'a, T> {
-    values: &'a mut VecDeque<T>,
-    value: MaybeUninit<T>,
-}
-
-impl<'a, T> Lent<'a, T> {
-    pub(super) fn of(values: &'a mut VecDeque<T>) -> Self {
-        let value = MaybeUninit::new(values.pop_front().expect("there is one"));
-        Lent { values, value }
-    }
-
-    pub(super) fn place(&mut self) -> &mut MaybeUninit<T> {
-        &mut self.value
-    }
-
-    /// It was taken.
-    pub(super) fn taken(self) {
-        let _ = ManuallyDrop::new(self);
-    }
-}
-
-impl<T> Drop for Lent<'_, T> {
-    fn drop(&mut self) {
-        // SAFETY: nobody has taken it.
-        let value = unsafe { self.value.assume_init_read() };
-        if bug!("lent_comes_back_behind") {
-            self.values.push_back(value)
-        } else {
-            self.values.push_front(value)
-        }
-    }
 }
 
 /// A send of a kind of channel. If it is made for several values, these come to its place one by one.
