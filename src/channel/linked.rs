@@ -166,15 +166,19 @@ impl<T> Linked<T> {
         }
     }
 
-    /// Says in the head that nobody does. False: it said so.
+    /// Nobody waited for places just now: says so in the head. False: somebody does.
     pub(super) fn want_no_more(&self) -> bool {
-        let is_wanted = self.is_wanted();
-        if is_wanted {
-            self.blocks.front.head.fetch_and(!WANTED, Ordering::AcqRel);
-            // ORDERING: with that of `stay_wanted`: one of the two sees the other.
-            fence(Ordering::SeqCst);
+        if !self.is_wanted() {
+            return true;
         }
-        is_wanted
+        self.blocks.front.head.fetch_and(!WANTED, Ordering::AcqRel);
+        // ORDERING: with that of `stay_wanted`: one of the two sees the other.
+        fence(Ordering::SeqCst);
+        let is_over = self.room().queue.load().is_free();
+        if !is_over {
+            self.want();
+        }
+        is_over
     }
 
     /// Whether the head is WANTED at the time of this, or who sets that sees what was done before.

@@ -38,19 +38,10 @@ impl<T> Shared<T> {
         }
         if !linked.room().put_back(places) {
             self.share_out(linked, places, by);
-        } else if !self.want_no_more(linked) {
+        } else if !linked.want_no_more() {
             self.share_out(linked, linked.collect(), by);
         }
         true
-    }
-
-    /// Nobody waited for places just now. False: somebody does.
-    fn want_no_more(&self, linked: &Linked<T>) -> bool {
-        let is_over = !linked.want_no_more() || linked.room().queue.load().is_free();
-        if !is_over {
-            linked.want();
-        }
-        is_over
     }
 
     /// Gives so many places, and what is kept, to those who wait for them; or leaves them to somebody who does so just now.
@@ -78,7 +69,7 @@ impl<T> Shared<T> {
                 if !room.rest(word, places, || self.tail(linked)) {
                     continue;
                 }
-                if self.want_no_more(linked) {
+                if linked.want_no_more() {
                     return 0;
                 }
                 places = linked.collect();
