@@ -328,6 +328,7 @@ impl Head {
     }
 
     /// The receiver waits no more, if it was parked and nothing has ended; gives its waker.
+    #[inline]
     fn unpark(&self) -> Option<Waker> {
         let mut lost = 0;
         loop {
@@ -675,17 +676,6 @@ impl<T> Recv<T> {
         }
         self.look()
     }
-
-    /// The receiver parks no more: it is going to wait by a node, or not at all; whether it did. The waker may panic in its
-    /// drop: nothing has happened then.
-    #[inline]
-    fn unpark(&self) -> bool {
-        let was_parked = self.head().is_parked();
-        if was_parked {
-            drop(self.head().unpark());
-        }
-        was_parked
-    }
 }
 
 impl<T> Watch<T> {
@@ -711,7 +701,11 @@ impl<T> Branch for Recv<T> {
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Self::Output>) -> Attempt<()> {
-        let outcome = self.look().or_else(|| if self.unpark() { self.look() } else { None });
+        // It is going to wait by a node, or not at all. (The waker may panic in its drop: nothing has happened then.)
+        let outcome = self.look().or_else(|| {
+            self.head().unpark()?;
+            self.look()
+        });
         outcome.map_or(Attempt::Wait, |outcome| {
             tray.put(outcome);
             Attempt::Ready(())
@@ -720,7 +714,7 @@ impl<T> Branch for Recv<T> {
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
         // (One that only asks whether it is ready does not look before.)
-        self.unpark();
+        drop(self.head().unpark());
         self.head().register(node)
     }
 
