@@ -263,8 +263,7 @@ impl List {
         let newer = gone.hooks.newer();
         if newer.is_nil() {
             let top = self.top();
-            let is_top = top.number() == gone.number && top.same_generation(older);
-            if is_top && self.replace_top(top, older, look) {
+            if top.with(0) == gone.name() && self.replace_top(top, older, look) {
                 return;
             }
         } else if let Some(above) = look.peek(newer.number()) {
