@@ -13,7 +13,7 @@ use super::limit::{CHANGES, Reserved, Turns, grant};
 use super::linked::{Linked, insist};
 use super::queue::{SEND, wanted};
 use super::ring::HELD;
-use super::room::{in_count, is_uncounted};
+use super::room::{in_count, is_uncounted, most};
 use super::shared::{CLOSED, End, Sent, Shared};
 use crate::prim::{Ordering, fence};
 use crate::wait::{By, Claim, Left, Primitive, Waiter, Word};
@@ -252,7 +252,7 @@ impl<T> Shared<T> {
         let before = permits();
         let permitted = before & ((1 << CHANGES) - 1);
         let out = kept + permitted;
-        let capacity = room.most();
+        let capacity = most(room.capacity);
         let is_unsure = match end {
             End::Sender => {
                 // Where somebody waits, enough for him is what counts; what is kept is for him.

@@ -186,7 +186,7 @@ const AGAIN: u64 = 1 << 63;
 impl Room {
     pub(super) fn new(capacity: usize) -> Room {
         Room {
-            queue: Queue::new((capacity as u64).min(MOST) * ONE),
+            queue: Queue::new(most(capacity) * ONE),
             capacity,
             due: AtomicU64::new(0),
             collected: AtomicU64::new(0),
@@ -289,11 +289,6 @@ impl Room {
         thread::pause_until(|| {
             self.forced.load(Ordering::Acquire) == 0 || bug!("closes_beside_a_forced_send")
         });
-    }
-
-    /// How many places there are.
-    pub(super) fn most(&self) -> u64 {
-        (self.capacity as u64).min(MOST)
     }
 
     /// Whether nobody waits, and no value of one that has waited is still on its way.
@@ -422,6 +417,11 @@ impl Room {
             "invariant 4: {due} are kept, and the first one wants {wanted}"
         );
     }
+}
+
+/// How many places there are where so many were asked for.
+pub(super) fn most(capacity: usize) -> u64 {
+    (capacity as u64).min(MOST)
 }
 
 fn is_calm(word: Word) -> bool {

@@ -31,7 +31,7 @@ use super::lines::{self, CACHE_LINE};
 use super::linked::Linked;
 use super::queue::SEND;
 use super::ring::{HELD, Ring, Slot};
-use super::room::Room;
+use super::room::{self, Room};
 use super::undelivered::Extras;
 use crate::prim::{self, AtomicU32, AtomicU64, Life, OnceBox, Ordering};
 use crate::task::finally;
@@ -842,10 +842,7 @@ impl<T> Shared<T> {
 
     /// How many values fit.
     fn most(&self) -> usize {
-        match self.linked() {
-            None => self.bound.capacity as usize,
-            Some(linked) => linked.room.as_ref().map_or(usize::MAX, |room| room.most() as usize),
-        }
+        self.capacity().map_or(usize::MAX, |capacity| room::most(capacity) as usize)
     }
 
     /// How many sends may happen soon, or receives. A side had better begin with half of it where the other one is at work in its own
