@@ -411,14 +411,6 @@ impl<T> SharedRef<T> {
     unsafe fn send_slowly(self) -> Result<(), SendError<T>> {
         // SAFETY: the sender is there.
         let shared = unsafe { self.get() };
-        // SAFETY: for where it was not sent: the sender is there still, and its value.
-        let back = || SendError(unsafe { shared.value.with(|place| (*place).assume_init_read()) });
-        if shared.head.has(RX_CLOSED) {
-            let error = back();
-            // SAFETY: as above.
-            unsafe { self.drop_sender() };
-            return Err(error);
-        }
         let mut by = By::plain();
         // SAFETY: as above.
         let (sent, parked) = unsafe { shared.head.end_slowly(SENT | TX_GONE, RX_CLOSED, &mut by) };
@@ -427,10 +419,11 @@ impl<T> SharedRef<T> {
             by.wake();
             return Ok(());
         }
-        let error = back();
+        // SAFETY: the sender is there still, and its value.
+        let value = shared.value.with(|place| unsafe { (*place).assume_init_read() });
         // SAFETY: as above.
         unsafe { self.end_sender(by) };
-        Err(error)
+        Err(SendError(value))
     }
 
     /// The sender goes without having sent.
