@@ -300,8 +300,7 @@ impl<T> Shared<T> {
 
     /// Whether a ring may be neither full nor empty, though it seemed to be: somebody is between two steps of his turn.
     #[cold]
-    pub(super) fn is_unsure_ring(&self, end: End) -> bool {
-        let Some(turns) = self.turns() else { return false };
+    pub(super) fn is_unsure_ring(&self, turns: &Turns, end: End) -> bool {
         if bug!("full_in_transit") {
             return false;
         }

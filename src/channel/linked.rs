@@ -555,7 +555,7 @@ impl<T> Shared<T> {
     pub(super) fn is_unsure(&self, end: End) -> bool {
         match self.linked() {
             // (If somebody has ever reserved.)
-            None => self.turns().is_some() && self.is_unsure_ring(end),
+            None => self.turns().is_some_and(|turns| self.is_unsure_ring(turns, end)),
             Some(linked) => self.is_unsure_room(linked, end, 1),
         }
     }
