@@ -121,8 +121,8 @@ pub mod model {
         crate::prim::set_reuse(recycle);
     }
 
-    /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked. From now on
-    /// nothing is recycled, and one cell is in use.
+    /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked. From now
+    /// on nothing is recycled, and one cell is in use.
     pub fn end_nodes() {
         crate::prim::set_reuse(false);
         crate::prim::set_few_cells(1);

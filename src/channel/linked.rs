@@ -186,8 +186,8 @@ impl<T> Linked<T> {
         self.blocks.front.head.fetch_or(0, Ordering::AcqRel) & WANTED != 0
     }
 
-    /// A value was sent to `tail`, the last position of a block: ends the program rather than have positions be taken for others, if
-    /// there are too many values before. (With a bound there are not, and once in a million is enough.)
+    /// A value was sent to `tail`, the last position of a block: ends the program rather than have positions be taken for others,
+    /// if there are too many values before. (With a bound there are not, and once in a million is enough.)
     fn check_length(&self, tail: u64) {
         if (tail / ONE + 1) % LOOK == 0 && self.is_too_long(tail) {
             std::process::abort();
@@ -594,8 +594,8 @@ mod tests {
         }
     }
 
-    /// A channel without a bound says that it is too long before its positions are taken for others, also beside a million sends that
-    /// do not look; one with a bound never is.
+    /// A channel without a bound says that it is too long before its positions are taken for others, also beside a million sends
+    /// that do not look; one with a bound never is.
     #[test]
     fn too_long() {
         let (unbounded, bounded) = (Linked::<u8>::new(None), Linked::<u8>::new(Some(usize::MAX)));

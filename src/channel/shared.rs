@@ -845,8 +845,8 @@ impl<T> Shared<T> {
         self.capacity().map_or(usize::MAX, |capacity| room::most(capacity) as usize)
     }
 
-    /// How many sends may happen soon, or receives. A side had better begin with half of it where the other one is at work in its own
-    /// word meanwhile.
+    /// How many sends may happen soon, or receives. A side had better begin with half of it where the other one is at work in its
+    /// own word meanwhile.
     pub(super) fn prospects(&self, end: End) -> Prospects {
         let most = self.most();
         let (enough, progress) = match self.linked() {

@@ -93,7 +93,7 @@ pub struct IntoSink<T, K: Kind = Many> {
 
 /// The send that a sink is in the middle of.
 enum State<T, K: Kind> {
-    /// And whether there was no budget for it when it was asked.
+    /// There is none; and whether there was no budget for one when it was asked.
     Free {
         refused: bool,
     },

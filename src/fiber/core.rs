@@ -278,7 +278,8 @@ impl Core {
         }
     }
 
-    /// Drops the futures of all fibers of a stopped executor, in this order. Those that other threads are polling end after that poll.
+    /// Drops the futures of all fibers of a stopped executor, in this order. Those that other threads are polling end after that
+    /// poll.
     ///
     /// # Safety
     ///

@@ -14,9 +14,10 @@ use crate::task::shows;
 ///
 /// A value is created when its fiber first accesses it, moves between threads with the fiber, and is dropped at the fiber's
 /// end, after its future. (A panic of that drop goes to the executor's
-/// [hook](crate::fiber::RuntimeBuilder::on_panic), not to whoever joins the fiber.) If the static is declared `inherited static` (its type has to be `Clone`), a child gets a copy of
-/// its parent's value when it is created, if the parent has one by then. (A prepared fiber gets that of the fiber that
-/// prepares it. A fiber started with [`Builder::root`](crate::fiber::Builder::root), or on another executor, is not a child.)
+/// [hook](crate::fiber::RuntimeBuilder::on_panic), not to whoever joins the fiber.) If the static is declared `inherited static`
+/// (its type has to be `Clone`), a child gets a copy of its parent's value when it is created, if the parent has one by then. (A
+/// prepared fiber gets that of the fiber that prepares it. A fiber started with [`Builder::root`](crate::fiber::Builder::root), or
+/// on another executor, is not a child.)
 ///
 /// ```
 /// use std::cell::Cell;

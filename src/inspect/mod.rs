@@ -70,8 +70,8 @@
 //! page, nor who holds a lock, nor parents and children. At most 64 operations are shown per fiber.
 //!
 //! A fiber is shown if a subscriber is interested in it when it is created; then it is inspected as well. Without a subscriber
-//! the feature costs a check of the maximum level for each fiber, and three words for each such channel and mutex. The subscriber is
-//! called outside of all of leno's locks; its panics are swallowed, and what it does with fibers during a call is not reported
+//! the feature costs a check of the maximum level for each fiber, and three words for each such channel and mutex. The subscriber
+//! is called outside of all of leno's locks; its panics are swallowed, and what it does with fibers during a call is not reported
 //! to it.
 //!
 //! # Deadlocks
@@ -134,8 +134,8 @@ macro_rules! closed_world {
             /// something unknown to leno (a foreign future) counts as waiting forever: that is the promise. One that blocks its
             /// thread counts as running. A [ticker](crate::channel::ticker) created outside ticks outside.
             ///
-            /// Threads may call `block_on` and `spawn` here, and count as long as they are in such a call. Before it, between two of
-            /// them, and in the body of a [`blocking_scope`](crate::fiber::blocking_scope), a thread is unknown to leno: if the
+            /// Threads may call `block_on` and `spawn` here, and count as long as they are in such a call. Before it, between two
+            /// of them, and in the body of a [`blocking_scope`](crate::fiber::blocking_scope), a thread is unknown to leno: if the
             /// fibers wait for it, a deadlock is reported.
             ///
             /// Off by default. It includes [`inspect`](Self::inspect).

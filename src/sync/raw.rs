@@ -41,9 +41,9 @@
 //! operation was told in vain.) All others are passed by, any number of them: whoever is behind them is told too, unless
 //! somebody has taken the lock meanwhile, whose own unlock goes on from there then.
 //!
-//! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time all that have come to wait since the
-//! unlock before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the next
-//! lock, which makes all wait (instructions, locked ones in brackets; when a fiber's waker was still counted at once, which is
+//! *The price*: one that waits may be woken once in vain; so an unlock wakes one, and over time all that have come to wait since
+//! the unlock before. Counted, for a hand-over on one worker with the lock held over a yield, and with another yield before the
+//! next lock, which makes all wait (instructions, locked ones in brackets; when a fiber's waker was still counted at once, which is
 //! one of these for each wait):
 //!
 //! | an unlock tells | 10 fibers | 100 | 8, which yield twice | 100 | it gets past |
@@ -65,10 +65,10 @@
 //!
 //! A waiter that was told in vain [`PATIENCE`] times starves; while one does, a newcomer that finds the lock free lets the
 //! others run before it takes it (unless it only tries, or finds it held at first), and one that finds it held does not linger
-//! for it. They do so for as long as it takes to wake a thread, or to move a fiber to another worker: [`STEPS`] times all together, or
-//! for [`LONGEST`] if turns are long; an operation that has to answer now does so once. So a starving waiter that is polled has its
-//! chance before whoever came later. One that is not costs the newcomers that time, and then nothing any more, until another one
-//! starves. An operation that has waited itself does not step back: it may be the one that was told.
+//! for it. They do so for as long as it takes to wake a thread, or to move a fiber to another worker: [`STEPS`] times all together,
+//! or for [`LONGEST`] if turns are long; an operation that has to answer now does so once. So a starving waiter that is polled has
+//! its chance before whoever came later. One that is not costs the newcomers that time, and then nothing any more, until another
+//! one starves. An operation that has waited itself does not step back: it may be the one that was told.
 //!
 //! # Fair
 //!

@@ -55,8 +55,8 @@ impl Shards {
 
     /// The shard that the fiber is listed in, or was.
     pub(super) fn own(&self) -> u16 {
-        // ORDERING: Relaxed: written before the fiber was listed. (A member of a group can be found before; then a cancel looks again
-        // after it has marked it: if it was shielded before that, in a poll, the mark has acquired this.)
+        // ORDERING: Relaxed: written before the fiber was listed. (A member of a group can be found before; then a cancel looks
+        // again after it has marked it: if it was shielded before that, in a poll, the mark has acquired this.)
         self.own.load(Ordering::Relaxed)
     }
 

@@ -40,9 +40,9 @@
 //! in their order. So nobody waits in a circle. Foreign code (drops, wakers) never runs under a lock; cancelling collects what has
 //! to be scheduled. All walks are loops with a stack of their own, so that a chain of a million children overflows nothing.
 //!
-//! Which shard: each worker has one (with more than 128 of them some share one), for the roots and the first children that it admits, so that workers contend for a lock only
-//! where a fiber ends on another worker than it was made on. Other threads choose among further shards at random. A cord has one
-//! for all.
+//! Which shard: each worker has one (with more than 128 of them some share one), for the roots and the first children that it
+//! admits, so that workers contend for a lock only where a fiber ends on another worker than it was made on. Other threads choose
+//! among further shards at random. A cord has one for all.
 //!
 //! ORDERING: everything is under locks but for `first_child`, whose store in `unlink` releases and whose load in `retire`
 //! acquires: the last child is done with its parent, which may be freed then.

@@ -104,8 +104,8 @@ pub(crate) trait Seam: Any + Send + Sync {
     fn take_down(&self, _bell: &'static dyn Bell) {}
 
     /// Something outside the run queue (a blocking job, a `block_on`) may make fibers ready from now on: time
-    /// on a virtual clock stands still, and a closed world is not at its end, until [`calm`](Self::calm). Not to be called under a lock that timers, or a check for ready
-    /// fibers, need.
+    /// on a virtual clock stands still, and a closed world is not at its end, until [`calm`](Self::calm). Not to be called under a
+    /// lock that timers, or a check for ready fibers, need.
     fn busy(&self);
 
     /// Ends one [`busy`](Self::busy).

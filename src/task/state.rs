@@ -449,7 +449,8 @@ impl State {
         })
     }
 
-    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled. `tie`: this is the only worker, with which it stays.
+    /// RUNNING → idle, after a poll that returned `Pending`; or still owned, if it was woken or cancelled. `tie`: this is the only
+    /// worker, with which it stays.
     #[inline]
     pub(crate) fn finish_poll(&self, left: &Left, tie: Option<&Tie>) -> Finish {
         // ORDERING: Relaxed: TIED is set by whoever polls the fiber. A cancel that is not seen here has an entry (or comes from the

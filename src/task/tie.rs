@@ -9,8 +9,8 @@
 //!     │ └ woken ─── RESTS            │ the first entry comes up
 //!     └──────────────────────────────┘
 //! ```
-//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken meanwhile. One
-//! that is seized while it is queued or rests becomes POLLED as well.
+//! A fiber that has yielded is YIELDED only if another entry is on its way, and else QUEUED; so is one that was woken meanwhile.
+//! One that is seized while it is queued or rests becomes POLLED as well.
 //!
 //! ORDERING: one thread at a time changes it: the worker's, or the one that ends the fibers in its place (`crew`, "Away"); the lock
 //! there, or the join of the thread, orders the two. Others only look, for inspection.

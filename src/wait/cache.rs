@@ -4,7 +4,7 @@
 //! emptied into it, by the half. Models have no pool: there each node has memory of its own, which stays readable and
 //! whose number does not come back, unless a scenario asks for recycling.
 //!
-//! A send that was dropped in the hands of a peer leaves its node in *limbo* until that peer is through with it: whoever
+//! What was dropped in the hands of a peer leaves its node in *limbo* until that peer is through with it: whoever
 //! fills its stack looks there first.
 
 use std::cell::{Cell, OnceCell};

@@ -189,8 +189,8 @@ impl List {
             let next = look.peek(older.number()).ok_or(())?;
             let read = next.older();
             let now = hooks.older();
-            // Claim 2: what was read is the stay that is linked there. (Where this one has been unlinked meanwhile it may be another's;
-            // that one's owner has changed the word before it came again, and nothing counts that is found here.)
+            // Claim 2: what was read is the stay that is linked there. (Where this one has been unlinked meanwhile it may be
+            // another's; that one's owner has changed the word before it came again, and nothing counts that is found here.)
             if now.number() != older.number() || !now.same_generation(older) {
                 return Err(());
             }

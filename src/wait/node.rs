@@ -250,7 +250,7 @@ impl NodeRef {
         told.compare_exchange(State::Open as u32, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// The owner leaves a send in a peer's hands; gives what it was.
+    /// The owner leaves it, perhaps in a peer's hands; gives what it was.
     pub(crate) fn leave(self) -> State {
         // ORDERING: AcqRel: what a peer did is seen, or is told.
         State::of(self.node().state.swap(State::Gone as u32, Ordering::AcqRel))

@@ -60,9 +60,9 @@
 //! 7. What a side expects is at the position of its word. A receiver that lets a sender in says so of the back before it moves that
 //!    (if it is then refused, nothing is sent any more). A sender that has come again meanwhile may read what was expected
 //!    before, or this; by both it finds no room, or a tail that has moved, until it has seen the front move.
-//! 8. What the sender expects is no further than the tail, but where a receiver was refused (7): then its quick way moves nothing any
-//!    more, as the front is TAKEN. So the quick receive may look there for values. (It may be less for a moment: then a receive goes
-//!    on to look at the word. Somebody who stands in that is of its own side, so there is no value, by 3.)
+//! 8. What the sender expects is no further than the tail, but where a receiver was refused (7): then its quick way moves nothing
+//!    any more, as the front is TAKEN. So the quick receive may look there for values. (It may be less for a moment: then a receive
+//!    goes on to look at the word. Somebody who stands in that is of its own side, so there is no value, by 3.)
 //!
 //! # Why one operation at a time, whatever is forgotten
 //!
@@ -89,8 +89,8 @@
 //! the other side went to sleep just before, and that takes a store and a load in this order, which is what a locked instruction is
 //! for.
 //!
-//! *Capacities below 64* are the core's, whose one word says all. At 0 both sides wait for each other, and have to meet. Where there
-//! is room for few values each side has to know of the other one all the time, and letting a sender in costs two locked
+//! *Capacities below 64* are the core's, whose one word says all. At 0 both sides wait for each other, and have to meet. Where
+//! there is room for few values each side has to know of the other one all the time, and letting a sender in costs two locked
 //! instructions more: between threads a value takes three fifths longer by two words with room for 8, and eight times as long with
 //! room for 2. With room for 64 it takes as long, and with more room less.
 //!
@@ -554,8 +554,8 @@ impl<T> Shared<T> {
         self.bound.is_some_and(|capacity| self.held() >= capacity)
     }
 
-    /// How many sends may happen soon, or receives. A side had better begin with half of it, while the other one is at work in its own
-    /// word.
+    /// How many sends may happen soon, or receives. A side had better begin with half of it, while the other one is at work in its
+    /// own word.
     pub(super) fn prospects(&self, end: End) -> Prospects {
         let most = self.capacity().unwrap_or(usize::MAX);
         let progress = self.front.load().rest() as u32;

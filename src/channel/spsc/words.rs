@@ -90,8 +90,8 @@ impl<T> Side<T> {
         self.expected.store(word.0, order!(Release, "spsc_expected_relaxed"));
     }
 
-    /// How many positions are left from this word's on, as far as was seen. (One less where the word says more than a position: then
-    /// the last one is for the longer ways. Behind a sender that was let in it is one less than none.)
+    /// How many positions are left from this word's on, as far as was seen. (One less where the word says more than a position:
+    /// then the last one is for the longer ways. Behind a sender that was let in it is one less than none.)
     #[inline(always)]
     pub(super) fn left(&self, word: Word) -> u64 {
         left_until(self.until.load(Ordering::Relaxed), word)

@@ -65,8 +65,8 @@
 //! Progress: pushing and taking in a worker's own queue is wait-free but for thieves (`ring.rs`); `inject`, parking and
 //! waking take locks, under which no foreign code runs.
 //!
-//! Locked instructions: own push 0 (1 into a slot that is taken), own take 0 (crew of one) or 1; injecting into a crew at work 3, waking a sleeper 5 and
-//! the system calls'.
+//! Locked instructions: own push 0 (1 into a slot that is taken), own take 0 (crew of one) or 1; injecting into a crew at work 3,
+//! waking a sleeper 5 and the system calls'.
 //!
 //! Sources: the searchers and their rules are Go's (`proc.go`, "Worker thread parking/unparking") and tokio's; that a
 //! fiber is left where it was woken until it has waited for long is after "resume on the same thread" in Kotlin's scheduler.

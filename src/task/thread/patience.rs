@@ -149,8 +149,8 @@ pub(crate) fn glance(deadline: Option<Instant>, awaited: &mut impl Awaited) -> O
         .flatten()
 }
 
-/// Looks around for a moment, not at once and ever more rarely: each look takes the cache line from the peer, who may do much with it
-/// meanwhile. (Not in models: the caller sees to that.)
+/// Looks around for a moment, not at once and ever more rarely: each look takes the cache line from the peer, who may do much with
+/// it meanwhile. (Not in models: the caller sees to that.)
 pub(super) fn linger<R>(look: impl FnMut() -> Option<R>) -> Option<R> {
     PATIENCE.try_with(|patience| patience.spin(A_WHILE, 2, look)).ok().flatten()
 }

@@ -32,8 +32,8 @@
 //!    lock; who goes to sleep reads all `next` under the same lock, and publishes until when it sleeps. Whichever comes second
 //!    sees the other.
 //!
-//! ORDERING: Relaxed for `next`: the sleepers' lock orders what has to be seen (6), fences do between a worker that sets one and who
-//! is about to sleep in a call (5), and for the rest it is a hint that may be late, but not for ever.
+//! ORDERING: Relaxed for `next`: the sleepers' lock orders what has to be seen (6), fences do between a worker that sets one and
+//! who is about to sleep in a call (5), and for the rest it is a hint that may be late, but not for ever.
 //!
 //! Wakers are foreign code: they are cloned before a lock is taken, and dropped and woken after it was given up. Before one of them
 //! waits, by leno's means, the rest of what was due with it is woken: so those that are due at one time must not wait for each
