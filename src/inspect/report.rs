@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::dump::Dump;
 use crate::task::header::Task;
 use crate::task::home::Home;
-use crate::task::warn::one_line;
+use crate::task::one_line;
 
 /// The report: who says so, the circle, if there is one, and the table.
 pub(super) fn deadlock(home: &Home, main: &Task) -> String {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::dump::{Dump, FiberInfo, FiberState};
-use crate::task::warn::one_line;
+use crate::task::one_line;
 
 const HEAD: [&str; 7] = ["id", "name", "state", "for", "polls", "spawned at", "waits for"];
 

@@ -25,9 +25,9 @@ use std::task::{Context, Poll, Waker};
 use crate::prim::{AtomicPtr, Life, UnsafeCell};
 use crate::task::here::{self, Post};
 use crate::task::links::{Links, Shards};
+use crate::task::shows::one_line;
 use crate::task::state::{Activity, By, State, Wake};
 use crate::task::tie::Tie;
-use crate::task::warn::one_line;
 
 /// The id of a fiber: unique in the process, never used again.
 ///

@@ -12,3 +12,8 @@ macro_rules! shows {
     };
 }
 pub(crate) use shows;
+
+/// What is the user's may have line breaks, and worse.
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}

@@ -17,11 +17,6 @@ prim::global! {
     static WARNINGS: Mutex<Warnings> = Mutex::new(Warnings { hook: say, seen: BTreeSet::new() });
 }
 
-/// What is the user's may have line breaks, and worse.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
-}
-
 /// Tells stderr.
 pub(crate) fn say(message: &str) {
     // Whoever closed stderr does not want to know.

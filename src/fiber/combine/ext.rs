@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::prim::{self, Mutex};
 use crate::task::error::{message, shielded};
-use crate::task::warn::one_line;
-use crate::task::{context, shows, thread, warn};
+use crate::task::{context, one_line, shows, thread, warn};
 use crate::time::now;
 
 prim::global! {
