@@ -408,9 +408,10 @@ impl<O: Operated> Arm for Claimed<O> {
         let operation = self.future.operation();
         assert!(
             !operation.is_over(),
-            "a leno operation, a `{}`, was selected after it had completed: disable its branch (in `select!` with an `if`), \
+            "a leno operation, a `{}`{}, was selected after it had completed: disable its branch (in `select!` with an `if`), \
              or make a new one",
-            operation.branch().wish().0
+            O::CALL,
+            operation.begun()
         );
         if let Cancelled::Done = operation.cancel(Some(&mut self.tray)) {
             self.is_through = true;

@@ -50,6 +50,8 @@ impl<F: Operated> Operated for Own<'_, F> {
     type Branch = F::Branch;
     type Output = F::Output;
 
+    const CALL: &'static str = F::CALL;
+
     #[inline(always)]
     fn operation(&mut self) -> &mut Operation<F::Branch> {
         self.0.operation()

@@ -16,6 +16,9 @@ pub trait Operated {
     type Branch: Branch;
     type Output;
 
+    /// The call that has made it, as its user wrote it.
+    const CALL: &'static str;
+
     fn operation(&mut self) -> &mut Operation<Self::Branch>;
 
     /// The operation's outcome as that of the future.
@@ -38,6 +41,8 @@ pub trait Operated {
 impl<O: Operated> Operated for &mut O {
     type Branch = O::Branch;
     type Output = O::Output;
+
+    const CALL: &'static str = O::CALL;
 
     fn operation(&mut self) -> &mut Operation<O::Branch> {
         (**self).operation()
@@ -73,6 +78,8 @@ macro_rules! future {
         impl<$($generics)*> $crate::wait::Operated for $future {
             type Branch = $branch;
             type Output = $output;
+
+            const CALL: &'static str = $call;
 
             #[inline(always)]
             fn operation(&mut self) -> &mut $crate::wait::Operation<$branch> {

@@ -86,7 +86,8 @@ pub(crate) trait Branch {
     /// Whether there is something to [discard](Self::discard).
     const DISCARDS: bool = Self::ONCE;
 
-    /// What it is called, and what it waits at: for those who look at a fiber that waits.
+    /// What it is called, and what it waits at: for those who look at a fiber that waits. Not to be called once it is over: what it
+    /// was about may be gone with its outcome.
     fn wish(&self) -> (&'static str, Thing);
 
     /// One try, on the shortest way. False: nothing has happened, and what it looked for may be there all the same.
@@ -355,6 +356,12 @@ impl<B: Branch> Operation<B> {
         self.place
     }
 
+    /// The same for a panic, where it is known. (What the branch is about may be gone by then.)
+    #[cold]
+    pub(crate) fn begun(&self) -> String {
+        self.place.location().map_or_else(String::new, |place| format!(" begun at {place}"))
+    }
+
     /// It is left pending: that is noted of the fiber that polls it.
     #[inline]
     pub(crate) fn note(&self) {
@@ -521,7 +528,8 @@ impl<B: Branch> Operation<B> {
     fn look(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Option<Poll<()>> {
         assert!(
             self.at != OVER,
-            "a leno operation was polled, or waited for, after it had completed: make a new one, or check `is_terminated` first"
+            "a leno operation{} was polled, or waited for, after it had completed: make a new one, or check `is_terminated` first",
+            self.begun()
         );
         assert!(self.at != LENT, "a leno operation was polled while lent to a select, which was forgotten");
         loop {

@@ -8,7 +8,7 @@ use futures_core::FusedFuture;
 
 use leno::rendezvous;
 use leno::select::{Selected2, Selected3, Selected4, foreign, select, select_biased};
-use leno::sync::Mutex;
+use leno::sync::{Mutex, Notify, OwnedRwLockUpgradableReadGuard, RwLock, Semaphore};
 
 use crate::KINDS;
 use crate::support::{PollExt, Tracker};
@@ -352,6 +352,51 @@ fn a_completed_operation_panics_when_selected_again() {
     }
     assert_eq!(rx.len(), 2, "S1: nothing was taken");
     rx.assert_valid();
+}
+
+/// S9, C29: also if what it was about is gone: a permit, or a guard, may have taken it with it.
+#[test]
+fn a_completed_operation_whose_owner_is_gone_panics_when_it_is_used_again() {
+    macro_rules! misused {
+        ($operation:expr) => {
+            let mut operation = $operation;
+            let begun = concat!("begun at ", file!());
+            _ = operation.must_be_ready("free");
+            assert!(operation.is_terminated() && format!("{operation:?}").contains("waits: false"));
+            let messages = [
+                panic_message(|| _ = select((&mut operation, foreign(pending::<()>()))).must_be_ready("no")),
+                panic_message(|| leno::select_blocking! { _ = &mut operation => {} default => {} }),
+                panic_message(|| {
+                    let mut set = leno::select::Select::new();
+                    _ = set.add(&mut operation);
+                    _ = set.try_select();
+                }),
+                panic_message(|| _ = operation.must_be_ready("no")),
+            ];
+            for message in messages {
+                assert!(message.contains("after it had completed"), "S9: {message}");
+                assert!(message.contains(begun) || !cfg!(debug_assertions), "{message}");
+            }
+        };
+    }
+    let named = || leno::channel::Builder::<u8>::new().name("one that is gone").capacity(1).build();
+    misused!(named().0.reserve_owned());
+    misused!(named().0.into_send(1));
+    misused!(named().1.into_recv());
+    misused!(Arc::new(Mutex::new(1)).lock_arc());
+    misused!(Arc::new(Semaphore::new(1)).acquire_arc());
+    let lock = || Arc::new(RwLock::new(1));
+    misused!(lock().read_arc());
+    misused!(lock().write_arc());
+    misused!(lock().upgradable_read_arc());
+    let upgradable = lock().upgradable_read_arc().must_be_ready("free");
+    misused!(OwnedRwLockUpgradableReadGuard::upgrade(upgradable));
+    let notify = Arc::new(Notify::new());
+    notify.notify_one();
+    misused!(notify.notified_arc());
+    let (tx, rx) = leno::channel::oneshot::channel();
+    tx.send(1).expect("the receiver is there");
+    misused!(rx);
 }
 
 fn panic_message(misuse: impl FnOnce()) -> String {
