@@ -648,6 +648,7 @@ fn fibers() {
         Cord::block_on => fn(&Cord, Body) -> u8;
         Cord::spawn_local => fn(&Cord, Body) -> JoinHandle<u8>;
         Cord::spawn => fn(&'static str, fn() -> Body) -> std::io::Result<JoinHandle<u8>>;
+        CordBuilder::spawn => fn(CordBuilder, &'static str, fn() -> Body) -> std::io::Result<JoinHandle<u8>>;
         block_on => fn(Body) -> u8;
         spawn => fn(Body) -> JoinHandle<u8>;
         spawn_local => fn(Body) -> JoinHandle<u8>;
