@@ -463,6 +463,8 @@ fn mutexes() {
     use leno::sync::*;
 
     type Lone = Mutex<u8>;
+    /// Sync, and not Send.
+    type Tied = std::sync::MutexGuard<'static, ()>;
     type Held = MutexGuard<'static, u8>;
     type Mapped = MappedMutexGuard<'static, u8>;
     static PLAIN: Lone = Mutex::new(0);
@@ -488,6 +490,9 @@ fn mutexes() {
         assert!(impls!(Lone: Default + From<u8> + Debug) && impls!(Held: DerefMut<Target = u8> + Debug));
         assert!(impls!(OwnedMutexGuard<u8>: DerefMut<Target = u8> + Debug + Send + Sync));
         assert!(impls!(Mapped: DerefMut<Target = u8> + Debug));
+        // They hand out the mutex.
+        assert!(!impls!(MutexGuard<'static, Tied>: Sync) && !impls!(OwnedMutexGuard<Tied>: Sync));
+        assert!(impls!(MappedMutexGuard<'static, Tied>: Sync));
     }
     let _ = (&PLAIN, &FAIR);
 }

@@ -13,7 +13,7 @@ use crate::task::place::Place;
 #[must_use = "the lock is released at once if the guard is not held"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    /// Send and Sync as a unique borrow is.
+    /// Send as a unique borrow is; Sync as that and the mutex are.
     _value: PhantomData<&'a mut T>,
 }
 
@@ -44,16 +44,12 @@ impl Drop for Release<'_> {
 
 // SAFETY: a guard may be dropped on any thread, and gives the access of a unique borrow.
 unsafe impl<T: ?Sized + Send> Send for OwnedMutexGuard<T> {}
-// SAFETY: a shared guard gives shared access.
-unsafe impl<T: ?Sized + Sync> Sync for OwnedMutexGuard<T> {}
+// SAFETY: a shared guard gives shared access, and the mutex, which may be kept for longer: that can be shared if `T` is Send.
+unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
-// SAFETY: as above.
+// SAFETY: a shared guard gives shared access, and nothing else.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
-// SAFETY: as above; the mutex itself asks for `T: Send` in order to be Sync, a shared guard only for `T: Sync`.
-unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: ?Sized + Send> Send for MutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
