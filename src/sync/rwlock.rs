@@ -339,9 +339,14 @@ macro_rules! upgrades {
                 $Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
             }
 
-            /// Gives up the upgrade and returns the read guard. `None`: it has already completed.
+            /// Gives up the upgrade and returns the read guard. `None`: it has already completed; or it was lent to a select that
+            /// was forgotten, and the lock with it.
             pub fn into_guard(mut self) -> Option<$guard> {
                 let guard = self.guard.take();
+                if self.operation.is_lent() {
+                    std::mem::forget(guard);
+                    return None;
+                }
                 drop(self);
                 guard
             }

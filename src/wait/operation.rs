@@ -345,6 +345,11 @@ impl<B: Branch> Operation<B> {
         !matches!(self.at, FRESH | REFUSED | OVER | LENT)
     }
 
+    /// Whether a select has it; where nobody borrows it any more that was forgotten.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.at == LENT
+    }
+
     /// Whether it is in a line, and nothing has happened.
     pub(crate) fn is_open(&self) -> bool {
         self.waits() && self.node().0.as_ref().state() == State::Open

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use leno::select::{Selected2, Selected3, select, select_biased};
+use leno::select::{Selected2, Selected3, foreign, select, select_biased};
 use leno::sync::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard,
     OwnedRwLockWriteGuard, Read, ReadArc, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
@@ -18,6 +18,21 @@ use leno::sync::{
 
 use crate::support::{Crew, Event, Place, PollExt, hooked_waker, within};
 use crate::{each_place, impls};
+
+/// What a forgotten select was lent is forgotten with it: nobody gets a guard that is no good.
+#[test]
+fn an_upgrade_is_forgotten_by_a_select() {
+    let lock = RwLock::new(1);
+    let reader = lock.try_read().expect("free");
+    let mut upgrade = RwLockUpgradableReadGuard::upgrade(lock.try_upgradable_read().expect("free"));
+    let mut selecting = select((&mut upgrade, foreign(std::future::pending::<()>())));
+    selecting.must_wait("somebody reads");
+    std::mem::forget(selecting);
+    assert!(upgrade.into_guard().is_none());
+    drop(reader);
+    lock.assert_valid();
+    assert!(lock.try_read().is_none() && lock.try_upgradable_read().is_none(), "it is held for ever");
+}
 
 /// M1: who goes together with whom.
 #[test]
