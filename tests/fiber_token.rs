@@ -240,3 +240,28 @@ fn a_waker_that_panics_is_heard_of_when_all_are_cancelled() {
     drop(waiting);
     assert!(!root.cancel());
 }
+
+/// A waker may wait for the cancel of any other token of the tree.
+#[test]
+fn all_are_cancelled_before_any_is_woken() {
+    struct WaitsFor(Vec<CancelToken>);
+    impl std::task::Wake for WaitsFor {
+        fn wake(self: Arc<Self>) {
+            self.0.iter().for_each(|token| token.cancelled().wait());
+        }
+    }
+    in_time(|| {
+        let root = CancelToken::new();
+        let (child, other) = (root.child(), root.child());
+        let tree = vec![root.clone(), child.clone(), child.child(), other.clone(), other.child()];
+        let waker = Waker::from(Arc::new(WaitsFor(tree.clone())));
+        let mut waits: Vec<_> = tree.iter().map(CancelToken::cancelled).collect();
+        for wait in &mut waits {
+            assert!(Pin::new(wait).poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert!(root.cancel());
+        for wait in &mut waits {
+            assert!(Pin::new(wait).poll(&mut Context::from_waker(&waker)).is_ready());
+        }
+    });
+}

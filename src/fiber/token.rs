@@ -15,11 +15,11 @@
 //! 2. Apart from a few, at most half of the list are children that are gone: each that goes counts itself, and sweeps if need be.
 //! 3. A scope's group is marked before its token's gate opens: who learns of the cancel there finds no scope that takes
 //!    fibers. And a group that fails cancels its token.
+//! 4. All gates are open before anybody who waits at one is woken: a waker may itself wait at one further down.
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
 use std::future::{Future, IntoFuture, poll_fn};
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
@@ -28,7 +28,7 @@ use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
 use crate::sync::{Hearing, Signal, What};
 use crate::task::budget;
-use crate::task::error::{JoinError, discard};
+use crate::task::error::{InTurn, JoinError};
 use crate::task::group::Group;
 use crate::task::shows;
 use crate::wait::{Operation, future};
@@ -139,7 +139,7 @@ impl CancelToken {
         CancelToken::make(Some(self), None)
     }
 
-    /// Cancels the token and all its descendants, permanently, and wakes all waiters. Returns true if this call cancelled it;
+    /// Cancels the token and all its descendants, permanently, and then wakes all waiters. Returns true if this call cancelled it;
     /// false if it was cancelled before. (Whoever cancels a token cancels its descendants: another thread that has cancelled this
     /// one, or one below it, may not be through with them yet.)
     ///
@@ -148,9 +148,10 @@ impl CancelToken {
     /// If a foreign waker panics, the panic propagates once everything is cancelled.
     pub fn cancel(&self) -> bool {
         let mut first = false;
-        let mut panicked = None;
-        let mut rest = vec![Arc::clone(&self.0)];
-        while let Some(node) = rest.pop() {
+        let mut nodes = vec![Arc::clone(&self.0)];
+        let mut next = 0;
+        while let Some(node) = nodes.get(next).cloned() {
+            next += 1;
             let children = {
                 let mut below = node.below.lock();
                 first |= !below.cancelled && Arc::ptr_eq(&node, &self.0);
@@ -160,16 +161,14 @@ impl CancelToken {
             if let Some(group) = &node.group {
                 group.cancel();
             }
-            // Also if somebody else is about to: once this returns it is cancelled. Whoever waits there may panic when woken.
-            if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| node.gate.done())) {
-                discard(panicked.replace(payload));
-            }
-            rest.extend(children.iter().filter_map(Weak::upgrade));
+            // Also if somebody else is about to: once this returns it is cancelled.
+            node.gate.count_down();
+            nodes.extend(children.iter().filter_map(Weak::upgrade));
         }
-        if let Some(payload) = panicked {
-            panic::resume_unwind(payload);
-        }
-        first
+        // (Who waits may panic when woken, or wait for another one of these.)
+        let mut wakes = InTurn::default();
+        nodes.iter().for_each(|node| wakes.call(|| node.gate.tell_waiting()));
+        wakes.give(first)
     }
 
     /// Whether it has been cancelled.

@@ -156,22 +156,29 @@ impl Signal {
     /// One less is at work; the last one tells all. False, and nothing done: nobody is.
     #[must_use]
     pub(crate) fn done(&self) -> bool {
+        let is_last = self.count_down();
+        if is_last == Some(true) {
+            self.tell_waiting();
+        }
+        is_last.is_some()
+    }
+
+    /// One less is at work; whether that was the last one: then the round is over, and those who wait are to be told. `None`, and
+    /// nothing done: nobody is.
+    pub(crate) fn count_down(&self) -> Option<bool> {
         // ORDERING: Release pairs with the look at zero, and with `round`; Acquire: the last one hands on what the others did.
         let rounds = self.change_rounds(Ordering::AcqRel, |rounds| match rounds & COUNT {
             0 => None,
             1 if !bug!("group_ends_its_round_late") => Some((rounds - 1).wrapping_add(ONE_ROUND)),
             _ => Some(rounds - 1),
         });
-        let Some(rounds) = rounds else { return false };
-        if rounds & COUNT == 1 {
-            if bug!("group_ends_its_round_late") {
-                self.next_round();
-            } else {
-                self.renew_version();
-            }
-            self.tell_waiting();
+        let is_last = rounds? & COUNT == 1;
+        if is_last && bug!("group_ends_its_round_late") {
+            self.next_round();
+        } else if is_last {
+            self.renew_version();
         }
-        true
+        Some(is_last)
     }
 
     /// Of a barrier for so many: one more has come; the round in which it counts. `None`, and nothing done: it is the last one.
@@ -245,7 +252,8 @@ impl Signal {
         self.tell_waiting();
     }
 
-    fn tell_waiting(&self) {
+    /// Tells those who wait, and whose round is over.
+    pub(crate) fn tell_waiting(&self) {
         let mut by = By::plain();
         self.tell_those_in_line(&mut by);
         by.wake();
