@@ -272,11 +272,14 @@ static DEFAULT: OnceLock<Runtime> = OnceLock::new();
 /// The executor for whoever has none: a runtime with one worker per processor, started at first use and never
 /// ended.
 pub(crate) fn default_home() -> HomeRef {
-    let start = || match Runtime::builder().build() {
-        Ok(runtime) => runtime,
+    if let Some(runtime) = DEFAULT.get() {
+        return runtime.home().clone();
+    }
+    // (Before the lock: one that cannot be built ends, and what goes on then may come here. Of two that are built one is dropped.)
+    match Runtime::builder().build() {
+        Ok(runtime) => DEFAULT.get_or_init(|| runtime).home().clone(),
         Err(error) => panic!("leno's default runtime cannot start its threads: {error}"),
-    };
-    DEFAULT.get_or_init(start).home().clone()
+    }
 }
 
 /// Runs `future` on the calling thread until it is ready, on leno's default runtime: a multi-worker runtime that
