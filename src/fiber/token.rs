@@ -106,11 +106,9 @@ impl CancelToken {
     }
 
     fn make(above: Option<&CancelToken>, group: Option<prim::Arc<Group>>) -> CancelToken {
-        let gate = Signal::new();
-        let is_added = gate.add(1);
-        debug_assert!(is_added, "it is the first");
         let above = above.map(|above| Arc::clone(&above.0));
-        let token = CancelToken(Arc::new(Node { gate, group, above, below: Mutex::default() }));
+        let token =
+            CancelToken(Arc::new(Node { gate: Signal::of(1), group, above, below: Mutex::default() }));
         if let Some(above) = &token.0.above {
             let cancelled = {
                 let mut below = above.below.lock();
@@ -150,11 +148,11 @@ impl CancelToken {
         let mut first = false;
         let mut nodes = vec![Arc::clone(&self.0)];
         let mut next = 0;
-        while let Some(node) = nodes.get(next).cloned() {
+        while let Some(node) = nodes.get(next) {
             next += 1;
             let children = {
                 let mut below = node.below.lock();
-                first |= !below.cancelled && Arc::ptr_eq(&node, &self.0);
+                first |= !below.cancelled && Arc::ptr_eq(node, &self.0);
                 below.cancelled = true;
                 std::mem::take(&mut below.children)
             };

@@ -200,13 +200,7 @@ macro_rules! __select_branches {
             @ [branch ($($pattern)+) ($crate::__select_probe! { [] [] $($pattern)+ })] $($rest)*
         }
     };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+]) => {
-        ::core::compile_error!(::core::concat!(
-            "a branch of a select is `pattern = future => handler`: there is no `pattern =` in `",
-            ::core::stringify!($($pattern)+), "`"
-        ))
-    };
-    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] => $($rest:tt)*) => {
+    ($how:tt $names:tt $branches:tt $default:tt $else:tt @ [pattern $($pattern:tt)+] $(=> $($rest:tt)*)?) => {
         ::core::compile_error!(::core::concat!(
             "a branch of a select is `pattern = future => handler`: there is no `pattern =` in `",
             ::core::stringify!($($pattern)+), "`"

@@ -114,8 +114,13 @@ impl Primitive for Signal {
 
 impl Signal {
     prim::const_fn! {
-        pub(crate) fn new() -> Signal {
-            Signal { line: Line::new(0), rounds: AtomicU64::new(0) }
+        pub(super) fn new() -> Signal {
+            Signal::of(0)
+        }
+
+        /// That of a group in which so many are at work.
+        pub(crate) fn of(count: u32) -> Signal {
+            Signal { line: Line::new(0), rounds: AtomicU64::new(count as u64) }
         }
     }
 
@@ -134,7 +139,7 @@ impl Signal {
 
     /// So many more are at work. False, and nothing done: too many.
     #[must_use]
-    pub(crate) fn add(&self, n: usize) -> bool {
+    pub(super) fn add(&self, n: usize) -> bool {
         let n = n as u64;
         // ORDERING: Relaxed: those who wait for what is added know of it by other means.
         self.change_rounds(Ordering::Relaxed, |rounds| (n <= COUNT - (rounds & COUNT)).then(|| rounds + n))
@@ -155,7 +160,7 @@ impl Signal {
 
     /// One less is at work; the last one tells all. False, and nothing done: nobody is.
     #[must_use]
-    pub(crate) fn done(&self) -> bool {
+    pub(super) fn done(&self) -> bool {
         let is_last = self.count_down();
         if is_last == Some(true) {
             self.tell_waiting();
