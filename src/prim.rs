@@ -18,7 +18,7 @@
 //! | `thread_local!` | thread-locals, constant-initialized in real builds |
 //! | `const_fn!` | functions that are `const` except in models, whose atomics have no const constructor |
 //! | `Life` | the probe in every intrusive node: says so when a node is touched after its end |
-//! | `random_below`, `random_pair` | random numbers, deterministic in models |
+//! | `random_below`, `random_pair`, `Random` | random numbers, deterministic in models; those of one's own |
 //! | `free`, `dealloc` | drops a box, frees memory; models keep the memory for a while, so that no address comes back |
 //! | `pin`, `Guard`, `retire` | reclamation: what is retired lives until every present guard is dropped (its memory, in models) |
 //! | `global!` | process-wide statics; in models they are made anew in each execution |
@@ -42,6 +42,7 @@ mod counter;
 mod handle;
 mod lock;
 mod once_box;
+mod random;
 
 #[cfg(not(any(leno_loom, leno_shuttle)))]
 #[path = "prim/real.rs"]
@@ -62,4 +63,5 @@ pub(crate) use handle::Handle;
 pub(crate) use imp::*;
 pub(crate) use lock::{Condvar, Mutex, MutexGuard};
 pub(crate) use once_box::OnceBox;
+pub(crate) use random::Random;
 pub(crate) use std::sync::OnceLock;

@@ -385,3 +385,53 @@ fn nested_cords_in_turn() {
     drop((b, a));
     assert_eq!(log.borrow().iter().collect::<String>(), "ababBA");
 }
+
+#[test]
+fn a_seed_makes_selects_go_the_same_way() {
+    /// Which branch was first, of many selects over four that are ready; in two parts.
+    async fn half() -> Vec<usize> {
+        let ready = |index: usize| {
+            let (sender, receiver) = leno::bounded(1);
+            sender.try_send(index).unwrap();
+            receiver
+        };
+        let mut firsts = Vec::new();
+        for _ in 0..100 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(ready);
+            firsts.push(leno::select! {
+                index = a.recv() => index,
+                index = b.recv() => index,
+                index = c.recv() => index,
+                index = d.recv() => index,
+            });
+        }
+        firsts.into_iter().map(Result::unwrap).collect()
+    }
+    let builder = |seed| Cord::builder().seed(seed);
+    let whole = |seed| {
+        let cord = builder(seed).build();
+        [cord.block_on(half()), cord.block_on(half())].concat()
+    };
+    let first = whole(7);
+    for index in 0..4 {
+        let count = first.iter().filter(|first| **first == index).count();
+        assert!((20..80).contains(&count), "{index} was first {count} times of 200");
+    }
+    assert_ne!(first, whole(8));
+    // What others on the same thread draw changes nothing, not even between the two halves; nor does a panic.
+    let (one, other) = (builder(7).build(), builder(7).build());
+    let one_half = one.block_on(half());
+    let unseeded = Cord::new().block_on(half());
+    assert_ne!(unseeded, one_half);
+    let panics =
+        std::panic::AssertUnwindSafe(|| Cord::builder().seed(9).build().block_on(async { panic!("over") }));
+    assert!(std::panic::catch_unwind::<_, ()>(panics).is_err());
+    let mut others = vec![other.block_on(half())];
+    let one = [one_half, one.block_on(half())].concat();
+    others.push(other.block_on(half()));
+    assert_eq!([one, others.concat()], [first.clone(), first.clone()]);
+    // On a thread of its own as well.
+    let spawned = builder(7).spawn("seeded", || async { [half().await, half().await].concat() });
+    assert_eq!(spawned.unwrap().wait().unwrap(), first);
+    assert_ne!(Cord::new().block_on(half()), unseeded, "without a seed they differ");
+}

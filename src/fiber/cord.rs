@@ -13,7 +13,8 @@ use crate::fiber::main_fiber::{Inside, Main};
 use crate::fiber::runtime::check_name;
 use crate::fiber::settings::{self, Settings};
 use crate::fiber::spawn::Builder;
-use crate::prim::thread;
+use crate::prim::{Random, thread};
+use crate::task::finally;
 use crate::task::home::HomeRef;
 use crate::task::{context, run, shows};
 use crate::time::Clock;
@@ -46,6 +47,8 @@ use crate::time::Clock;
 /// ```
 pub struct Cord {
     home: HomeRef,
+    /// Its own, if it has a seed.
+    random: Option<Random>,
     /// It stays on its thread: that is what lets its fibers be anything.
     _not_send: PhantomData<*mut ()>,
 }
@@ -66,7 +69,7 @@ impl Cord {
 
     /// A cord to be configured.
     pub fn builder() -> CordBuilder {
-        CordBuilder { settings: Settings::default() }
+        CordBuilder { settings: Settings::default(), seed: None }
     }
 
     /// Runs the cord's fibers, and `future` among them, until that one is ready. It takes its place in the order like
@@ -87,7 +90,15 @@ impl Cord {
         let _base = unsafe { context::enter_home(&mut place, &self.home) };
         let at = Location::caller();
         // (Hooks may wait for a timer as the fiber begins and ends.)
-        context::look_after(&self.home, || self.drive(future, at))
+        context::look_after(&self.home, || self.with_random(|| self.drive(future, at)))
+    }
+
+    /// Runs `f` with the cord's own random numbers, if it has any.
+    fn with_random<R>(&self, f: impl FnOnce() -> R) -> R {
+        let swap = || self.random.iter().for_each(Random::swap);
+        swap();
+        let _back = finally(swap);
+        f()
     }
 
     fn drive<F: Future>(&self, future: F, at: &'static Location<'static>) -> F::Output {
@@ -107,6 +118,11 @@ impl Cord {
         // SAFETY: this is the cord's thread, and its only worker: `block_on` does not nest.
         let ended = unsafe { Core::drive(&self.home, 0, run) };
         ended.expect("a cord does not end while it is driven")
+    }
+
+    /// The cord of this home, on this thread.
+    fn new_in(home: HomeRef, seed: Option<u64>) -> Cord {
+        Cord { home, random: seed.map(Random::new), _not_send: PhantomData }
     }
 
     pub(crate) fn home(&self) -> &HomeRef {
@@ -181,15 +197,42 @@ shows! { [] Cord, "Cord", it => fibers: it.home.roster.len() }
 #[must_use = "a builder does nothing before it builds"]
 pub struct CordBuilder {
     settings: Settings,
+    seed: Option<u64>,
 }
 
 settings::methods!(CordBuilder, "Cord");
 
 impl CordBuilder {
+    /// Draws the random numbers of this cord from `seed`: the order in which a `select!` looks at its branches, wherever it is
+    /// polled while the cord runs. Without a seed it differs from run to run.
+    ///
+    /// With a [virtual clock](Clock::virtual_time) as well, a program that heeds nothing from outside (other threads, the
+    /// addresses of things, the order of a `HashMap`) runs the same way each time.
+    ///
+    /// ```
+    /// use leno::fiber::Cord;
+    ///
+    /// let first = |seed| {
+    ///     Cord::builder().seed(seed).build().block_on(async {
+    ///         let (sender, receiver) = leno::bounded(2);
+    ///         leno::select! {
+    ///             _ = sender.send("left") => {}
+    ///             _ = sender.send("right") => {}
+    ///         }
+    ///         receiver.recv().await.unwrap()
+    ///     })
+    /// };
+    /// assert_eq!(first(1), first(1));
+    /// assert!((2..100).any(|seed| first(seed) != first(1)));
+    /// ```
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
     /// Makes the cord, on this thread.
     pub fn build(self) -> Cord {
-        let home = Core::open(None, self.settings);
-        Cord { home, _not_send: PhantomData }
+        Cord::new_in(Core::open(None, self.settings), self.seed)
     }
 
     /// As [`Cord::spawn`], with these settings. (Nobody waits in a `block_on` there, so nobody is told that a
@@ -207,7 +250,7 @@ impl CordBuilder {
     {
         let name = name.into();
         check_name(&name)?;
-        let home = Core::open(None, self.settings);
+        let (home, seed) = (Core::open(None, self.settings), self.seed);
         let first = async move { start().await };
         let builder = Builder::new().name(name.clone()).root();
         // SAFETY: not the cord's thread yet, but the future can be sent as long as it was never polled: it holds
@@ -216,20 +259,20 @@ impl CordBuilder {
         let fiber = handle.task().clone();
         let thread = home.clone();
         let started = thread::Builder::new().name(name).spawn(move || {
-            let cord = Cord { home: thread, _not_send: PhantomData };
+            let cord = Cord::new_in(thread, seed);
             // SAFETY: this is the cord's thread from now on.
-            unsafe {
-                Core::drive(&cord.home, 0, |task| {
-                    run::run(task);
-                    fiber.state.is_complete().then_some(())
-                })
+            let run = |task| unsafe {
+                run::run(task);
+                fiber.state.is_complete().then_some(())
             };
+            // SAFETY: as above.
+            cord.with_random(|| unsafe { Core::drive(&cord.home, 0, run) });
         });
         match started {
             Ok(_detached) => Ok(handle),
             Err(error) => {
                 // There is no thread: this one may stand in, as nothing was polled.
-                drop(Cord { home, _not_send: PhantomData });
+                drop(Cord::new_in(home, None));
                 Err(error)
             }
         }

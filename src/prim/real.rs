@@ -180,18 +180,25 @@ pub(crate) fn free<T>(value: Box<T>) {
     drop(value);
 }
 
+std::thread_local! {
+    /// Of [`random`]; 0 before its first use.
+    static RANDOM: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// The state of this thread's random numbers becomes this one; what it was.
+pub(super) fn swap_random(state: u64) -> u64 {
+    RANDOM.replace(state)
+}
+
 /// Marsaglia's xorshift, seeded once per thread.
 #[inline]
 fn random() -> u64 {
-    std::thread_local! {
-        static STATE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-    }
     #[cold]
     fn seed() -> u64 {
         // (Not a thread's own generator: that may be gone in a destructor of a thread-local.)
         SysRng.try_next_u64().expect("the system has random numbers") | 1
     }
-    STATE.with(|state| {
+    RANDOM.with(|state| {
         let mut x = state.get();
         if x == 0 {
             x = seed();

@@ -54,3 +54,8 @@ pub(crate) fn random_below(n: usize) -> usize {
 pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
     (random_below(m), random_below(n))
 }
+
+/// A model's random numbers are its own.
+pub(super) fn swap_random(state: u64) -> u64 {
+    state
+}

@@ -2,8 +2,8 @@
 //!
 //! leno gets all its time from the executor: a runtime or cord has a [`Clock`], real by default, and manages the timers
 //! of its fibers. A virtual clock stands still while there is something to do and jumps to the next deadline when there
-//! is not, so that tests of timing take no time. On a cord they are reproducible as well (but for the random order of
-//! `select!`: use `select_biased!`):
+//! is not, so that tests of timing take no time. On a cord they are reproducible as well (with a
+//! [seed](crate::fiber::CordBuilder::seed) for the random order of `select!`):
 //!
 //! ```
 //! use leno::fiber::Cord;
