@@ -279,7 +279,7 @@ impl CordBuilder {
     }
 }
 
-shows! { [] CordBuilder, "CordBuilder", it => clock: it.settings.clock }
+shows! { [] CordBuilder, "CordBuilder", it => clock: it.settings.clock, seed: it.seed }
 
 #[cfg(all(test, not(any(leno_loom, leno_shuttle))))]
 mod tests {
