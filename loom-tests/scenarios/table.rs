@@ -11,8 +11,8 @@ use std::task::Poll;
 
 use leno::channel::Overflow::{DropNewest, DropOldest, Suspend};
 use leno::channel::{
-    Builder, Overflow, Permit, Permits, Receiver, RecvError, RecvFuture, ReserveMany, SendFuture, Sender,
-    TryRecvError, TryReserveError, TrySendError,
+    Builder, Overflow, Permit, Permits, Receiver, RecvError, RecvFuture, ReserveMany, SendError, SendFuture,
+    Sender, TryRecvError, TryReserveError, TrySendError,
 };
 
 use super::harness::{Arc, thread};
@@ -41,6 +41,10 @@ pub(crate) enum Do {
     TR,
     /// Tries to send, and is not told that the channel is full.
     TSok(usize),
+    /// The same, by a future that is polled once: a branch of a select with a default.
+    PSok(usize),
+    /// The same, and what is polled is a select.
+    PSelectOk(usize),
     /// Tries to receive, and is not told that it is empty.
     TRok,
     /// Tries to receive; unless this comes, the thread is through.
@@ -227,6 +231,13 @@ impl<T: Item> World<T> {
         tried.map_err(|error| self.log(|log| log.back.push(error.into_inner().number()))).is_ok()
     }
 
+    fn poll_once(&self, sending: impl Future<Output = Result<(), SendError<T>>>) {
+        leno::select_blocking! {
+            sent = async { sending.await } => assert!(sent.is_ok()),
+            default => panic!("it waited, and there was room all the time"),
+        }
+    }
+
     fn try_recv(&self) -> Option<usize> {
         let tried: Result<T, TryRecvError> = self.rx.try_recv();
         let number = tried.ok()?.number();
@@ -324,6 +335,13 @@ impl<T: Item> World<T> {
             Do::TR => _ = self.try_recv(),
             Do::TSok(value) => {
                 assert!(self.try_send(value), "Full, and it never was");
+            }
+            Do::PSok(value) => self.poll_once(self.tx.send(self.value(value))),
+            Do::PSelectOk(value) => {
+                let value = self.value(value);
+                self.poll_once(async {
+                    leno::select! { sent = self.tx.send(value) => sent }
+                });
             }
             Do::TRok => assert!(self.try_recv().is_some(), "Empty, and it never was"),
             Do::TRif(value) => return self.try_recv() == Some(value),

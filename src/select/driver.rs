@@ -437,6 +437,10 @@ impl Driver {
         if !(0..count).any(|index| arms.is_claimed(index)) {
             return Looked::Nothing;
         }
+        // (As an operation does.)
+        if budget::may_be_endless() && is_any_unsure(arms) && !bug!("selects_unsure") {
+            return Looked::Again;
+        }
         self.branches.make_room(count);
         self.foreign = false;
         let anchor = self.anchor.insert(Anchor::new(cx.waker().clone(), false)).as_ref();

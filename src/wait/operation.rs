@@ -515,6 +515,13 @@ impl<B: Branch> Operation<B> {
                     look_again(cx);
                     break Poll::Pending;
                 }
+                // (What else may end the wait has to know that there is nothing.)
+                Attempt::Wait
+                    if budget::may_be_endless() && self.branch.is_unsure() && !bug!("waits_unsure") =>
+                {
+                    look_again(cx);
+                    break Poll::Pending;
+                }
                 Attempt::Wait => {}
             }
             let node = Waiter::plain(cx.waker().clone());
