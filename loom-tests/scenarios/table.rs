@@ -45,6 +45,8 @@ pub(crate) enum Do {
     PSok(usize),
     /// The same, and what is polled is a select.
     PSelectOk(usize),
+    /// Asks whether a send would wait, and is not told that it would.
+    AskOk(usize),
     /// Tries to receive, and is not told that it is empty.
     TRok,
     /// Tries to receive; unless this comes, the thread is through.
@@ -342,6 +344,15 @@ impl<T: Item> World<T> {
                 self.poll_once(async {
                     leno::select! { sent = self.tx.send(value) => sent }
                 });
+            }
+            Do::AskOk(value) => {
+                let mut set = leno::select::Select::new();
+                let send = set.send(&self.tx, self.value(value));
+                assert_eq!(
+                    set.try_ready(),
+                    Some(send.index()),
+                    "it would wait, and there was room all the time"
+                );
             }
             Do::TRok => assert!(self.try_recv().is_some(), "Empty, and it never was"),
             Do::TRif(value) => return self.try_recv() == Some(value),

@@ -54,6 +54,7 @@ table! {
     never_full_beside_who_collects: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [TSok(4)]], any;
     never_full_to_one_that_polls: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [PSok(4)]], any;
     never_full_to_a_select_that_is_polled: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [PSelectOk(4)]], any;
+    never_full_to_one_that_asks: Linked(2), [TS(1), TS(2), TR, TR], [[TSok(3)], [AskOk(4)]], any;
     never_full_to_one_that_polls_after_two_receives - 1: Linked(2), [S(1, 1), S(2, 2), S(3, 3)], [[TR], [TRif(2), PSok(9)]], any;
     never_empty_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TRok]], any;
     never_more_beside_a_forced_send: Linked(1), [TS(1)], [[F(2)], [TS(9)]], refused;

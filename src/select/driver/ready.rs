@@ -38,6 +38,7 @@ use std::task::{Context, Poll};
 use super::{Driver, Registration, Stage};
 use crate::select::arm::Arms;
 use crate::select::order::Order;
+use crate::task::thread::Haste;
 use crate::wait::{Anchor, Attempt, Busied, look_again, step};
 
 /// The branches by the numbers of their nodes.
@@ -79,9 +80,15 @@ impl Driver {
         biased: bool,
         cx: &mut Context<'_>,
     ) -> Option<usize> {
-        let ready = self.ask(arms, Order::new(biased, arms.count()), cx);
-        self.leave(arms, false);
-        ready
+        let mut pauses = Haste::default();
+        loop {
+            let ready = self.ask(arms, Order::new(biased, arms.count()), cx);
+            self.leave(arms, false);
+            if ready.is_some() || !super::is_any_unsure(arms) || bug!("ready_unasked") {
+                return ready;
+            }
+            pauses.pause();
+        }
     }
 
     fn watch(&mut self, arms: &mut impl Arms, biased: bool, cx: &mut Context<'_>) -> Option<usize> {
