@@ -180,10 +180,8 @@ pub(super) use gone;
 /// What the handles of the caller's `Shared` have in common: how many there are, and waiting for the receivers to go.
 macro_rules! sender {
     () => {
-        impl<T> std::panic::UnwindSafe for Sender<T> {}
-        impl<T> std::panic::RefUnwindSafe for Sender<T> {}
-        impl<T> std::panic::UnwindSafe for Receiver<T> {}
-        impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
+        crate::task::unwinds! { [T] Sender<T> }
+        crate::task::unwinds! { [T] Receiver<T> }
 
         impl<T> Sender<T> {
             /// Waits until there is no receiver. ([`subscribe`](Self::subscribe) may create one again later.)

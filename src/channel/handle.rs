@@ -173,8 +173,7 @@ macro_rules! shareable {
         unsafe impl<T: Send> Send for $name<T> {}
         // SAFETY: as above.
         unsafe impl<T: Send> Sync for $name<T> {}
-        impl<T> ::std::panic::UnwindSafe for $name<T> {}
-        impl<T> ::std::panic::RefUnwindSafe for $name<T> {}
+        crate::task::unwinds! { [T] $name<T> }
         impl<T> Unpin for $name<T> {}
     };
 }

@@ -249,8 +249,7 @@ macro_rules! sink {
 
         // (The sender is never pinned.)
         impl<T, K: Kind> Unpin for $name<$($lifetime,)? T, K> {}
-        impl<T, K: Kind> std::panic::UnwindSafe for $name<$($lifetime,)? T, K> {}
-        impl<T, K: Kind> std::panic::RefUnwindSafe for $name<$($lifetime,)? T, K> {}
+        crate::task::unwinds! { [T, K: Kind] $name<$($lifetime,)? T, K> }
 
         impl<T, K: Kind> fmt::Debug for $name<$($lifetime,)? T, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -58,8 +58,7 @@ macro_rules! stream {
         }
 
         impl<$($generics)*> Unpin for $stream {}
-        impl<$($generics)*> std::panic::UnwindSafe for $stream {}
-        impl<$($generics)*> std::panic::RefUnwindSafe for $stream {}
+        crate::task::unwinds! { [$($generics)*] $stream }
     };
 }
 pub(super) use stream;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::Location;
 
 use crate::fiber::registry;
 use crate::task::context;
@@ -66,8 +66,7 @@ impl Hash for FiberRef {
     }
 }
 
-impl UnwindSafe for FiberRef {}
-impl RefUnwindSafe for FiberRef {}
+crate::task::unwinds! { [] FiberRef }
 
 impl fmt::Debug for FiberRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

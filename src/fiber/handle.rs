@@ -32,8 +32,7 @@ pub struct Handle {
     home: HomeRef,
 }
 
-impl std::panic::UnwindSafe for Handle {}
-impl std::panic::RefUnwindSafe for Handle {}
+crate::task::unwinds! { [] Handle }
 
 impl Handle {
     pub(super) fn new(home: HomeRef) -> Handle {

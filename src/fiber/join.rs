@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -53,8 +52,7 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: a shared handle gives no access to the outcome at all; as cautious as a `Mutex<T>`.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
-impl<T> UnwindSafe for JoinHandle<T> {}
-impl<T> RefUnwindSafe for JoinHandle<T> {}
+crate::task::unwinds! { [T] JoinHandle<T> }
 
 impl<T> JoinHandle<T> {
     /// # Safety

@@ -45,8 +45,7 @@ pub struct Runtime {
     workers: Vec<prim::thread::JoinHandle<()>>,
 }
 
-impl std::panic::UnwindSafe for Runtime {}
-impl std::panic::RefUnwindSafe for Runtime {}
+crate::task::unwinds! { [] Runtime }
 
 impl Runtime {
     /// A runtime with one worker per processor that this process may use.

@@ -53,8 +53,7 @@ pub struct Condvar {
     signal: Signal,
 }
 
-impl std::panic::UnwindSafe for Condvar {}
-impl std::panic::RefUnwindSafe for Condvar {}
+crate::task::unwinds! { [] Condvar }
 
 /// Whether a wait with a time limit ended because the time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

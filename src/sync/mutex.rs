@@ -48,8 +48,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-impl<T: ?Sized> std::panic::UnwindSafe for Mutex<T> {}
-impl<T: ?Sized> std::panic::RefUnwindSafe for Mutex<T> {}
+crate::task::unwinds! { [T: ?Sized] Mutex<T> }
 
 impl<T> Mutex<T> {
     prim::const_fn! {

@@ -68,8 +68,7 @@ pub struct Notify {
     signal: Signal,
 }
 
-impl std::panic::UnwindSafe for Notify {}
-impl std::panic::RefUnwindSafe for Notify {}
+crate::task::unwinds! { [] Notify }
 
 impl Notify {
     prim::const_fn! {

@@ -63,8 +63,7 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: it gives shared access to several threads, and unique access to one at a time.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
-impl<T: ?Sized> std::panic::UnwindSafe for RwLock<T> {}
-impl<T: ?Sized> std::panic::RefUnwindSafe for RwLock<T> {}
+crate::task::unwinds! { [T: ?Sized] RwLock<T> }
 
 impl<T> RwLock<T> {
     prim::const_fn! {

@@ -44,8 +44,7 @@ pub struct Semaphore {
     permits: Permits,
 }
 
-impl std::panic::UnwindSafe for Semaphore {}
-impl std::panic::RefUnwindSafe for Semaphore {}
+crate::task::unwinds! { [] Semaphore }
 
 /// The semaphore is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

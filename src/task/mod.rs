@@ -62,4 +62,4 @@ pub(crate) mod warn;
 pub(crate) mod watch;
 
 pub(crate) use finally::finally;
-pub(crate) use shows::{one_line, shows};
+pub(crate) use shows::{one_line, shows, unwinds};

@@ -30,7 +30,7 @@
 
 use std::cell::Cell;
 use std::mem;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::Location;
 use std::sync::Weak;
 
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
@@ -330,8 +330,7 @@ pub(crate) struct Sign {
 }
 
 // Its content is consistent at all times: the subscriber is called with nothing half done.
-impl UnwindSafe for Sign {}
-impl RefUnwindSafe for Sign {}
+crate::task::unwinds! { [] Sign }
 
 impl Sign {
     /// Of a thing that the caller makes.

@@ -331,8 +331,7 @@ mod holder {
     #[derive(Debug)]
     pub(crate) struct Share(Option<(Task, u64)>);
 
-    impl std::panic::UnwindSafe for Share {}
-    impl std::panic::RefUnwindSafe for Share {}
+    crate::task::unwinds! { [] Share }
 
     impl Share {
         /// Of nobody.

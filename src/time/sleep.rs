@@ -203,8 +203,7 @@ impl Sleep {
     }
 }
 
-impl std::panic::UnwindSafe for Sleep {}
-impl std::panic::RefUnwindSafe for Sleep {}
+crate::task::unwinds! { [] Sleep }
 
 impl Future for Sleep {
     type Output = ();

@@ -177,8 +177,7 @@ macro_rules! future {
 
         impl<$($generics)*> Unpin for $future {}
         // As its handle: a panic leaves no operation in pieces.
-        impl<$($generics)*> std::panic::UnwindSafe for $future {}
-        impl<$($generics)*> std::panic::RefUnwindSafe for $future {}
+        crate::task::unwinds! { [$($generics)*] $future }
 
         $crate::wait::future! { @borrow [$($generics)*] $future }
 

@@ -83,8 +83,7 @@ pub struct Receiver<T> {
     operation: InPlace<T>,
 }
 
-impl<T> std::panic::UnwindSafe for Sender<T> {}
-impl<T> std::panic::RefUnwindSafe for Sender<T> {}
+crate::task::unwinds! { [T] Sender<T> }
 
 impl<T> Sender<T> {
     /// Sends the value without waiting; a waiting receiver is woken.
