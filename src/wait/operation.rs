@@ -19,7 +19,8 @@
 //! What a poll leaves pending is noted for the polling fiber ([`watch`]).
 //!
 //! A poll hardly ever spins: if what it needs is in the hands of a thread not through with it, it wakes its own task and returns,
-//! so that others on its executor run first. Calls that have to say now whether something happened (`try_` forms, deadlines,
+//! so that others on its executor run first. So it does where something else may end its wait (a limit, a default), and it is not
+//! sure that there is nothing. Calls that have to say now whether something happened (`try_` forms, deadlines,
 //! `into_inner`) wait for those few instructions.
 
 use std::future::Future;
@@ -509,20 +510,16 @@ impl<B: Branch> Operation<B> {
         cx: &mut Context<'_>,
     ) -> Poll<()> {
         let polled = loop {
-            match self.attempt(tray, &mut kept) {
+            let waits = match self.attempt(tray, &mut kept) {
                 Attempt::Ready(()) => break Poll::Ready(()),
-                Attempt::Again => {
-                    look_again(cx);
-                    break Poll::Pending;
+                Attempt::Again => false,
+                Attempt::Wait => {
+                    !budget::may_be_endless() || !self.branch.is_unsure() || bug!("waits_unsure")
                 }
-                // (What else may end the wait has to know that there is nothing.)
-                Attempt::Wait
-                    if budget::may_be_endless() && self.branch.is_unsure() && !bug!("waits_unsure") =>
-                {
-                    look_again(cx);
-                    break Poll::Pending;
-                }
-                Attempt::Wait => {}
+            };
+            if !waits {
+                look_again(cx);
+                break Poll::Pending;
             }
             let node = Waiter::plain(cx.waker().clone());
             if self.enter(&node, false) {
