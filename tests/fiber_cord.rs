@@ -6,11 +6,12 @@ use fiber_support::{Defer, Drops, SeqCst, Stash, in_time, until};
 use leno::fiber::{self, Cord, JoinHandle, Runtime, spawn_local};
 use leno::time::Clock;
 use std::cell::RefCell;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -430,8 +431,23 @@ fn a_seed_makes_selects_go_the_same_way() {
     let one = [one_half, one.block_on(half())].concat();
     others.push(other.block_on(half()));
     assert_eq!([one, others.concat()], [first.clone(), first.clone()]);
-    // On a thread of its own as well.
+    // On a thread of its own as well, and where fibers are dropped with their cord.
     let spawned = builder(7).spawn("seeded", || async { [half().await, half().await].concat() });
     assert_eq!(spawned.unwrap().wait().unwrap(), first);
     assert_ne!(Cord::new().block_on(half()), unseeded, "without a seed they differ");
+    let dropped = || {
+        let (cord, log) = (builder(7).build(), Rc::new(RefCell::new(Vec::new())));
+        let said = log.clone();
+        drop(cord.spawn_local(async move {
+            let _end = Defer(|| match pin!(half()).poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(firsts) => said.borrow_mut().extend(firsts),
+                Poll::Pending => unreachable!("all are ready"),
+            });
+            pending::<()>().await;
+        }));
+        cord.block_on(leno::yield_now());
+        drop(cord);
+        log.take()
+    };
+    assert_eq!(dropped(), first[..100]);
 }

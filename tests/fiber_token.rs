@@ -8,7 +8,7 @@ use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Barrier};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 #[test]
@@ -242,14 +242,17 @@ fn a_waker_that_panics_is_heard_of_when_all_are_cancelled() {
 }
 
 /// A waker may wait for the cancel of any other token of the tree.
+/// A waker that waits for all of these.
+struct WaitsFor(Vec<CancelToken>);
+
+impl std::task::Wake for WaitsFor {
+    fn wake(self: Arc<Self>) {
+        self.0.iter().for_each(|token| token.cancelled().wait());
+    }
+}
+
 #[test]
 fn all_are_cancelled_before_any_is_woken() {
-    struct WaitsFor(Vec<CancelToken>);
-    impl std::task::Wake for WaitsFor {
-        fn wake(self: Arc<Self>) {
-            self.0.iter().for_each(|token| token.cancelled().wait());
-        }
-    }
     in_time(|| {
         let root = CancelToken::new();
         let (child, other) = (root.child(), root.child());
@@ -264,4 +267,47 @@ fn all_are_cancelled_before_any_is_woken() {
             assert!(Pin::new(wait).poll(&mut Context::from_waker(&waker)).is_ready());
         }
     });
+}
+
+#[test]
+fn nor_is_any_woken_where_scopes_are_among_them() {
+    in_time(|| {
+        let root = CancelToken::new();
+        let seen = std::sync::Mutex::new(None);
+        let mut scope = Box::pin(root.scope(async |scope| {
+            *seen.lock().unwrap() = Some(scope.token());
+            std::future::pending::<()>().await;
+        }));
+        assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let of_scope = seen.lock().unwrap().take().unwrap();
+        // (After the scope in its parent's list.)
+        let sibling = root.child();
+        let waker = Waker::from(Arc::new(WaitsFor(vec![of_scope.clone(), sibling.clone()])));
+        let mut cx = Context::from_waker(&waker);
+        let mut wait = of_scope.cancelled();
+        // Who waits at the scope's token, and who waits for the scope.
+        assert!(Pin::new(&mut wait).poll(&mut cx).is_pending());
+        assert!(scope.as_mut().poll(&mut cx).is_pending());
+        assert!(root.cancel());
+        assert!(Pin::new(&mut wait).poll(&mut cx).is_ready());
+        assert!(matches!(scope.as_mut().poll(&mut cx), Poll::Ready(Err(error)) if error.is_cancelled()));
+    });
+}
+
+#[test]
+fn the_panic_of_whoever_waits_for_a_scope_comes_out_of_the_cancel() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("woken");
+        }
+    }
+    let root = CancelToken::new();
+    let sibling = root.child();
+    let mut scope = Box::pin(root.scope(async |_| std::future::pending::<()>().await));
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(scope.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let cancelled = std::panic::catch_unwind(|| root.cancel());
+    assert_eq!(cancelled.unwrap_err().downcast_ref(), Some(&"woken"));
+    assert!(root.is_cancelled() && sibling.is_cancelled());
 }

@@ -185,8 +185,10 @@ impl Drop for Cord {
         // SAFETY: this is the cord's thread, which a `Cord` never leaves.
         unsafe {
             let _base = context::enter_home(&mut place, &self.home);
-            Core::stop(&self.home);
-            Core::end_worker(&self.home, 0, Order::Age);
+            self.with_random(|| {
+                Core::stop(&self.home);
+                Core::end_worker(&self.home, 0, Order::Age);
+            });
         }
     }
 }

@@ -15,7 +15,8 @@
 //! 2. Apart from a few, at most half of the list are children that are gone: each that goes counts itself, and sweeps if need be.
 //! 3. A scope's group is marked before its token's gate opens: who learns of the cancel there finds no scope that takes
 //!    fibers. And a group that fails cancels its token.
-//! 4. All gates are open before anybody who waits at one is woken: a waker may itself wait at one further down.
+//! 4. All gates are open, and the fibers of all groups cancelled, before anybody is woken who waits for one of these: a waker may
+//!    itself wait for another one.
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
@@ -146,6 +147,7 @@ impl CancelToken {
     /// If a foreign waker panics, the panic propagates once everything is cancelled.
     pub fn cancel(&self) -> bool {
         let mut first = false;
+        let mut scopes = Vec::new();
         let mut nodes = vec![Arc::clone(&self.0)];
         let mut next = 0;
         while let Some(node) = nodes.get(next) {
@@ -156,15 +158,15 @@ impl CancelToken {
                 below.cancelled = true;
                 std::mem::take(&mut below.children)
             };
-            if let Some(group) = &node.group {
-                group.cancel();
-            }
+            // (What else it tells of a cancel is this token.)
+            scopes.extend(node.group.as_ref().and_then(|group| group.cancel_members().0));
             // Also if somebody else is about to: once this returns it is cancelled.
             node.gate.count_down();
             nodes.extend(children.iter().filter_map(Weak::upgrade));
         }
         // (Who waits may panic when woken, or wait for another one of these.)
         let mut wakes = InTurn::default();
+        scopes.into_iter().for_each(|waker| wakes.call(|| waker.wake()));
         nodes.iter().for_each(|node| wakes.call(|| node.gate.tell_waiting()));
         wakes.give(first)
     }

@@ -369,7 +369,8 @@ upgrades! {
     /// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
     ///
     /// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back
-    /// to reading, after a `timeout(d, &mut upgrade)` for example.
+    /// to reading, after a `timeout(d, &mut upgrade)` for example. (One that is lent to a select which is forgotten takes the lock
+    /// with it.)
     ['a] Upgrade, Upgrade<'a, T>, "Upgrade", RwLockUpgradableReadGuard<'a, T> => RwLockWriteGuard<'a, T>;
     /// As [`Upgrade`], keeping the lock. Made by [`OwnedRwLockUpgradableReadGuard::upgrade`].
     [] UpgradeArc, UpgradeArc<T>, "UpgradeArc", OwnedRwLockUpgradableReadGuard<T> => OwnedRwLockWriteGuard<T>;

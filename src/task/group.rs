@@ -35,8 +35,10 @@ struct Inner {
     failure: Option<Failure>,
     waker: Option<Waker>,
     /// Called when it is cancelled.
-    on_cancel: Option<Box<dyn FnOnce() + Send>>,
+    on_cancel: Option<OnCancel>,
 }
+
+type OnCancel = Box<dyn FnOnce() + Send>;
 
 /// A panic that made a group fail.
 pub(crate) struct Failure {
@@ -123,21 +125,23 @@ impl Group {
 
     /// Cancels all members, including those still to come, and wakes whoever waits. Later calls do nothing.
     pub(crate) fn cancel(&self) {
-        let (members, waker, on_cancel) = {
+        let (waker, on_cancel) = self.cancel_members();
+        on_cancel.into_iter().for_each(shielded);
+        waker.into_iter().for_each(|waker| shielded(|| waker.wake()));
+    }
+
+    /// The same without foreign code: who waits, and who wants to know, are to be told.
+    pub(crate) fn cancel_members(&self) -> (Option<Waker>, Option<OnCancel>) {
+        let (members, told) = {
             let mut inner = self.0.lock();
             if std::mem::replace(&mut inner.cancelled, true) {
-                return;
+                return (None, None);
             }
             let members: Vec<_> = inner.members.values().cloned().collect();
-            (members, inner.waker.take(), inner.on_cancel.take())
+            (members, (inner.waker.take(), inner.on_cancel.take()))
         };
         members.iter().for_each(Task::cancel);
-        if let Some(waker) = waker {
-            shielded(|| waker.wake());
-        }
-        if let Some(on_cancel) = on_cancel {
-            shielded(on_cancel);
-        }
+        told
     }
 
     /// A member has completed, and what nobody joins of it is gone.
