@@ -295,19 +295,45 @@ fn nor_is_any_woken_where_scopes_are_among_them() {
 }
 
 #[test]
-fn the_panic_of_whoever_waits_for_a_scope_comes_out_of_the_cancel() {
-    struct Panics;
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("woken");
-        }
-    }
+fn nor_where_a_scope_fails() {
+    in_time(|| {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let (go, wait) = leno::bounded::<()>(1);
+        let seen = std::sync::Mutex::new(None);
+        let mut scope = Box::pin(leno::fiber::scope(async |scope| {
+            *seen.lock().unwrap() = Some(scope.token());
+            let fails = async move {
+                wait.recv().await.unwrap();
+                panic!("no luck");
+            };
+            drop(leno::fiber::Builder::new().scope(scope).spawn_on(runtime.handle(), fails));
+            std::future::pending::<()>().await;
+        }));
+        assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let token = seen.lock().unwrap().take().unwrap();
+        let waker = Waker::from(Arc::new(WaitsFor(vec![token.clone(), token.child()])));
+        assert!(scope.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        go.try_send(()).unwrap();
+        token.cancelled().wait();
+        assert!(leno::block_on(scope).unwrap_err().is_panic());
+        assert_eq!(runtime.spawn(async { 1 }).wait().unwrap(), 1, "the worker is through with the waker");
+    });
+}
+
+#[test]
+fn the_panic_of_whoever_waits_at_a_scope_comes_out_of_the_cancel() {
     let root = CancelToken::new();
     let sibling = root.child();
-    let mut scope = Box::pin(root.scope(async |_| std::future::pending::<()>().await));
-    let waker = Waker::from(Arc::new(Panics));
-    assert!(scope.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    let cancelled = std::panic::catch_unwind(|| root.cancel());
-    assert_eq!(cancelled.unwrap_err().downcast_ref(), Some(&"woken"));
-    assert!(root.is_cancelled() && sibling.is_cancelled());
+    let seen = std::sync::Mutex::new(None);
+    let mut scope = Box::pin(root.scope(async |scope| {
+        *seen.lock().unwrap() = Some(scope.token());
+        std::future::pending::<()>().await;
+    }));
+    assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let of_scope = seen.lock().unwrap().take().unwrap();
+    let waker = fiber_support::panicking_waker();
+    let mut wait = of_scope.cancelled();
+    assert!(Pin::new(&mut wait).poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(catch_unwind(|| root.cancel()).is_err());
+    assert!(root.is_cancelled() && of_scope.is_cancelled() && sibling.is_cancelled());
 }

@@ -93,8 +93,7 @@ impl Scope {
     ///
     /// # Panics
     ///
-    /// As [`CancelToken::cancel`], except for wakers that wait for the scope's [token](Self::token): their panics are
-    /// swallowed.
+    /// As [`CancelToken::cancel`].
     pub fn cancel(&self) {
         self.token.cancel();
     }

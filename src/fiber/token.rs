@@ -23,13 +23,13 @@
 use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
 use crate::sync::{Hearing, Signal, What};
 use crate::task::budget;
-use crate::task::error::{InTurn, JoinError};
+use crate::task::error::{InTurn, JoinError, shielded};
 use crate::task::group::Group;
 use crate::task::shows;
 use crate::wait::{Operation, future};
@@ -127,7 +127,10 @@ impl CancelToken {
     pub(crate) fn of_group(group: &prim::Arc<Group>, above: Option<&CancelToken>) -> CancelToken {
         let token = CancelToken::make(above, Some(prim::Arc::clone(group)));
         let node = Arc::downgrade(&token.0);
-        group.on_cancel(move || _ = node.upgrade().map(|node| CancelToken(node).cancel()));
+        group.on_cancel(move |waker| match node.upgrade() {
+            Some(node) => _ = CancelToken(node).cancel_and_wake(waker),
+            None => waker.into_iter().for_each(Waker::wake),
+        });
         token
     }
 
@@ -144,10 +147,16 @@ impl CancelToken {
     ///
     /// # Panics
     ///
-    /// If a foreign waker panics, the panic propagates once everything is cancelled.
+    /// If a foreign waker of who waits for one of these tokens panics, the panic propagates once everything is cancelled. (Those of
+    /// who polls a scope are swallowed.)
     pub fn cancel(&self) -> bool {
+        self.cancel_and_wake(None)
+    }
+
+    /// The same, and wakes this one as well, who waits for the token's scope.
+    fn cancel_and_wake(&self, scope: Option<Waker>) -> bool {
         let mut first = false;
-        let mut scopes = Vec::new();
+        let mut scopes = Vec::from_iter(scope);
         let mut nodes = vec![Arc::clone(&self.0)];
         let mut next = 0;
         while let Some(node) = nodes.get(next) {
@@ -158,15 +167,15 @@ impl CancelToken {
                 below.cancelled = true;
                 std::mem::take(&mut below.children)
             };
-            // (What else it tells of a cancel is this token.)
+            // (The other thing that it gives tells this token.)
             scopes.extend(node.group.as_ref().and_then(|group| group.cancel_members().0));
             // Also if somebody else is about to: once this returns it is cancelled.
             node.gate.count_down();
             nodes.extend(children.iter().filter_map(Weak::upgrade));
         }
         // (Who waits may panic when woken, or wait for another one of these.)
+        scopes.into_iter().for_each(|waker| shielded(|| waker.wake()));
         let mut wakes = InTurn::default();
-        scopes.into_iter().for_each(|waker| wakes.call(|| waker.wake()));
         nodes.iter().for_each(|node| wakes.call(|| node.gate.tell_waiting()));
         wakes.give(first)
     }

@@ -38,7 +38,7 @@ struct Inner {
     on_cancel: Option<OnCancel>,
 }
 
-type OnCancel = Box<dyn FnOnce() + Send>;
+type OnCancel = Box<dyn FnOnce(Option<Waker>) + Send>;
 
 /// A panic that made a group fail.
 pub(crate) struct Failure {
@@ -67,8 +67,8 @@ impl Failure {
 }
 
 impl Group {
-    /// Has `f` called when the group is cancelled.
-    pub(crate) fn on_cancel(&self, f: impl FnOnce() + Send + 'static) {
+    /// Has `f` called when the group is cancelled, with who is to be woken then.
+    pub(crate) fn on_cancel(&self, f: impl FnOnce(Option<Waker>) + Send + 'static) {
         self.0.lock().on_cancel = Some(Box::new(f));
     }
 
@@ -126,11 +126,13 @@ impl Group {
     /// Cancels all members, including those still to come, and wakes whoever waits. Later calls do nothing.
     pub(crate) fn cancel(&self) {
         let (waker, on_cancel) = self.cancel_members();
-        on_cancel.into_iter().for_each(shielded);
-        waker.into_iter().for_each(|waker| shielded(|| waker.wake()));
+        shielded(|| match on_cancel {
+            Some(on_cancel) => on_cancel(waker),
+            None => waker.into_iter().for_each(Waker::wake),
+        });
     }
 
-    /// The same without foreign code: who waits, and who wants to know, are to be told.
+    /// The same without foreign code: gives who is to be woken, and what is to be called instead, with that one.
     pub(crate) fn cancel_members(&self) -> (Option<Waker>, Option<OnCancel>) {
         let (members, told) = {
             let mut inner = self.0.lock();
