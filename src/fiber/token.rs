@@ -147,8 +147,8 @@ impl CancelToken {
     ///
     /// # Panics
     ///
-    /// If a foreign waker of who waits for one of these tokens panics, the panic propagates once everything is cancelled. (Those of
-    /// who polls a scope are swallowed.)
+    /// If the waker of somebody who waits for one of these tokens panics, the panic propagates once everything is cancelled. (That of
+    /// a scope's waker is swallowed.)
     pub fn cancel(&self) -> bool {
         self.cancel_and_wake(None)
     }
