@@ -3,7 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, in_time};
-use leno::fiber::{CancelToken, Runtime, TryScope};
+use leno::fiber::{self, CancelToken, JoinError, Runtime, Scope, TryScope};
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -241,7 +241,6 @@ fn a_waker_that_panics_is_heard_of_when_all_are_cancelled() {
     assert!(!root.cancel());
 }
 
-/// A waker may wait for the cancel of any other token of the tree.
 /// A waker that waits for all of these.
 struct WaitsFor(Vec<CancelToken>);
 
@@ -251,6 +250,22 @@ impl std::task::Wake for WaitsFor {
     }
 }
 
+/// A scope under `root` that has begun with this, and is pending; and its token.
+fn begun(
+    root: &CancelToken,
+    begin: impl FnOnce(&Scope),
+) -> (Pin<Box<impl Future<Output = Result<(), JoinError>>>>, CancelToken) {
+    let (give, token) = leno::bounded(1);
+    let mut scope = Box::pin(root.scope(async move |scope: &Scope| {
+        give.try_send(scope.token()).unwrap();
+        begin(scope);
+        pending().await
+    }));
+    assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    (scope, token.try_recv().unwrap())
+}
+
+/// A waker may wait for the cancel of any other token of the tree.
 #[test]
 fn all_are_cancelled_before_any_is_woken() {
     in_time(|| {
@@ -273,13 +288,7 @@ fn all_are_cancelled_before_any_is_woken() {
 fn nor_is_any_woken_where_scopes_are_among_them() {
     in_time(|| {
         let root = CancelToken::new();
-        let seen = std::sync::Mutex::new(None);
-        let mut scope = Box::pin(root.scope(async |scope| {
-            *seen.lock().unwrap() = Some(scope.token());
-            std::future::pending::<()>().await;
-        }));
-        assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        let of_scope = seen.lock().unwrap().take().unwrap();
+        let (mut scope, of_scope) = begun(&root, |_| {});
         // (After the scope in its parent's list.)
         let sibling = root.child();
         let waker = Waker::from(Arc::new(WaitsFor(vec![of_scope.clone(), sibling.clone()])));
@@ -299,18 +308,14 @@ fn nor_where_a_scope_fails() {
     in_time(|| {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let (go, wait) = leno::bounded::<()>(1);
-        let seen = std::sync::Mutex::new(None);
-        let mut scope = Box::pin(leno::fiber::scope(async |scope| {
-            *seen.lock().unwrap() = Some(scope.token());
-            let fails = async move {
-                wait.recv().await.unwrap();
-                panic!("no luck");
-            };
-            drop(leno::fiber::Builder::new().scope(scope).spawn_on(runtime.handle(), fails));
-            std::future::pending::<()>().await;
-        }));
-        assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        let token = seen.lock().unwrap().take().unwrap();
+        let root = CancelToken::new();
+        let fails = async move {
+            wait.recv().await.unwrap();
+            panic!("no luck");
+        };
+        let handle = runtime.handle();
+        let (mut scope, token) =
+            begun(&root, |scope| drop(fiber::Builder::new().scope(scope).spawn_on(handle, fails)));
         let waker = Waker::from(Arc::new(WaitsFor(vec![token.clone(), token.child()])));
         assert!(scope.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         go.try_send(()).unwrap();
@@ -324,13 +329,7 @@ fn nor_where_a_scope_fails() {
 fn the_panic_of_whoever_waits_at_a_scope_comes_out_of_the_cancel() {
     let root = CancelToken::new();
     let sibling = root.child();
-    let seen = std::sync::Mutex::new(None);
-    let mut scope = Box::pin(root.scope(async |scope| {
-        *seen.lock().unwrap() = Some(scope.token());
-        std::future::pending::<()>().await;
-    }));
-    assert!(scope.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    let of_scope = seen.lock().unwrap().take().unwrap();
+    let (_scope, of_scope) = begun(&root, |_| {});
     let waker = fiber_support::panicking_waker();
     let mut wait = of_scope.cancelled();
     assert!(Pin::new(&mut wait).poll(&mut Context::from_waker(&waker)).is_pending());

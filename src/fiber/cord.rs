@@ -53,8 +53,7 @@ pub struct Cord {
     _not_send: PhantomData<*mut ()>,
 }
 
-impl std::panic::UnwindSafe for Cord {}
-impl std::panic::RefUnwindSafe for Cord {}
+crate::task::unwinds! { [] Cord }
 
 impl Cord {
     /// A cord on this thread.
