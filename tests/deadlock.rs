@@ -385,6 +385,27 @@ fn what_moves_here_counts_here() {
     });
 }
 
+/// What runs on another runtime counts until it has ended, whether or not it is looked at then. (F12, F17)
+#[test]
+fn what_has_ended_elsewhere_counts_no_more() {
+    async fn begin_and(wait: impl Future<Output = ()>) {
+        let other = Runtime::builder().workers(1).build().unwrap();
+        let (tx, rx) = rendezvous();
+        let mut job = fiber::on(&other, async move { rx.recv().await });
+        assert!(leno::timeout(Duration::ZERO, &mut job).await.is_err());
+        tx.send(()).await.unwrap();
+        wait.await;
+        job.await.unwrap();
+    }
+    in_time(|| {
+        let cord = Cord::with_clock(Clock::virtual_time());
+        cord.block_on(begin_and(sleep(Duration::from_secs(3600))));
+    });
+    for report in stuck(|| begin_and(pending())) {
+        assert!(report.contains("something outside leno"), "{report}");
+    }
+}
+
 /// A fiber that waits for the scope of which it is.
 #[test]
 fn a_scope_is_part_of_the_circle() {

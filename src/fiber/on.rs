@@ -3,12 +3,14 @@
 use std::future::{Future, IntoFuture};
 use std::panic::{self, Location};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use crate::fiber::handle::Handle;
 use crate::fiber::join::JoinHandle;
 use crate::fiber::runtime::Runtime;
 use crate::fiber::spawn::Builder;
+use crate::task::error::discard;
 use crate::task::home::{Busy, HomeRef};
 use crate::task::{context, shows, thread};
 
@@ -16,7 +18,7 @@ use crate::task::{context, shows, thread};
 /// workers for example.
 ///
 /// It starts at the first poll. Dropping the `On` cancels that fiber, which has no parent and inherits no fiber-locals. While
-/// it waits, a virtual clock of the caller's executor stands still (unless that executor is `runtime` itself).
+/// it runs, a virtual clock of the caller's executor stands still (unless that executor is `runtime` itself).
 ///
 /// ```
 /// use leno::fiber::{Runtime, on};
@@ -63,10 +65,26 @@ pub struct On<F: Future> {
 
 enum Stage<F: Future> {
     New(HomeRef, F),
-    /// With the executor that waits.
-    Runs(JoinHandle<F::Output>, Option<Busy<HomeRef>>),
+    Runs(JoinHandle<F::Output>),
     /// In a poll only.
     Starts,
+}
+
+/// Whom the end of the fiber wakes, on another executor; that one is busy until it has done so, whether or not it looks then.
+struct Ending {
+    waker: Waker,
+    /// After the waker.
+    _busy: Busy<HomeRef>,
+}
+
+impl Wake for Ending {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.waker.wake_by_ref();
+    }
 }
 
 /// The future is not pinned before it is spawned.
@@ -86,20 +104,21 @@ where
                     let _busy = Busy::new(&*home);
                     Builder::new().root().start_on(&home, self.at, future)
                 };
-                self.stage = Stage::Runs(handle.cancel_on_drop(), None);
+                self.stage = Stage::Runs(handle.cancel_on_drop());
             }
         }
         let at = self.at;
-        let Stage::Runs(handle, busy) = &mut self.stage else {
+        let Stage::Runs(handle) = &mut self.stage else {
             panic!("an `On` was polled after starting its fiber had panicked")
         };
-        if context::with_home_here(|here| here.is_some_and(|here| here.is(handle.task().home()))) {
-            *busy = None;
-        } else {
-            let _before = context::count_here(busy);
-        }
-        Pin::new(handle).poll(cx).map(|outcome| {
-            *busy = None;
+        // (A new one each time: were it kept here, the executor would be busy until it looks.)
+        let ending = context::with_home_here(|here| {
+            let here = here.filter(|here| !here.is(handle.task().home()))?;
+            Some(Waker::from(Arc::new(Ending { waker: cx.waker().clone(), _busy: Busy::new(here.clone()) })))
+        });
+        let polled = Pin::new(handle).poll(&mut Context::from_waker(ending.as_ref().unwrap_or(cx.waker())));
+        discard(ending);
+        polled.map(|outcome| {
             outcome.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(payload) => panic::resume_unwind(payload),
                 Err(_cancelled) => panic!(
