@@ -282,6 +282,15 @@ fn spawn_now_runs_to_the_first_suspension() {
     }
 }
 
+/// A limit of the caller's is none of the new fiber, whose wait for nothing never ends. (S13)
+#[test]
+fn spawn_now_within_a_limit_is_not_limited() {
+    let within = async { spawn_now(async { _ = leno::select::Select::new().select().await }).await };
+    let limited = leno::timeout(Duration::from_secs(3600), within);
+    let ended = Cord::with_clock(Clock::virtual_time()).block_on(limited).expect("it ends at once");
+    assert!(ended.unwrap_err().to_string().contains("it would wait forever"));
+}
+
 #[test]
 fn spawn_now_on_a_plain_thread_goes_on_on_the_default_runtime() {
     let here = std::thread::current().id();

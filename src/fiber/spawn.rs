@@ -19,7 +19,7 @@ use crate::task::locals::Locals;
 use crate::task::roster::Admission;
 use crate::task::state::State;
 use crate::task::watch::Watch;
-use crate::task::{run, shows, trace};
+use crate::task::{budget, run, shows, trace};
 
 static IDS: Counter = Counter::new();
 
@@ -95,6 +95,8 @@ where
     let at = Location::caller();
     context::with_home(default_home, |home| {
         let _busy = Busy::new(&**home);
+        // What may end the caller's wait does not end that of the new fiber.
+        let _alone = budget::alone();
         // SAFETY: the future is `Send`, so this thread may have it; if the home is a cord, we are on its thread.
         unsafe {
             Builder::new().make(home, at, future).start(|task| {
