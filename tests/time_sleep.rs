@@ -828,6 +828,28 @@ fn what_is_over_is_over_before_its_timer_is_fired_and_on_any_clock() {
     });
 }
 
+/// F12: it is over by the clock that is asked when a poll there would be ready, whichever clock it was begun on.
+#[test]
+fn whether_it_is_over_is_said_by_the_clock_that_is_asked() {
+    let ahead = cord();
+    ahead.block_on(leno::sleep(3600 * SECOND));
+    let mut sleep = leno::sleep(SECOND);
+    let poll = |sleep: &mut Sleep| Pin::new(sleep).poll(&mut Context::from_waker(Waker::noop()));
+    ahead.block_on(async {
+        assert!(!sleep.is_elapsed(), "begun outside");
+        assert!(poll(&mut sleep).is_pending());
+        assert!(!sleep.is_elapsed());
+    });
+    assert!(!sleep.is_elapsed());
+    cord().block_on(async { assert!(!sleep.is_elapsed(), "begun on a clock that is ahead") });
+    ahead.block_on(leno::sleep(SECOND));
+    assert!(sleep.is_elapsed(), "its time is up where it was begun");
+    ahead.block_on(async { assert!(poll(&mut sleep).is_ready()) });
+    assert!(sleep.is_elapsed());
+    cord().block_on(async { assert!(sleep.is_elapsed(), "it is over") });
+    assert!(poll(&mut sleep).is_ready());
+}
+
 /// Those that are found due at one time are woken in the order of their deadlines, whenever they were set.
 #[test]
 fn what_is_overdue_is_woken_in_the_order_of_deadlines() {

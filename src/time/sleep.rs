@@ -14,7 +14,6 @@ use crate::task::place::Place;
 use crate::task::seam::{TimerKey, TimerState};
 use crate::task::watch::{self, Object};
 use crate::task::{budget, context, shows, thread};
-use crate::time::now;
 
 /// Sleeps for `duration`, counted from this call.
 ///
@@ -32,9 +31,7 @@ use crate::time::now;
 /// ```
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    let (clock, now) = context::with_home_here(|home| {
-        home.map_or_else(|| (0, Instant::now()), |home| (home.seam.clock_id(), home.seam.now()))
-    });
+    let (clock, now) = time_here();
     Sleep::new(now.checked_add(duration), Some(duration), clock)
 }
 
@@ -47,6 +44,13 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 fn clock_here() -> usize {
     context::with_home_here(|home| home.map_or(0, |home| home.seam.clock_id()))
+}
+
+/// Which clock, and what it shows.
+fn time_here() -> (usize, Instant) {
+    context::with_home_here(|home| {
+        home.map_or_else(|| (0, Instant::now()), |home| (home.seam.clock_id(), home.seam.now()))
+    })
 }
 
 /// See [`sleep`] and [`sleep_until`].
@@ -77,9 +81,10 @@ impl Sleep {
         self.deadline
     }
 
-    /// Whether the deadline has come, by the clock of the executor that the caller runs on.
+    /// Whether the deadline has come, by the clock of the executor that the caller runs on: whether a poll there would be ready.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline.is_some_and(|at| now() >= at)
+        let (clock, now) = time_here();
+        self.deadline_on(clock, || now).is_some_and(|at| now >= at)
     }
 
     /// Changes the deadline, to an earlier or a later one, even after the sleep has completed. It takes effect at the next poll,
@@ -135,19 +140,23 @@ impl Sleep {
             return;
         }
         let clock = home.seam.clock_id();
-        if clock != self.clock {
-            let now = home.seam.now();
-            self.deadline = match (self.span, &self.timer) {
-                (Some(span), None) => now.checked_add(span),
-                (_, Some((owner, _))) => self
-                    .deadline
-                    .and_then(|at| now.checked_add(at.saturating_duration_since(owner.seam.now()))),
-                (None, None) => self.deadline,
-            };
-            self.clock = clock;
-        }
+        self.deadline = self.deadline_on(clock, || home.seam.now());
+        self.clock = clock;
         self.clear();
         self.span = None;
+    }
+
+    /// The deadline as an instant of this clock, which shows `now`.
+    fn deadline_on(&self, clock: usize, now: impl FnOnce() -> Instant) -> Option<Instant> {
+        match (self.span, &self.timer) {
+            _ if clock == self.clock => self.deadline,
+            (Some(span), None) => now().checked_add(span),
+            (_, Some((owner, _))) => {
+                let left = self.deadline?.saturating_duration_since(owner.seam.now());
+                now().checked_add(left)
+            }
+            (None, None) => self.deadline,
+        }
     }
 
     /// As a poll, for whoever counts it himself.
