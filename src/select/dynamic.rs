@@ -404,6 +404,7 @@ impl<'a> Select<'a> {
     /// loop:
     ///
     /// ```
+    /// use leno::channel::TryRecvError;
     /// use leno::select::Select;
     ///
     /// # leno::block_on(async {
@@ -415,13 +416,15 @@ impl<'a> Select<'a> {
     /// let taken = loop {
     ///     match set.ready().await {
     ///         index if index == weft.index() => match rx.try_recv() {
-    ///             Ok(taken) => break taken,
-    ///             Err(_) => continue,
+    ///             Ok(taken) => break Some(taken),
+    ///             Err(TryRecvError::Empty) => continue,
+    ///             // It would be ready again and again.
+    ///             Err(TryRecvError::Closed) => break None,
     ///         },
     ///         _ => unreachable!("nothing was sent there"),
     ///     }
     /// };
-    /// assert_eq!(taken, "weft");
+    /// assert_eq!(taken, Some("weft"));
     /// # });
     /// ```
     ///
