@@ -11,6 +11,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use futures_core::future::FusedFuture;
+
 use super::guard::MutexGuard;
 use super::mutex::{Lock, Mutex};
 use super::signal::{Hearing, Signal, Told, What};
@@ -293,6 +295,13 @@ impl<'a, T: ?Sized> Future for CondvarWait<'_, 'a, T> {
     }
 }
 
+impl<T: ?Sized> FusedFuture for CondvarWait<'_, '_, T> {
+    fn is_terminated(&self) -> bool {
+        // (Told, but without the lock: that is still to come.)
+        self.hearing.is_over() && self.told.is_none()
+    }
+}
+
 impl<T: ?Sized> Unpin for CondvarWait<'_, '_, T> {}
 
 /// Passes on what it was told and has not taken note of.
@@ -353,6 +362,13 @@ impl<'a, T: ?Sized, F: FnMut(&mut T) -> bool> Future for CondvarWaitWhile<'_, 'a
             }
             this.waiting = Some(this.condvar.wait_at(this.place, guard));
         }
+    }
+}
+
+/// Terminated as well once the condition has panicked.
+impl<T: ?Sized, F: FnMut(&mut T) -> bool> FusedFuture for CondvarWaitWhile<'_, '_, T, F> {
+    fn is_terminated(&self) -> bool {
+        self.guard.is_none() && self.waiting.is_none()
     }
 }
 

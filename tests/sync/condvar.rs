@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use futures_core::future::FusedFuture;
 use leno::fiber::Cord;
 use leno::sync::{Condvar, CondvarWait, Mutex};
 
@@ -293,6 +294,38 @@ fn auto_traits() {
     }
     static STATIC: Condvar = Condvar::new();
     STATIC.notify_all();
+}
+
+/// As all operations: terminated once it has given the guard, and not as long as it has only been told.
+#[test]
+fn a_wait_tells_whether_it_is_over() {
+    let (mutex, condvar) = (Mutex::new(false), Condvar::new());
+    let mut waiting = condvar.wait(mutex.try_lock().expect("free"));
+    assert!(!waiting.is_terminated(), "not polled");
+    waiting.must_wait("not told");
+    assert!(!waiting.is_terminated());
+    let guard = mutex.try_lock().expect("unlocked");
+    condvar.notify_one();
+    waiting.must_wait("told, and somebody has the lock");
+    assert!(!waiting.is_terminated(), "the lock is to come");
+    drop(guard);
+    let guard = waiting.must_be_ready("told, and unlocked");
+    assert!(waiting.is_terminated());
+
+    let mut waiting = condvar.wait_while(guard, |ready| !*ready);
+    assert!(!waiting.is_terminated(), "not polled");
+    waiting.must_wait("not ready");
+    assert!(!waiting.is_terminated());
+    *mutex.try_lock().expect("unlocked") = true;
+    condvar.notify_one();
+    let guard = waiting.must_be_ready("ready");
+    assert!(waiting.is_terminated());
+
+    // Told before its first poll.
+    let mut waiting = condvar.wait(guard);
+    condvar.notify_all();
+    drop(waiting.must_be_ready("told"));
+    assert!(waiting.is_terminated());
 }
 
 /// M8: a wait that was told, and stands in line for the lock, goes on from there on a thread.
