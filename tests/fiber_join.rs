@@ -222,6 +222,7 @@ fn errors_say_what_they_are() {
 fn handles_can_be_told_apart_and_caught() {
     fn is_caught<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     is_caught::<(Runtime, Cord, leno::fiber::FiberRef, JoinHandle<Rc<RefCell<u8>>>)>();
+    is_caught::<(leno::fiber::Prepared<Rc<RefCell<u8>>>, leno::fiber::JoinError)>();
     let cord = Cord::new();
     let (one, two) = (cord.spawn_local(pending::<()>()), cord.spawn_local(async {}));
     let all = std::collections::HashSet::from([one.fiber(), two.fiber(), one.fiber()]);

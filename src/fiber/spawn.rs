@@ -19,7 +19,7 @@ use crate::task::locals::Locals;
 use crate::task::roster::Admission;
 use crate::task::state::State;
 use crate::task::watch::Watch;
-use crate::task::{budget, run, shows, trace};
+use crate::task::{budget, run, shows, trace, unwinds};
 
 static IDS: Counter = Counter::new();
 
@@ -392,4 +392,5 @@ impl<T> Drop for Prepared<T> {
     }
 }
 
+unwinds! { [T] Prepared<T> }
 shows! { [T] Prepared<T>, "Prepared", it => id: it.id() }

@@ -51,6 +51,8 @@ unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access, and nothing else.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
 
+crate::task::unwinds! { [T: ?Sized] MutexGuard<'_, T> }
+
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
     /// The lock is held, and from here on the guard's.

@@ -97,6 +97,8 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 /// ```
 pub struct JoinError(Repr);
 
+crate::task::unwinds! { [] JoinError }
+
 enum Repr {
     Cancelled(Option<FiberId>),
     SelfJoin(FiberId),

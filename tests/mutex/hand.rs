@@ -678,5 +678,6 @@ fn auto_traits() {
         assert!(impls!(LockArc<Cell<u8>>: Send + Unpin));
         assert!(!impls!(LockArc<Rc<u8>>: Send), "T must be Send");
         assert!(impls!(Mutex<u8>: UnwindSafe + RefUnwindSafe));
+        assert!(impls!(MutexGuard<'static, Cell<u8>>: UnwindSafe + RefUnwindSafe), "as the mutex");
     }
 }
