@@ -425,6 +425,12 @@ error_cases! {
     }
 }
 
+impl From<AcquireError> for TryAcquireError {
+    fn from(_: AcquireError) -> Self {
+        TryAcquireError::Closed
+    }
+}
+
 impl From<AcquireError> for AcquireTimeoutError {
     fn from(_: AcquireError) -> Self {
         AcquireTimeoutError::Closed

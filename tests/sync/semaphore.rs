@@ -263,6 +263,9 @@ fn close_wakes_all() {
     }
     assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::Closed));
     assert_eq!(semaphore.acquire().wait_timeout(Duration::ZERO).err(), Some(AcquireTimeoutError::Closed));
+    let error = semaphore.acquire_blocking().expect_err("closed");
+    assert_eq!(TryAcquireError::from(error), TryAcquireError::Closed);
+    assert_eq!(AcquireTimeoutError::from(error), AcquireTimeoutError::Closed);
     assert!(semaphore.acquire().wait().is_err() && semaphore.acquire_arc().wait().is_err());
     drop(held);
     assert_eq!(semaphore.available_permits(), 3, "M6");
