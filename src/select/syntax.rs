@@ -25,6 +25,7 @@
 /// * A pattern that does not match disables its branch, and drops the value; the select goes on with the others. If none is
 ///   left, `else` runs; without an `else` it panics.
 /// * The losers are dropped before the handler runs. A handler may await, use `?`, `break`, `continue` and `return`.
+/// * What the winner's pattern ignores lives until its handler has ended: in that of `_ = mutex.lock()` the lock is held.
 ///
 /// Cancelling: dropping the enclosing future while it waits here cancels all branches, as dropping each would.
 ///

@@ -159,3 +159,24 @@ fn on_a_thread() {
     drop(tx);
     assert_eq!((next(&rx), next(&rx), next(&rx)), (Ok(Some(3)), Ok(None), Err(RecvError)));
 }
+
+/// As in tokio: what a pattern ignores lives until the handler has ended.
+#[test]
+fn what_is_ignored_lives_through_the_handler() {
+    let (mutex, semaphore) = (leno::sync::Mutex::new(0), leno::sync::Semaphore::new(1));
+    leno::block_on(async {
+        select! {
+            _ = mutex.lock() => assert!(mutex.try_lock().is_none()),
+        }
+        assert!(mutex.try_lock().is_some());
+        select! {
+            Ok(_) = semaphore.acquire() => assert_eq!(semaphore.available_permits(), 0),
+            else => unreachable!("it is not closed"),
+        }
+        assert_eq!(semaphore.available_permits(), 1);
+    });
+    select_blocking! {
+        _ = mutex.lock() => assert!(mutex.try_lock().is_none()),
+    }
+    assert!(mutex.try_lock().is_some());
+}
