@@ -11,6 +11,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use leno::channel::oneshot;
 use leno::fiber::{Cord, JoinHandle, current, interval, join_all, park, spawn_local};
 use leno::{Receiver, Sender, bounded, rendezvous, sleep, spawn};
 
@@ -25,9 +26,9 @@ type Batch = Vec<(String, u64)>;
 
 enum Request {
     /// Adds to a counter, and gives the new value.
-    Add(String, u64, Sender<u64>),
+    Add(String, u64, oneshot::Sender<u64>),
     /// How many keys there are.
-    Count(Sender<usize>),
+    Count(oneshot::Sender<usize>),
 }
 
 /// The way to the shards. It can be cloned, and used from anywhere.
@@ -67,10 +68,10 @@ impl Store {
     }
 }
 
-async fn ask<T>(shard: &Sender<Request>, request: impl FnOnce(Sender<T>) -> Request) -> T {
-    let (answer, answered) = bounded(1);
+async fn ask<T>(shard: &Sender<Request>, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> T {
+    let (answer, answered) = oneshot::channel();
     shard.send(request(answer)).await.expect("a shard serves as long as there is a store");
-    answered.recv().await.expect("a shard answers")
+    answered.await.expect("a shard answers")
 }
 
 /// What the fibers of one shard share.
@@ -88,10 +89,10 @@ impl Shard {
         let writer = spawn_local(Rc::clone(&shard).write(journal));
         let writing = writer.fiber();
         while let Ok(request) = inbox.recv().await {
-            // There is room for the answer. A client that has gone needs none.
+            // A client that has gone needs no answer.
             match request {
-                Request::Add(key, n, answer) => drop(answer.try_send(shard.add(key, n))),
-                Request::Count(answer) => drop(answer.try_send(shard.table.borrow().len())),
+                Request::Add(key, n, answer) => drop(answer.send(shard.add(key, n))),
+                Request::Count(answer) => drop(answer.send(shard.table.borrow().len())),
             }
             writing.unpark();
         }

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use leno::channel::oneshot;
 use leno::fiber::{Elapsed, FutureExt, JoinHandle, join_all, race, try_join_all};
-use leno::{Receiver, Sender, bounded, rendezvous, sleep, spawn, timeout};
+use leno::{Receiver, Sender, rendezvous, sleep, spawn, timeout};
 
 /// How long anybody waits for a file.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const GRACE: Duration = Duration::from_millis(20);
 
 /// A file's name, and where its text goes.
-type Request = (&'static str, Sender<String>);
+type Request = (&'static str, oneshot::Sender<String>);
 
 #[derive(Clone)]
 struct Mirror {
@@ -37,9 +38,9 @@ impl Mirror {
     }
 
     async fn fetch(&self, file: &'static str) -> String {
-        let (answer, text) = bounded(1);
+        let (answer, text) = oneshot::channel();
         self.requests.send((file, answer)).await.expect("the mirror is there");
-        text.recv().await.expect("the mirror answers")
+        text.await.expect("the mirror answers")
     }
 }
 
@@ -49,7 +50,7 @@ async fn serve(name: &'static str, delay: Duration, inbox: Receiver<Request>) ->
         // A fiber for each request. It fails if nobody waits for the answer any more.
         jobs.push(spawn(async move {
             sleep(delay).await;
-            answer.send(format!("{file} from {name}")).await
+            answer.send(format!("{file} from {name}"))
         }));
     }
     let mut served = Served::default();

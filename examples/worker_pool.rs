@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use leno::channel::oneshot;
 use leno::fiber::{Builder, JoinHandle, now, timeout_at};
 use leno::{Receiver, Sender, block_on, bounded, sleep};
 
@@ -18,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Something to be done, and where its result goes.
 struct Job {
     number: u32,
-    reply: Sender<u64>,
+    reply: oneshot::Sender<u64>,
 }
 
 /// Workers, and the way to them. When the pool is dropped its workers do what was accepted, and go.
@@ -35,8 +36,8 @@ impl Pool {
     }
 
     /// Hands a job in; waits while the queue is full. Whoever drops this before it is done has not handed it in.
-    async fn submit(&self, number: u32) -> Receiver<u64> {
-        let (reply, result) = bounded(1);
+    async fn submit(&self, number: u32) -> oneshot::Receiver<u64> {
+        let (reply, result) = oneshot::channel();
         assert!(self.jobs.send(Job { number, reply }).await.is_ok(), "workers stay as long as the pool");
         result
     }
@@ -64,7 +65,7 @@ async fn work(queue: Receiver<Job>) -> u32 {
     while let Ok(Job { number, reply }) = queue.recv().await {
         sleep(Duration::from_millis(u64::from(number % 5))).await;
         // Nobody waits for it any more: no harm.
-        let _ = reply.try_send(u64::from(number) * u64::from(number));
+        let _ = reply.send(u64::from(number) * u64::from(number));
         done += 1;
     }
     done
@@ -81,7 +82,7 @@ fn main() {
         let done = pool.shut_down().await;
         let mut sum = 0;
         for result in results {
-            sum += result.recv().await.expect("what was accepted was done");
+            sum += result.await.expect("what was accepted was done");
         }
         println!("{JOBS} jobs by {WORKERS} workers, {done:?}: the sum of the squares is {sum}");
         assert_eq!(sum, (1..=u64::from(JOBS)).map(|n| n * n).sum());
