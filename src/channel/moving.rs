@@ -108,7 +108,7 @@
 //! | `rx.recv_many(&mut vec, n).await` returns 0 once it is closed | `rx.recv_many(&mut vec, n).await` returns an error then |
 //! | `rx.blocking_recv_many(&mut vec, n)` | `rx.recv_many(&mut vec, n).wait()` |
 //! | `tx.send_timeout(v, d).await` | `let mut sending = tx.send(v)`, `timeout(d, &mut sending).await`, and `sending.into_inner()` gives back what was not sent; `tx.send_timeout(v, d)` is for threads |
-//! | `rx.poll_recv(cx)` | poll [`rx.stream()`](super::Receiver::stream), or an `rx.recv()` that is kept |
+//! | `rx.poll_recv(cx)` | poll an [`rx.into_stream()`](super::Receiver::into_stream), or an `rx.recv()`, that is kept: one that is dropped wakes nobody |
 //! | `max_capacity()`; `capacity()`, the number of free places | `capacity()`; `capacity()` minus `len()` and minus what is reserved |
 //! | `tx.downgrade()`, `weak.upgrade()` | the same; `strong_count()` is `sender_count()` |
 //! | `PollSender` of `tokio-util`: `poll_reserve`, then `send_item` | poll a `tx.clone().reserve_owned()` that is kept, then send through its permit |
@@ -148,7 +148,7 @@
 //! |---|---|
 //! | `oneshot`: `tx.send(v)` gives `Err(v)` | `Err(SendError(v))` |
 //! | `rx.blocking_recv()` | `rx.recv_blocking()`; with a limit `rx.wait_timeout(d)` |
-//! | `poll_closed(cx)` | poll `tx.closed()` |
+//! | `poll_closed(cx)` | poll a `tx.closed()` that is kept |
 //! | `watch`: `has_changed` is an error once it is closed | only if the value was seen, too |
 //! | a `borrow` that is kept while somebody waits to send: the next `borrow` of that thread may never return | it returns |
 //! | `oneshot`: `rx.is_empty()` | `try_recv`, which takes the value |
