@@ -11,7 +11,8 @@
 //!   document whether it can be dropped without loss, and a `send` that loses drops its value. Here a branch that loses has
 //!   done nothing, `send` included. Other futures are as in tokio: what they did before they lost is done.
 //! * *`default`* runs if nothing is ready now, `default(duration)` if nothing has been ready for that long. In tokio these are
-//!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`.
+//!   branches with `std::future::ready` under `biased;`, and with `tokio::time::sleep`. (On tokio's runtime the latter is still
+//!   the better one: [`time`](crate::time) says why.)
 //! * *`select_biased!`* is short for `biased;`.
 //! * At most 32 branches, instead of 64; a [`Select`](super::Select) may have any number.
 //! * A future that is used again is passed by `&mut`, as in tokio. A leno operation that loses keeps its value, but not its

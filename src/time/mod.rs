@@ -19,6 +19,12 @@
 //! });
 //! assert_eq!(slept, hour);
 //! ```
+//!
+//! Elsewhere, on another executor or a plain thread, the time is that of leno's default runtime. Its threads, one per processor,
+//! start there with the first [`sleep`], [`timeout`], [`interval`], ticker or `default(duration)` of a `select!`. The timers of
+//! that other executor do without them, in branches of a `select!` too, and follow its clock if that is paused. On plain threads
+//! `.wait_timeout(d)`, `.wait_deadline(t)` and [`select_blocking!`](crate::select_blocking) do without them as well.
+
 mod alarm;
 mod clock;
 mod interval;
