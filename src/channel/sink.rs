@@ -32,7 +32,7 @@ use crate::task::budget;
 use crate::task::place::Place;
 use crate::wait::{Operation, Tray};
 
-/// A sink that borrows its sender. Made by [`Sender::sink`](super::Sender::sink).
+/// A sink that borrows its sender. Made by [`Sender::sink`](super::Sender::sink), with the feature `sink`.
 ///
 /// It holds one item at most. `start_send` sends the item if there is room now; otherwise the sink keeps it, as a send that
 /// queues with all others from the next poll on. `poll_ready` and `poll_flush` are ready once no item is kept; then all items
@@ -67,7 +67,7 @@ pub struct SendSink<'a, T: 'a, K: Kind = Many> {
     sender: Option<&'a K::Sender<T>>,
 }
 
-/// A sink that owns its sender. Made by [`Sender::into_sink`](super::Sender::into_sink).
+/// A sink that owns its sender. Made by [`Sender::into_sink`](super::Sender::into_sink), with the feature `sink`.
 ///
 /// As [`SendSink`], except for the end: `poll_close` drops the sender once everything is sent, which closes the channel if it
 /// was the last one. Dropping the sink drops the kept item, then the sender; [`into_parts`](Self::into_parts) gives both back.
@@ -106,14 +106,14 @@ enum State<T, K: Kind> {
 macro_rules! sinks {
     ($module:ident $($mut:tt)?) => {
         impl<T> $module::Sender<T> {
-            /// A sink that sends into the channel.
+            /// A sink that sends into the channel. (With the feature `sink`.)
             #[track_caller]
             pub fn sink(&$($mut)? self) -> $module::SendSink<'_, T> {
                 // SAFETY: borrowed alone, or there may be others.
                 unsafe { SendSink::new(self) }
             }
 
-            /// As [`sink`](Self::sink), keeping the sender.
+            /// As [`sink`](Self::sink), keeping the sender. (With the feature `sink`.)
             #[track_caller]
             pub fn into_sink(self) -> $module::IntoSink<T> {
                 IntoSink::new(self)
