@@ -3,6 +3,7 @@
 mod fiber_support;
 
 use fiber_support::{Drops, in_time};
+use futures_core::future::FusedFuture;
 use leno::fiber::{self, CancelToken, JoinError, Runtime, Scope, TryScope};
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,6 +93,37 @@ fn what_runs_until_a_cancel_is_dropped_by_it() {
         // Not even polled.
         assert_eq!(token.run_until_cancelled(async { unreachable!() }).await, None::<()>);
     });
+}
+
+/// It is a future as the others: it stays where it is lent to a select, serves threads, and ends once.
+#[test]
+fn what_runs_until_a_cancel_can_be_lent_and_waited_for() {
+    let token = CancelToken::new();
+    let drops = Drops::default();
+    let probe = drops.probe();
+    let (tx, rx) = leno::bounded::<u8>(1);
+    let mut running = token.run_until_cancelled(Box::pin(async move {
+        let _probe = probe;
+        rx.recv().await
+    }));
+    leno::block_on(async {
+        leno::select! {
+            _ = &mut running => panic!("nothing was sent"),
+            default(Duration::from_millis(1)) => {}
+        }
+    });
+    assert!(running.wait_timeout(Duration::ZERO).is_err() && !running.is_terminated());
+    assert_eq!(drops.count(), 0);
+    std::thread::scope(|s| {
+        s.spawn(|| token.cancel());
+        assert_eq!(running.wait_timeout(Duration::MAX), Ok(None));
+    });
+    assert!(running.is_terminated());
+    assert_eq!(drops.count(), 1, "at once, though the future is kept");
+    assert!(tx.is_closed());
+    let again = catch_unwind(AssertUnwindSafe(|| leno::block_on(&mut running)));
+    assert!(again.is_err());
+    assert_eq!(CancelToken::new().run_until_cancelled(async { 5 }).wait(), Some(5));
 }
 
 #[test]

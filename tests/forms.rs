@@ -694,6 +694,7 @@ fn fibers() {
         CancelToken::child => fn(&CancelToken) -> CancelToken;
         CancelToken::cancel => fn(&CancelToken) -> bool;
         CancelToken::is_cancelled => fn(&CancelToken) -> bool;
+        CancelToken::run_until_cancelled => for<'a> fn(&'a CancelToken, Body) -> RunUntilCancelled<'a, Body>;
         CancelToken::cancelled => for<'a> fn(&'a CancelToken) -> Cancellation<'a>;
         Scope::cancel => fn(&Scope);
         Scope::token => fn(&Scope) -> CancelToken;
@@ -732,6 +733,7 @@ fn fibers() {
         NextUnordered<'static, Items, Answer, Body> => Option<u8>;
         On<Body> => u8;
         OnNewThread<u8> => std::io::Result<u8>;
+        RunUntilCancelled<'static, Body> => Option<u8>;
         Tick<'static> => Instant;
         JoinHandle<u8> => Result<u8, JoinError>;
         JoinTimeout<'static, u8> => Result<Result<u8, JoinError>, Elapsed>;

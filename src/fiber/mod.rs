@@ -99,7 +99,7 @@ pub use runtime::{Runtime, RuntimeBuilder, block_on};
 pub use scope::{Scope, TryScope, scope, try_scope};
 pub use shield::{Cancelled, Shield, check_cancel, shield};
 pub use spawn::{Builder, Prepared, spawn, spawn_local, spawn_now};
-pub use token::{CancelGuard, CancelToken, Cancellation};
+pub use token::{CancelGuard, CancelToken, Cancellation, RunUntilCancelled};
 pub use yield_now::{Yield, yield_now};
 
 pub(crate) use runtime::default_home;

@@ -20,10 +20,12 @@
 //!
 //! The walk is a loop with a list of its own, and so is the drop of a chain: a million tokens overflow no stack.
 
-use std::future::{Future, IntoFuture, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
+
+use futures_core::future::FusedFuture;
 
 use crate::fiber::scope::{Scope, TryScope};
 use crate::prim::{self, Mutex};
@@ -32,6 +34,7 @@ use crate::task::budget;
 use crate::task::error::{InTurn, JoinError, shielded};
 use crate::task::group::Group;
 use crate::task::shows;
+use crate::task::thread;
 use crate::wait::{Operation, future};
 
 /// Cooperative cancellation for anything, fibers or not: cancelling a token wakes its waiters, and cancels scopes tied to it.
@@ -198,7 +201,7 @@ impl CancelToken {
     pub fn cancelled(&self) -> Cancellation<'_> {
         // SAFETY: the future borrows the token, which keeps it.
         let hearing = unsafe { Hearing::new(&raw const self.0.gate, What::Token) };
-        Cancellation { _token: self, operation: Operation::new(hearing) }
+        Cancellation { token: self, operation: Operation::new(hearing) }
     }
 
     /// Runs `future` in the caller's task until it completes or the token is cancelled. `None`: cancelled; the future was
@@ -207,24 +210,14 @@ impl CancelToken {
     ///
     /// Dropping a [`scope`](crate::fiber::scope()) does not wait for its fibers: so call this inside the scope's body, or use
     /// this token's [`scope`](Self::scope).
+    ///
+    /// The future is `Unpin` if `future` is.
+    ///
+    /// # Panics
+    /// When it is polled again after it was ready.
     #[track_caller]
-    pub fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> impl Future<Output = Option<F::Output>> {
-        let mut cancelled = self.cancelled();
-        async move {
-            let mut future = pin!(future.into_future());
-            poll_fn(|cx| {
-                if Pin::new(&mut cancelled).poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
-                if self.is_cancelled() {
-                    return Poll::Pending;
-                }
-                let _endless = budget::endless();
-                future.as_mut().poll(cx).map(Some)
-            })
-            .await
-        }
+    pub fn run_until_cancelled<F: IntoFuture>(&self, future: F) -> RunUntilCancelled<'_, F::IntoFuture> {
+        RunUntilCancelled { future: Some(future.into_future()), cancelled: self.cancelled() }
     }
 
     /// As [`scope`](crate::fiber::scope()), for a scope that is cancelled with this token.
@@ -277,11 +270,61 @@ shows! { [] CancelToken, "CancelToken", it => cancelled: it.is_cancelled() }
 /// See [`CancelToken::cancelled`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Cancellation<'a> {
-    _token: &'a CancelToken,
+    token: &'a CancelToken,
     operation: Operation<Hearing>,
 }
 
 future! { ['a] Cancellation<'a>, "Cancellation", "cancelled"; Hearing => (), |_, _told| (); or Elapsed }
+
+/// See [`CancelToken::run_until_cancelled`].
+#[must_use = "futures do nothing unless polled"]
+pub struct RunUntilCancelled<'a, F> {
+    /// `None` once it is over.
+    future: Option<F>,
+    cancelled: Cancellation<'a>,
+}
+
+impl<F: Future> Future for RunUntilCancelled<'_, F> {
+    type Output = Option<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: `future` is pinned with `self`: it is not moved but dropped in place, there is no `Drop` for
+        // `RunUntilCancelled`, and it is `Unpin` only if `F` is.
+        let (mut future, cancelled) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), &mut this.cancelled)
+        };
+        let Some(running) = future.as_mut().as_pin_mut() else {
+            panic!("a `RunUntilCancelled` was polled after it was ready");
+        };
+        let polled = if Pin::new(&mut *cancelled).poll(cx).is_ready() {
+            Poll::Ready(None)
+        } else if cancelled.token.is_cancelled() {
+            // Without a budget that does not look, and has the fiber polled again. Or it is being cancelled just now.
+            Poll::Pending
+        } else {
+            let _endless = budget::endless();
+            running.poll(cx).map(Some)
+        };
+        if polled.is_ready() {
+            future.set(None);
+        }
+        polled
+    }
+}
+
+/// Terminated once it was ready.
+impl<F: Future> FusedFuture for RunUntilCancelled<'_, F> {
+    fn is_terminated(&self) -> bool {
+        self.future.is_none()
+    }
+}
+
+shows! { [F] RunUntilCancelled<'_, F>, "RunUntilCancelled", it => cancelled: it.cancelled.token.is_cancelled() }
+
+thread::waits! {
+    ['a, F: Future] ['a, F: Future + Unpin] RunUntilCancelled<'a, F>, "RunUntilCancelled"
+}
 
 /// See [`CancelToken::drop_guard`].
 #[must_use = "dropping it cancels at once"]
