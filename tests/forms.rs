@@ -736,6 +736,7 @@ fn fibers() {
         RunUntilCancelled<'static, Body> => Option<u8>;
         Tick<'static> => Instant;
         JoinHandle<u8> => Result<u8, JoinError>;
+        JoinNext<'static, u8> => Option<Result<u8, JoinError>>;
         JoinTimeout<'static, u8> => Result<Result<u8, JoinError>, Elapsed>;
         Sleep => ();
         Yield => ();

@@ -119,6 +119,11 @@ impl<T> JoinHandle<T> {
         self
     }
 
+    /// Undoes [`cancel_on_drop`](Self::cancel_on_drop).
+    pub(super) fn go_on_when_dropped(&mut self) {
+        self.cancel_on_drop = false;
+    }
+
     pub(crate) fn task(&self) -> &Task {
         &self.task
     }

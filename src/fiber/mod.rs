@@ -39,6 +39,7 @@
 //! | to | use |
 //! |---|---|
 //! | wait for all fibers that a piece of code starts | [`scope()`], [`try_scope`] |
+//! | take the outcomes of fibers as they end | [`JoinSet`] |
 //! | let fibers borrow from a thread's stack | [`blocking_scope`] |
 //! | take the first of two results | [`race`] |
 //! | wait for several futures, or for n of many at a time | [`join_all`], [`map_concurrent`] |
@@ -63,6 +64,7 @@ mod crew;
 mod fiber_ref;
 mod handle;
 mod join;
+mod join_set;
 mod local;
 mod main_fiber;
 #[cfg(any(leno_loom, leno_shuttle))]
@@ -92,6 +94,7 @@ pub use cord::{Cord, CordBuilder};
 pub use fiber_ref::{FiberRef, current, find, try_current};
 pub use handle::Handle;
 pub use join::{JoinHandle, JoinTimeout};
+pub use join_set::{JoinNext, JoinSet};
 pub use local::{FiberLocal, OutsideFiber};
 pub use on::{On, on};
 pub use park::{Park, ParkTimeout, park, park_timeout};

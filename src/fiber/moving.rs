@@ -54,7 +54,7 @@
 //! | `tokio_util::task::AbortOnDropHandle` | [`cancel_on_drop()`](JoinHandle::cancel_on_drop) |
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic` | the same; `id` gives an `Option` |
 //! | `JoinSet`, to wait for all tasks | [`scope()`], [`try_scope`] |
-//! | `JoinSet`, to take results as they come | [`map_unordered`]; `FuturesUnordered` of handles with `cancel_on_drop` |
+//! | `JoinSet`, to take results as they come | [`JoinSet`]: `abort_all` is [`cancel_all`](JoinSet::cancel_all), `spawn_on` and `spawn_local` a [`push`](JoinSet::push) of what these give; [`map_unordered`], for n at a time |
 //! | `StreamExt::buffered(n)`, `buffer_unordered(n)` | [`map_concurrent`], [`map_unordered`], of an iterator; for a stream those of `futures` |
 //! | `tokio::join!`, `try_join!` | those of `futures`; for many of one type [`join_all`], [`try_join_all`] |
 //! | `tokio::select!` | [`select!`](crate::select!), see [its page](crate::select::moving) |

@@ -23,7 +23,7 @@ use crate::task::error::{InTurn, shielded};
 use crate::task::{budget, watch};
 
 /// See the module.
-pub(super) struct Members<F> {
+pub(in crate::fiber) struct Members<F> {
     set: FuturesUnordered<Member<F>>,
     /// There was no budget for them when they were polled.
     refused: bool,
@@ -80,17 +80,21 @@ impl<F> Drop for Polled<'_, F> {
 }
 
 impl<F> Members<F> {
-    pub(super) fn new() -> Self {
+    pub(in crate::fiber) fn new() -> Self {
         Members { set: FuturesUnordered::new(), refused: false }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::fiber) fn len(&self) -> usize {
         self.set.len()
     }
 
     /// Adds a future, to be polled with the next poll of the set.
-    pub(super) fn push(&mut self, index: usize, future: F) {
+    pub(in crate::fiber) fn push(&mut self, index: usize, future: F) {
         self.set.push(Member { index, future: Some(future) });
+    }
+
+    pub(in crate::fiber) fn each(&mut self) -> impl Iterator<Item = Pin<&mut F>> {
+        Pin::new(&mut self.set).iter_pin_mut().filter_map(|member| member.future().as_pin_mut())
     }
 
     /// Drops them all.
@@ -98,7 +102,7 @@ impl<F> Members<F> {
     /// # Panics
     ///
     /// If a drop did: with the first such panic, after all of them. (Not during another one.)
-    pub(super) fn clear(&mut self) {
+    pub(in crate::fiber) fn clear(&mut self) {
         let mut drops = InTurn::default();
         for member in Pin::new(&mut self.set).iter_pin_mut() {
             watch::end_part(member.part());
@@ -125,7 +129,7 @@ impl<F> Members<F> {
 
 impl<F: Future> Members<F> {
     /// The next output, with its future's index; `None`: there are no members.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, F::Output)>> {
+    pub(in crate::fiber) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(usize, F::Output)>> {
         if self.set.is_empty() {
             return Poll::Ready(None);
         }

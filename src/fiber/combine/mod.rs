@@ -8,6 +8,8 @@
 //!   race                                 polls both itself
 //!   join_all, try_join_all ─────────────┐
 //!   map_concurrent, try_…, …_unordered ─┴▶ Window ─▶ Members   polls those that were woken
+//!   (a JoinSet, of fibers)                              ▲
+//!     └─────────────────────────────────────────────────┘
 //!   debug, timed                         wrap one future
 //! ```
 //!
@@ -19,6 +21,8 @@ mod map;
 mod members;
 mod outputs;
 mod race;
+
+pub(super) use members::Members;
 
 pub use either::Either;
 pub use ext::{Debugged, FutureExt, Timed, set_debug_hook};
