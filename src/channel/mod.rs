@@ -35,7 +35,7 @@
 //! |---|---|---|---|
 //! | here | any number | any number | handles are cloned and shared |
 //! | [`mpsc`] | any number | one | as here; the compiler enforces the single receiver |
-//! | [`spsc`] | one | one | the compiler enforces both; with room for 64 or more values each side has its own cache lines |
+//! | [`spsc`] | one | one | the compiler enforces both; with room for 96 or more values each side has its own cache lines |
 //!
 //! Sending and receiving is the same in all of them: to switch, change the path of the constructor and of the types, and
 //! add `mut` where a side is single. What only some have:

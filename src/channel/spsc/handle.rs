@@ -41,7 +41,7 @@ pub struct Receiver<T> {
 const LEAST: usize = match prim::MODEL {
     true => 1,
     false if cfg!(debug_assertions) => 2,
-    false => 64,
+    false => 96,
 };
 
 /// The two handles of a new channel.

@@ -37,7 +37,7 @@
 //!
 //! # Cost
 //!
-//! With room for 64 or more, each side works on its own cache line and looks at the other's once in a while: an operation is one
+//! With room for 96 or more, each side works on its own cache line and looks at the other's once in a while: an operation is one
 //! locked instruction, which fails only if the other side has begun to wait. Such a channel takes 304 bytes plus its slots when
 //! empty. Smaller capacities work as in the general kind (unless the values are very large): there each side soon needs the
 //! other one, and a single cache line for everything is faster.
