@@ -79,10 +79,6 @@ struct Ending {
 
 impl Wake for Ending {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
         self.waker.wake_by_ref();
     }
 }

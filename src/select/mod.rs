@@ -52,9 +52,9 @@
 //!
 //! They are dequeued and dropped before the handler runs: they have taken, sent and locked nothing, and leave nothing
 //! behind. (From the moment the winner is claimed until the select is polled next, they are passed by; but one that wants several
-//! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is dropped with its value (which goes to the hook of
-//! [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). To keep the value, make the future outside and
-//! pass it by `&mut`:
+//! permits, or places, keeps its place at the front of its line as long as fewer are free.) A send that was made in the branch is
+//! dropped with its value (which goes to the hook of [`on_undelivered`](crate::channel::Builder::on_undelivered), if set). To keep
+//! the value, make the future outside and pass it by `&mut`:
 //!
 //! ```
 //! use leno::select;

@@ -92,8 +92,8 @@
 //! *Capacities below 96* are the core's, whose one word says all. At 0 both sides wait for each other, and have to meet. Where
 //! there is room for few values each side has to know of the other one all the time, and letting a sender in costs two locked
 //! instructions more: between threads a value takes three fifths longer by two words with room for 8, and eight times as long with
-//! room for 2. With room for 64 it takes as long, for 96 an eighth less, and for 128 a third; between fibers of one worker the core is
-//! quicker with any room, by up to a tenth.
+//! room for 2. With room for 64 it takes as long, for 96 an eighth less, and for 128 a third. (Between fibers of one worker, with
+//! room for 64, it takes 3 to 8 % longer by two.)
 //!
 //! *Who waits for whom.* `close_now` waits for a receiver between the claim of a block's first value and its step to that block,
 //! and for a sender in the middle of handing a value to a receive that was dropped: a few instructions, unless the thread was
