@@ -240,11 +240,7 @@ macro_rules! sender {
             }
         }
 
-        impl<T> fmt::Debug for Sender<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct("Sender").field("receivers", &self.receiver_count()).finish_non_exhaustive()
-            }
-        }
+        shows! { [T] Sender<T>, "Sender", it => receivers: it.receiver_count() }
 
         /// Waits until there is no receiver. Made by [`Sender::closed`].
         #[must_use = "futures do nothing unless polled"]

@@ -28,7 +28,6 @@
 
 mod shared;
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -44,6 +43,7 @@ use super::error::same;
 use super::stream::stream;
 use crate::prim::Arc;
 use crate::task::error::{error_cases, errors};
+use crate::task::shows;
 use crate::wait::{By, Foreign, Operation, future};
 
 /// What happens if a receiver is slower than the senders.
@@ -438,19 +438,6 @@ impl<T: Clone> IntoFeed<T> {
     }
 }
 
-macro_rules! debug {
-    ($($name:ident<$($lifetime:lifetime,)? T>)*) => {$(
-        impl<T: Clone> fmt::Debug for $name<$($lifetime,)? T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("ended", &self.has_ended).finish_non_exhaustive()
-            }
-        }
-    )*};
-}
-debug!(Feed<'_, T> IntoFeed<T>);
-
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+shows! { [T: Clone] Feed<'_, T>, "Feed", it => ended: it.has_ended }
+shows! { [T: Clone] IntoFeed<T>, "IntoFeed", it => ended: it.has_ended }
+shows! { [T] Receiver<T>, "Receiver", it => len: it.len() }

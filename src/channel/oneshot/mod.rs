@@ -38,7 +38,6 @@
 mod parked;
 mod shared;
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::task::{Context, Poll};
@@ -48,6 +47,7 @@ pub use super::{RecvError, RecvTimeoutError, SendError, TryRecvError};
 
 use self::shared::{InPlace, RX_CLOSED, Recv, SharedRef, Watch};
 use crate::task::context::may_block;
+use crate::task::shows;
 use crate::task::thread::deadline_after;
 use crate::wait::{Operation, future};
 
@@ -260,8 +260,4 @@ pub struct Closed<'a, T> {
 
 future! { ['a, T] Closed<'a, T>, "Closed", "closed"; Watch<T> => (), |_, ()| (); or Elapsed }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("closed", &self.is_closed()).finish_non_exhaustive()
-    }
-}
+shows! { [T] Sender<T>, "Sender", it => closed: it.is_closed() }

@@ -1,7 +1,6 @@
 //! The two handles of an spsc channel. Neither is cloned, and what waits or tries has its handle alone.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use super::{
     SendFuture, SendMany, TryIter,
 };
 use crate::prim;
+use crate::task::shows;
 
 /// The sending side of an spsc channel; there is one only.
 ///
@@ -98,19 +98,8 @@ sender! {
 
 receiver!(mut);
 
-macro_rules! shares {
-    ($($name:ident)*) => {$(
-        handle!($name: Which<'_, T>, SharedRef);
+handle!(Sender: Which<'_, T>, SharedRef);
+handle!(Receiver: Which<'_, T>, SharedRef);
 
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("len", &self.len())
-                    .field("capacity", &self.capacity())
-                    .field("closed", &self.is_closed())
-                    .finish_non_exhaustive()
-            }
-        }
-    )*};
-}
-shares!(Sender Receiver);
+shows! { [T] Sender<T>, "Sender", it => len: it.len(), capacity: it.capacity(), closed: it.is_closed() }
+shows! { [T] Receiver<T>, "Receiver", it => len: it.len(), capacity: it.capacity(), closed: it.is_closed() }

@@ -75,6 +75,7 @@ pub use super::{RecvError, SendError};
 use self::shared::{Change, Gone, Held, Shared, Wanted};
 use super::bell::{Listen, sender};
 use crate::prim::Arc;
+use crate::task::shows;
 use crate::wait::{Foreign, Operation, future};
 
 /// A channel that holds `value`, which counts as seen.
@@ -334,8 +335,4 @@ fn ref_of<T>(found: Result<(Held<'_, T>, u64), RecvError>) -> Result<Ref<'_, T>,
     found.map(|(held, seen)| Ref::new(held, seen))
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("changed", &self.has_changed()).finish_non_exhaustive()
-    }
-}
+shows! { [T] Receiver<T>, "Receiver", it => changed: it.has_changed() }
