@@ -422,7 +422,7 @@ impl<T> SharedRef<T> {
         // SAFETY: the sender is there still, and its value.
         let value = shared.value.with(|place| unsafe { (*place).assume_init_read() });
         // SAFETY: as above.
-        unsafe { self.end_sender(by) };
+        unsafe { self.end(TX_GONE, RX_GONE, by) };
         Err(SendError(value))
     }
 
@@ -435,28 +435,31 @@ impl<T> SharedRef<T> {
         // SAFETY: the sender is there.
         let head = unsafe { self.head() };
         let word = head.load();
-        if has(word, RX_GONE) {
-            // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
-            unsafe { self.free() };
         // SAFETY: as above.
-        } else if !unsafe { head.end_quick(word, TX_GONE) } {
+        if has(word, RX_GONE) || !unsafe { head.end_quick(word, TX_GONE) } {
             // SAFETY: as above.
-            unsafe { self.end_sender(By::plain()) };
+            unsafe { self.end(TX_GONE, RX_GONE, By::plain()) };
         }
     }
 
+    /// One end goes, by these bits; `unless`: the other one has gone before.
+    ///
     /// # Safety
-    /// As for [`drop_sender`](Self::drop_sender).
+    /// The end is there, and is gone then; of a receiver there is no node in the line.
     #[cold]
     #[inline(never)]
-    unsafe fn end_sender(self, mut by: By) {
-        // SAFETY: the sender is there.
-        let (ended, parked) = unsafe { self.head().end_slowly(TX_GONE, RX_GONE, &mut by) };
-        if !ended {
-            // SAFETY: as in `drop_sender`.
-            unsafe { self.free() };
+    unsafe fn end(self, bits: u64, unless: u64, mut by: By) {
+        // SAFETY: the end is there.
+        let (ended, mut parked) = unsafe { self.head().end_slowly(bits, unless, &mut by) };
+        // Frees what the other one has left (invariant 2): after all others are told, also when one of their wakers panics.
+        // SAFETY: this end is there, and nobody else.
+        let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
+        // (A receiver's own is let go, and not woken.)
+        if bits & RX_GONE == 0 {
+            by.wakes(parked.take());
         }
-        by.wakes(parked);
+        // Behind the others, so before them when something panics.
+        let mut by = by;
         by.wake();
     }
 
@@ -465,17 +468,11 @@ impl<T> SharedRef<T> {
     /// # Safety
     /// The receiver's, which is not gone.
     pub(super) unsafe fn close(self) {
-        // SAFETY: the receiver is there.
-        let head = unsafe { self.head() };
-        let word = head.load();
-        // SAFETY: as above; RX_CLOSED alone lets nobody go.
-        if !has(word, RX_CLOSED | TX_GONE) && !unsafe { head.end_quick(word, RX_CLOSED) } {
-            let mut by = By::plain();
-            // SAFETY: as above.
-            let (_closed, parked) = unsafe { head.end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE, &mut by) };
-            by.wakes(parked);
-            by.wake();
-        }
+        let mut by = By::plain();
+        // SAFETY: the receiver is there; RX_CLOSED alone lets nobody go.
+        let (_, parked) = unsafe { self.head().end_slowly(RX_CLOSED, RX_CLOSED | TX_GONE, &mut by) };
+        by.wakes(parked);
+        by.wake();
     }
 
     /// The receiver goes; so does the value, if it was sent and not taken.
@@ -493,27 +490,8 @@ impl<T> SharedRef<T> {
             unsafe { self.free_all(word) };
         } else if !word.is_free() || word.has(PARKED) || !head.set(word, RX_CLOSED | RX_GONE) {
             // SAFETY: the receiver is there still.
-            unsafe { self.end_receiver(unless) };
+            unsafe { self.end(RX_CLOSED | RX_GONE, unless, By::plain()) };
         }
-    }
-
-    /// # Safety
-    /// As for [`drop_receiver`](Self::drop_receiver).
-    #[cold]
-    #[inline(never)]
-    unsafe fn end_receiver(self, unless: u64) {
-        let mut by = By::plain();
-        // SAFETY: the receiver is there.
-        let (ended, own) = unsafe { self.head().end_slowly(RX_CLOSED | RX_GONE, unless, &mut by) };
-        // Frees what the sender has left, if that has gone before (invariant 2): after all others are told, also when one of their
-        // wakers panics.
-        // SAFETY: the receiver is there, and nobody else.
-        let _left = (!ended).then(|| finally(|| unsafe { self.free_all(self.head().load()) }));
-        // Its own, which is let go and not woken.
-        let _own = own;
-        // Behind `_left`, so before it when something panics.
-        let mut by = by;
-        by.wake();
     }
 
     /// # Safety
@@ -551,19 +529,20 @@ impl<T> SharedRef<T> {
 }
 
 impl<T> Shared<T> {
-    /// Takes the value, if this word says that it was sent.
+    /// What there is to be received under this word; a value is taken. `None`: nothing yet.
     ///
     /// # Safety
-    /// For the receiver; the word is what it was.
+    /// For the receiver; the word was this one.
     #[inline(always)]
-    unsafe fn take(&self, word: Word) -> Option<T> {
-        has(word, SENT).then(|| {
-            // SAFETY: invariant 1.
-            let value = unsafe { self.value.with(|place| (*place).assume_init_read()) };
-            // ORDERING: Relaxed, and no exchange: nobody else is left.
-            self.head.line.word().store(word.with_rest(word.rest() & !SENT).0, Ordering::Relaxed);
-            value
-        })
+    unsafe fn look_at(&self, word: Word) -> Option<Result<T, RecvError>> {
+        if !has(word, SENT) {
+            return has(word, TX_GONE | RX_CLOSED).then_some(Err(RecvError));
+        }
+        // SAFETY: invariant 1.
+        let value = unsafe { self.value.with(|place| (*place).assume_init_read()) };
+        // ORDERING: Relaxed, and no exchange: nobody else is left.
+        self.head.line.word().store(word.with_rest(word.rest() & !SENT).0, Ordering::Relaxed);
+        Some(Ok(value))
     }
 
     /// Puts back what was taken.
@@ -571,24 +550,11 @@ impl<T> Shared<T> {
     /// # Safety
     /// For the receiver, which has taken it.
     unsafe fn put_back(&self, value: T) {
-        // SAFETY: as in `take`.
+        // SAFETY: as in `look_at`.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         let word = self.head.load();
-        // ORDERING: as in `take`.
+        // ORDERING: as in `look_at`.
         self.head.line.word().store(with(word, SENT).0, Ordering::Relaxed);
-    }
-
-    /// What there is to be received under this word. `None`: nothing yet.
-    ///
-    /// # Safety
-    /// For the receiver; the word was this one.
-    #[inline(always)]
-    unsafe fn look_at(&self, word: Word) -> Option<Result<T, RecvError>> {
-        // SAFETY: the caller's promise.
-        if let Some(value) = unsafe { self.take(word) } {
-            return Some(Ok(value));
-        }
-        has(word, TX_GONE | RX_CLOSED).then_some(Err(RecvError))
     }
 }
 
@@ -650,7 +616,7 @@ impl<T> Recv<T> {
     }
 
     /// What there is to be received. `None`: nothing yet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look(&mut self) -> Option<Result<T, RecvError>> {
         let shared = self.shared();
         // SAFETY: the receiver's.
@@ -687,22 +653,16 @@ impl<T> Branch for Recv<T> {
 
     #[inline(always)]
     fn quick(&mut self, tray: &mut Tray<Self::Output>) -> bool {
-        let shared = self.shared();
-        // SAFETY: the receiver's.
-        let value = unsafe { shared.take(shared.head.load()) };
-        value.map(|value| tray.put(Ok(value))).is_some()
+        self.look().map(|outcome| tray.put(outcome)).is_some()
     }
 
     fn attempt(&mut self, _by: &mut By, tray: &mut Tray<Self::Output>) -> Attempt<()> {
-        // It is going to wait by a node, or not at all. (The waker may panic in its drop: nothing has happened then.)
-        let outcome = self.look().or_else(|| {
-            self.head().unpark()?;
-            self.look()
-        });
-        outcome.map_or(Attempt::Wait, |outcome| {
-            tray.put(outcome);
-            Attempt::Ready(())
-        })
+        let is_through = self.quick(tray) || {
+            // It is going to wait by a node, or not at all. (The waker may panic in its drop: nothing has happened then.)
+            let was_parked = self.head().unpark().is_some();
+            was_parked && self.quick(tray)
+        };
+        if is_through { Attempt::Ready(()) } else { Attempt::Wait }
     }
 
     fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
