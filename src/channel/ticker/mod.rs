@@ -42,22 +42,22 @@
 // thread that is: a few steps for each tick that is due and wanted, which wake the receiver that gets it. (In a burst these are
 // several.)
 //
-//   state     set by                                     means
-//   IDLE      whoever ran it, when nothing is left       nobody runs it
-//   RUNNING   who wakes it in IDLE                       that thread has the actor for itself
-//   AGAIN     who wakes it in RUNNING                    who runs it looks once more
+//   wakes   set by                                     means
+//   0       whoever ran it, when nothing is left       nobody runs it
+//   1       who wakes it at 0                          that thread has the actor for itself
+//   more    who wakes it above 0                       who runs it looks once more
 //
 // Invariants
-// 1. The actor is touched by the thread that has moved IDLE to RUNNING, until it moves RUNNING to IDLE.
+// 1. The actor is touched by the thread that has made `wakes` 1, until it makes it 0.
 // 2. A wake is never lost: it runs the actor, or whoever runs it runs it once more after that.
 // 3. As long as it is not over, the channel's line of those who watch for its close has the waker; so it lives, and hears of the
 //    end. While it waits for a tick, the timer has it, too; while it offers one, the send.
 // 4. Once it is over nothing of it is left but what those keep who are about to wake it.
 //
-// ORDERING: IDLE to RUNNING acquires, RUNNING to IDLE releases: each who runs it sees what those before have done. AGAIN is
-// released and acquired in the same way: a run that was asked for sees what it was asked for.
+// ORDERING: a wake acquires and releases, the exchange that makes `wakes` 0 releases, and acquires where it fails: each who runs
+// it sees what those before have done, and what it was woken for.
 //
-// A wake within the actor's own run (a receiver's waker that takes the next tick at once) sets AGAIN, so that it does not
+// A wake within the actor's own run (a receiver's waker that takes the next tick at once) is counted only, so that it does not
 // run within itself. Foreign wakers that panic: the actor is run to its rest, then the last panic goes on.
 //
 // Why a send and not a value in a buffer: a policy needs to know when a tick is *taken*, which is when its send completes.
@@ -71,7 +71,7 @@ use std::time::{Duration, Instant};
 use super::branch::{Send, Watch};
 use super::kind::{Kind, Many};
 use super::{Sender, rendezvous};
-use crate::prim::{AtomicU32, Ordering, UnsafeCell};
+use crate::prim::{AtomicUsize, Ordering, UnsafeCell};
 use crate::task::error::discard;
 use crate::task::{budget, context, thread};
 use crate::time::Alarm;
@@ -168,15 +168,12 @@ pub fn never() -> Receiver<Instant> {
     start(None, Alarm::none(), None)
 }
 
-const IDLE: u32 = 0;
-const RUNNING: u32 = 1;
-const AGAIN: u32 = 2;
-
 /// So many panics in a row, with no tick taken meanwhile, do not come from wakers.
 const PANICS: u32 = 100;
 
 struct Ticker {
-    state: AtomicU32,
+    /// How often it was woken since nobody ran it.
+    wakes: AtomicUsize,
     actor: UnsafeCell<Option<Actor>>,
 }
 
@@ -202,40 +199,25 @@ fn start(due: Option<Instant>, alarm: Alarm, repeat: Option<(Duration, Missed)>)
     // SAFETY: the sender is kept beside it, and is dropped later.
     let closed = Operation::new(unsafe { Many::watch(&sender) });
     let actor = Actor { offer: None, closed, sender, alarm, due, repeat };
-    let ticker = Ticker { state: AtomicU32::new(IDLE), actor: UnsafeCell::new(Some(actor)) };
+    let ticker = Ticker { wakes: AtomicUsize::new(0), actor: UnsafeCell::new(Some(actor)) };
     Arc::new(ticker).wake();
     receiver
 }
 
 impl Wake for Ticker {
     fn wake(self: Arc<Self>) {
-        if self.seize() {
+        if self.wakes.fetch_add(1, Ordering::AcqRel) == 0 {
             self.run();
         }
     }
 }
 
 impl Ticker {
-    /// The caller has the actor from now on; or whoever has it is told to run it once more.
-    fn seize(&self) -> bool {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let next = if state == IDLE { RUNNING } else { AGAIN };
-            if next == AGAIN && bug!("ticker_runs_once") {
-                return false;
-            }
-            match self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return next == RUNNING,
-                Err(now) => state = now,
-            }
-        }
-    }
-
     /// Runs the actor until it has nothing to do, and nobody has woken it meanwhile.
     fn run(self: Arc<Self>) {
         let waker = Waker::from(Arc::clone(&self));
         let (mut panic, mut panics) = (None, 0);
-        let mut pauses = 0;
+        let (mut wakes, mut pauses) = (1, 0);
         loop {
             let (ran, goes_on) = self.actor.with_mut(|actor| {
                 // SAFETY: invariant 1.
@@ -264,15 +246,17 @@ impl Ticker {
                 }
             }
             let release = order!(Release, "ticker_rests_relaxed");
-            if self.state.compare_exchange(RUNNING, IDLE, release, Ordering::Relaxed).is_ok() {
-                break;
+            if bug!("ticker_runs_once") {
+                wakes = self.wakes.load(Ordering::Relaxed);
+            }
+            match self.wakes.compare_exchange(wakes, 0, release, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(now) => wakes = now,
             }
             if goes_on {
                 pauses = 0;
             }
             // Woken by a peer, which may be in the middle of something.
-            // ORDERING: Acquire pairs with who has set AGAIN; nobody else changes it now.
-            self.state.swap(RUNNING, Ordering::Acquire);
             thread::pause(&mut pauses);
         }
         if let Some(payload) = panic.filter(|_| !bug!("ticker_swallows_a_panic")) {
