@@ -22,6 +22,8 @@
 //!
 //! Locked instructions: 2 to read, 2 to write. It belongs to no thread: another one may give back what this one took to read.
 
+use std::ops::Deref;
+
 use crate::prim::{AtomicU32, Condvar, Mutex, Ordering, UnsafeCell};
 use crate::task::finally;
 
@@ -51,28 +53,10 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Takes it to read; [`end_read`](Self::end_read) gives it back.
     #[inline]
-    pub(super) fn begin_read(&self) {
+    pub(super) fn read(&self) -> Read<'_, T> {
         self.take(WRITING, 1);
-    }
-
-    /// # Safety
-    /// Gives back what `begin_read` took.
-    #[inline]
-    pub(super) unsafe fn end_read(&self) {
-        let before = self.state.fetch_sub(1, order!(Release, "watch_unlock_relaxed"));
-        if before & SLEEPERS != 0 && before & READERS == 1 {
-            self.wake();
-        }
-    }
-
-    /// # Safety
-    /// The caller has it, to read, and for as long as that.
-    #[inline]
-    pub(super) unsafe fn get(&self) -> &T {
-        // SAFETY: the caller's promise: nobody writes.
-        self.value.with(|value| unsafe { &*value })
+        Read(self)
     }
 
     /// Calls `f` with the value, which nobody else sees meanwhile; gives it back also if `f` panics.
@@ -123,5 +107,28 @@ impl<T> Lock<T> {
         let _sleepers = self.sleepers.lock();
         self.state.fetch_and(!SLEEPERS, Ordering::Relaxed);
         self.awake.notify_all();
+    }
+}
+
+/// The value, kept from being changed.
+pub(crate) struct Read<'a, T>(&'a Lock<T>);
+
+impl<T> Deref for Read<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: taken to read until this is dropped: nobody writes.
+        self.0.value.with(|value| unsafe { &*value })
+    }
+}
+
+impl<T> Drop for Read<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let before = self.0.state.fetch_sub(1, order!(Release, "watch_unlock_relaxed"));
+        if before & SLEEPERS != 0 && before & READERS == 1 {
+            self.0.wake();
+        }
     }
 }

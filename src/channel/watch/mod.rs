@@ -72,7 +72,8 @@ use std::ops::Deref;
 
 pub use super::{RecvError, SendError};
 
-use self::shared::{Change, Gone, Held, Shared, Wanted};
+use self::lock::Read;
+use self::shared::{Change, Gone, Shared, Wanted};
 use super::bell::{Listen, sender};
 use crate::prim::Arc;
 use crate::task::shows;
@@ -108,7 +109,7 @@ pub struct Receiver<T> {
 
 /// Read access to the value, which cannot change meanwhile. See [the module](self#looking).
 pub struct Ref<'a, T> {
-    held: Held<'a, T>,
+    value: Read<'a, T>,
     changed: bool,
     /// Kept over an `.await` it would block whole threads.
     _local: PhantomData<*const ()>,
@@ -118,9 +119,8 @@ pub struct Ref<'a, T> {
 unsafe impl<T: Send + Sync> Sync for Ref<'_, T> {}
 
 impl<'a, T> Ref<'a, T> {
-    fn new(held: Held<'a, T>, seen: u64) -> Self {
-        let changed = held.version() != seen;
-        Ref { held, changed, _local: PhantomData }
+    fn new(value: Read<'a, T>, changed: bool) -> Self {
+        Ref { value, changed, _local: PhantomData }
     }
 
     /// Whether the receiver had not seen this value before. False for a sender.
@@ -133,7 +133,7 @@ impl<T> Deref for Ref<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.held.get()
+        &self.value
     }
 }
 
@@ -205,9 +205,7 @@ impl<T> Sender<T> {
 
     /// Read access to the value. See [the module](self#looking).
     pub fn borrow(&self) -> Ref<'_, T> {
-        let held = Held::new(&self.shared);
-        let seen = held.version();
-        Ref::new(held, seen)
+        Ref::new(self.shared.read().0, false)
     }
 
     /// Another receiver, which has seen the current value.
@@ -220,14 +218,15 @@ impl<T> Sender<T> {
 impl<T> Receiver<T> {
     /// Read access to the value, without marking it as seen. See [the module](self#looking).
     pub fn borrow(&self) -> Ref<'_, T> {
-        Ref::new(Held::new(&self.shared), self.seen)
+        let (value, version) = self.shared.read();
+        Ref::new(value, version != self.seen)
     }
 
     /// Read access to the value, which is marked as seen: [`changed`](Self::changed) then waits for a later one.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
-        let held = Held::new(&self.shared);
-        let seen = std::mem::replace(&mut self.seen, held.version());
-        Ref::new(held, seen)
+        let (value, version) = self.shared.read();
+        let seen = std::mem::replace(&mut self.seen, version);
+        Ref::new(value, version != seen)
     }
 
     /// Whether there is a value that this receiver has not seen.
@@ -331,8 +330,8 @@ future! {
     Listen<Wanted<'a, T, F>> => Result<Ref<'a, T>, RecvError>, |_, found| ref_of(found); or Elapsed
 }
 
-fn ref_of<T>(found: Result<(Held<'_, T>, u64), RecvError>) -> Result<Ref<'_, T>, RecvError> {
-    found.map(|(held, seen)| Ref::new(held, seen))
+fn ref_of<T>(found: Result<(Read<'_, T>, bool, u64), RecvError>) -> Result<Ref<'_, T>, RecvError> {
+    found.map(|(value, changed, _before)| Ref::new(value, changed))
 }
 
 shows! { [T] Receiver<T>, "Receiver", it => changed: it.has_changed() }

@@ -32,7 +32,7 @@
 //! Who writes waits for those who read, and the other way round: the thread blocks. All else is lock-free. Locked
 //! instructions: send 4, borrow 2, changed 0 where something has, and to wait 1.
 
-use super::lock::Lock;
+use super::lock::{Lock, Read};
 use crate::channel::RecvError;
 use crate::channel::bell::{Bell, Look, gone};
 use crate::prim::{AtomicU64, AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ const CLOSED: u64 = 1;
 const ONE_VERSION: u64 = 2;
 
 pub(super) struct Shared<T> {
-    pub(super) value: Lock<T>,
+    value: Lock<T>,
     state: AtomicU64,
     pub(super) senders: AtomicUsize,
     receivers: AtomicUsize,
@@ -70,6 +70,12 @@ impl<T> Shared<T> {
 
     pub(super) fn version(&self) -> u64 {
         self.state() & !CLOSED
+    }
+
+    /// The value, kept from being changed, and its version.
+    pub(super) fn read(&self) -> (Read<'_, T>, u64) {
+        let value = self.value.read();
+        (value, self.version())
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -188,33 +194,6 @@ impl<T> Look for Change<'_, T> {
     }
 }
 
-/// The value, kept from being changed.
-pub(crate) struct Held<'a, T>(&'a Shared<T>);
-
-impl<'a, T> Held<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>) -> Self {
-        shared.value.begin_read();
-        Held(shared)
-    }
-
-    pub(super) fn get(&self) -> &T {
-        // SAFETY: taken, until this is dropped.
-        unsafe { self.0.value.get() }
-    }
-
-    /// The version of this very value.
-    pub(super) fn version(&self) -> u64 {
-        self.0.version()
-    }
-}
-
-impl<T> Drop for Held<'_, T> {
-    fn drop(&mut self) {
-        // SAFETY: taken by `new`.
-        unsafe { self.0.value.end_read() };
-    }
-}
-
 /// Waiting for a value of which something is true.
 pub struct Wanted<'a, T, F> {
     pub(super) shared: &'a Shared<T>,
@@ -225,8 +204,8 @@ pub struct Wanted<'a, T, F> {
 }
 
 impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
-    /// The value, and the version that was seen before.
-    type Output = Result<(Held<'a, T>, u64), RecvError>;
+    /// The value, whether it was not seen before, and which one was.
+    type Output = Result<(Read<'a, T>, bool, u64), RecvError>;
 
     fn wish(&self) -> (&'static str, Thing) {
         ("wait_for", self.shared.thing())
@@ -246,18 +225,18 @@ impl<'a, T, F: FnMut(&T) -> bool> Look for Wanted<'a, T, F> {
         }
         // Before: what is sent up to then is looked at.
         let closed = self.shared.is_closed();
-        let held = Held::new(self.shared);
-        let version = held.version();
-        if self.refused != Some(version) && (self.is_wanted)(held.get()) {
-            return Some(Ok((held, std::mem::replace(self.seen, version))));
+        let (value, version) = self.shared.read();
+        if self.refused != Some(version) && (self.is_wanted)(&value) {
+            let before = std::mem::replace(self.seen, version);
+            return Some(Ok((value, before != version, before)));
         }
-        drop(held);
+        drop(value);
         self.refused = Some(version);
         closed.then_some(Err(RecvError))
     }
 
     fn restore(&mut self, found: Self::Output) {
-        if let Ok((_, before)) = found {
+        if let Ok((_, _, before)) = found {
             *self.seen = before;
             self.refused = None;
         }
