@@ -22,7 +22,8 @@ use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Wai
 /// one by one, and copied as one right after that, stall the processor.)
 pub(in super::super) struct SharedRef<T> {
     address: NonNull<()>,
-    _channel: PhantomData<*const Shared<T>>,
+    /// A value goes in at one end and comes out at the other.
+    _values: PhantomData<fn(T) -> T>,
 }
 
 /// Which of the two a channel is.
@@ -51,13 +52,13 @@ impl<T> PartialEq for SharedRef<T> {
 
 impl<T> SharedRef<T> {
     pub(super) fn met(shared: CoreRef<T>) -> Self {
-        SharedRef { address: shared.cast(), _channel: PhantomData }
+        SharedRef { address: shared.cast(), _values: PhantomData }
     }
 
     pub(super) fn own(shared: OwnRef<T>) -> Self {
         // SAFETY: a channel has more than one byte, and its own address is even.
         let address = unsafe { shared.cast().byte_add(OWN) };
-        SharedRef { address, _channel: PhantomData }
+        SharedRef { address, _values: PhantomData }
     }
 
     /// # Safety
@@ -93,19 +94,21 @@ impl<T> SharedRef<T> {
     }
 }
 
-/// What a handle or a branch asks the channel, whichever it is.
+/// What a handle or a branch asks the channel, whichever it is. `or`: only the core has it; what that is elsewhere.
 macro_rules! on {
-    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty $(, or $other:expr)?;)+) => {
         impl<'a, T> Which<'a, T> {$(
             #[inline(always)]
             pub(in super::super) fn $method(&self, $($argument: $type),*) -> $result {
                 match self {
                     Which::Met(shared) => shared.$method($($argument),*),
-                    Which::Own(shared) => shared.$method($($argument),*),
+                    Which::Own(_shared) => on!(@own $($other,)? _shared.$method($($argument),*)),
                 }
             }
         )+}
     };
+    (@own $other:expr, $own:expr) => { $other };
+    (@own $own:expr) => { $own };
 }
 on! {
     close() -> bool;
@@ -125,23 +128,6 @@ on! {
     abandon_recv(node: Waiter) -> bool;
     restore(tray: &mut Tray<T>) -> ();
     watchers() -> &'a Bell;
-}
-
-/// What is only of the core, and what that is elsewhere.
-macro_rules! met {
-    ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty, or $other:expr;)+) => {
-        impl<T> Which<'_, T> {$(
-            #[inline(always)]
-            fn $method(&self, $($argument: $type),*) -> $result {
-                match self {
-                    Which::Met(shared) => shared.$method($($argument),*),
-                    Which::Own(_) => $other,
-                }
-            }
-        )+}
-    };
-}
-met! {
     idle(end: End) -> Option<Word>, or None;
     enter(end: End, word: Word, node: &Waiter) -> bool, or false;
     meet_receiver(value: &MaybeUninit<T>) -> Meeting, or Meeting::Unclear(Kept::default());

@@ -1,7 +1,6 @@
 //! The two handles of an spsc channel. Neither is cloned, and what waits or tries has its handle alone.
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 use super::super::handle::{asks, handle, shareable};
@@ -25,7 +24,6 @@ use crate::task::shows;
 /// dropped the channel closes too, and what is left in it is dropped.
 pub struct Sender<T> {
     shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
 }
 
 /// The receiving side of an spsc channel; there is one only.
@@ -33,7 +31,6 @@ pub struct Sender<T> {
 /// See [`Sender`] for what happens when a handle is dropped.
 pub struct Receiver<T> {
     shared: SharedRef<T>,
-    _values: PhantomData<fn(T) -> T>,
 }
 
 /// The least capacity that has two words: see [`shared`](super::shared) for why. (In models, and where things are checked, it is
@@ -54,7 +51,7 @@ pub(super) fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
         }
         _ => SharedRef::own(Shared::new(capacity)),
     };
-    (Sender { shared, _values: PhantomData }, Receiver { shared, _values: PhantomData })
+    (Sender { shared }, Receiver { shared })
 }
 
 sender! {
