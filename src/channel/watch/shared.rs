@@ -174,13 +174,10 @@ impl<T> Look for Change<'_, T> {
     }
 
     fn look(&mut self, _by: &mut By) -> Option<Self::Output> {
-        let version = self.shared.version();
         match self.shared.has_changed(*self.seen) {
             Ok(false) => None,
             Ok(true) => {
-                // (The version of before: at worst it is told of the later one once more.)
-                let version = if version == *self.seen { self.shared.version() } else { version };
-                self.before = std::mem::replace(self.seen, version);
+                self.before = std::mem::replace(self.seen, self.shared.version());
                 Some(Ok(()))
             }
             Err(closed) => Some(Err(closed)),
