@@ -22,13 +22,14 @@
 //! | subscribe | one more receiver, its cursor at the tail | |
 //! | clone of a receiver | one more, the same cursor; what is from there on is to be seen by one more | |
 //! | a receiver goes | the opposite; what all others have seen goes | `room`; `gone`, for the last one |
-//! | the last sender goes | closed | `values` |
+//! | the last sender goes | closed (this needs no lock) | `values` |
 //!
 //! # Invariants
 //! 1. A slot's count is the number of receivers whose cursor is not beyond it. It is above zero.
 //! 2. Cursors move forward only, so counts grow from the head to the tail, and what all have seen is at the head.
 //! 3. Without receivers there are no slots.
-//! 4. `end` is the tail, doubled, and whether it is closed: written under the lock, before a ring, and read without.
+//! 4. `end` is the tail, doubled, and whether it is closed, which comes last: written before a ring, the tail under the lock, and
+//!    read without it. So whoever has the lock and sees CLOSED sees all that was ever sent.
 //! 5. No foreign code runs under the lock: no clone, no drop, no waker.
 //!
 //! # Progress, cost
@@ -39,8 +40,8 @@
 //!
 //! # Orderings
 //!
-//! All is under the lock, but for `end`: its store releases and its load acquires, and nothing follows from it but a look
-//! under the lock.
+//! All is under the lock, but for `end`: its changes release and its load acquires, and nothing follows from it but a look
+//! under the lock, and (4).
 
 use std::borrow::BorrowMut;
 use std::collections::VecDeque;
@@ -72,7 +73,6 @@ struct Ring<T> {
     /// The position of the first slot.
     head: u64,
     receivers: usize,
-    is_closed: bool,
 }
 
 struct Slot<T> {
@@ -116,7 +116,7 @@ impl<T> Ring<T> {
 impl<T> Shared<T> {
     /// With one of each end.
     pub(super) fn new(capacity: usize, lag: Lag) -> Self {
-        let ring = Ring { slots: VecDeque::new(), head: 0, receivers: 1, is_closed: false };
+        let ring = Ring { slots: VecDeque::new(), head: 0, receivers: 1 };
         Shared {
             ring: Mutex::new(ring),
             end: AtomicU64::new(0),
@@ -127,12 +127,6 @@ impl<T> Shared<T> {
             room: Bell::new(),
             gone: Bell::new(),
         }
-    }
-
-    /// To be called under the lock after each change of the tail, or of whether it is closed.
-    fn publish(&self, ring: &Ring<T>) {
-        // ORDERING: Release pairs with `is_at_end`.
-        self.end.store(ring.tail() << 1 | u64::from(ring.is_closed), Ordering::Release);
     }
 
     /// Whether a receiver with that cursor has nothing to see now, and may have later.
@@ -153,7 +147,8 @@ impl<T> Shared<T> {
         }
         let oldest = if is_full { ring.pop() } else { None };
         ring.slots.push_back(Slot { value: Arc::new(value), left: receivers });
-        self.publish(&ring);
+        // ORDERING: Release pairs with `is_at_end`. (There is a sender, so it is not closed.)
+        self.end.store(ring.tail() << 1, Ordering::Release);
         drop(ring);
         self.values.ring(by);
         Ok((receivers, oldest))
@@ -171,7 +166,7 @@ impl<T> Shared<T> {
             return Some(Err(RecvError::Lagged(missed)));
         };
         let Some(slot) = ring.slots.get_mut(index as usize) else {
-            return ring.is_closed.then_some(Err(RecvError::Closed));
+            return self.has_ended().then_some(Err(RecvError::Closed));
         };
         *cursor += 1;
         slot.left -= 1;
@@ -233,11 +228,9 @@ impl<T> Shared<T> {
         if self.senders.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
+        // ORDERING: Release pairs with `has_ended`.
+        self.end.fetch_or(CLOSED, Ordering::Release);
         let mut by = By::plain();
-        let mut ring = self.ring.lock();
-        ring.is_closed = true;
-        self.publish(&ring);
-        drop(ring);
         self.values.ring(&mut by);
         by.wake();
     }
