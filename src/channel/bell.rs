@@ -35,7 +35,7 @@
 //! its own word, and then all are told.
 
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Line, NodeRef, Primitive, Tray, Waiter, Word, outcome, stands};
+use crate::wait::{Attempt, Branch, By, Line, Primitive, Tray, Waiter, Word, outcome, stands};
 
 pub(crate) struct Bell {
     line: Line,
@@ -134,10 +134,6 @@ impl<L: Look> Branch for Listen<L> {
     }
 
     stands!(self => self.0.bell());
-
-    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<L::Output>) {
-        unreachable!("who listens is told to look");
-    }
 
     fn restore(&mut self, tray: &mut Tray<L::Output>) {
         if let Some(output) = tray.take() {

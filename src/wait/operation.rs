@@ -158,11 +158,13 @@ pub(crate) trait Branch {
     /// Changes the version while the node waits. False: a peer has it.
     fn touch(&self, node: &Waiter) -> bool;
 
-    /// The outcome in a node that is DONE.
+    /// The outcome in a node that is DONE. As here where nobody is handed anything, but all are told to look.
     ///
     /// # Safety
     /// The node is this operation's, and the outcome was not taken yet.
-    unsafe fn finish(&mut self, node: NodeRef, tray: &mut Tray<Self::Goods>);
+    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<Self::Goods>) {
+        unreachable!("it is told to look");
+    }
 
     /// The outcome, as users know it, of an operation that is through.
     fn output(&mut self, tray: &mut Tray<Self::Goods>) -> Self::Output;

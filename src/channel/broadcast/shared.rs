@@ -53,7 +53,7 @@ use crate::channel::bell::{Bell, Look, gone};
 use crate::channel::{SendError, TrySendError};
 use crate::prim::{AtomicU64, AtomicUsize, Mutex, Ordering};
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Foreign, NodeRef, Primitive, Tray, Waiter, stands};
+use crate::wait::{Attempt, Branch, By, Foreign, Primitive, Tray, Waiter, stands};
 
 const CLOSED: u64 = 1;
 
@@ -370,10 +370,6 @@ impl<T> Branch for SendBranch<'_, T> {
     }
 
     stands!(self => &self.shared.room);
-
-    unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<usize>) {
-        unreachable!("who waits for room is told to look");
-    }
 
     fn output(&mut self, tray: &mut Tray<usize>) -> Self::Output {
         tray.take().ok_or_else(|| SendError(self.value.take().expect("it was not sent")))
