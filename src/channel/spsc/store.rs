@@ -187,17 +187,13 @@ impl<T> Store<T> {
         }
     }
 
-    /// At the first slot of a block: goes on to it, if that is not done. (A ring has one block.)
+    /// At the first slot of a block: goes on to it, a new one, if that is not done. (A ring has one block.)
     #[cold]
     #[inline(never)]
     fn begin_block(&self, back: &Side<T>, position: u64) {
-        if back.parity() != self.parity(position) {
-            self.link(back);
+        if back.parity() == self.parity(position) {
+            return;
         }
-    }
-
-    /// Goes on to a new block.
-    fn link(&self, back: &Side<T>) {
         // ORDERING: Acquire: whoever left it is through with it.
         let cached = self.cache.load(Ordering::Acquire);
         let block = if cached.is_null() {
@@ -259,7 +255,7 @@ impl<T> Store<T> {
             (*left).life.end();
             if self.cache.load(Ordering::Relaxed).is_null() && prim::reuse() {
                 (*left).next.store(ptr::null_mut(), Ordering::Relaxed);
-                // ORDERING: Release pairs with `link`.
+                // ORDERING: Release pairs with `begin_block`.
                 self.cache.store(left, Ordering::Release);
             } else {
                 Block::free(left);
