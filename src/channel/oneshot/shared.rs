@@ -103,7 +103,7 @@ use crate::wait::{
     outcome, stands, wake_one,
 };
 
-/// In terms of the rest.
+/// The state, in the rest of the word.
 pub(super) const SENT: u64 = 1;
 pub(super) const TX_GONE: u64 = 1 << 1;
 pub(super) const RX_CLOSED: u64 = 1 << 2;
@@ -116,7 +116,7 @@ const STATE_BITS: u32 = 4;
 const STATE: u64 = (1 << STATE_BITS) - 1;
 const ONE_VERSION: u64 = 1 << STATE_BITS;
 
-/// All but the value.
+/// All that is the same for every `T`.
 pub(super) struct Head {
     line: Line,
     /// The receiver's, while the word says PARKED.
@@ -442,7 +442,7 @@ impl<T> SharedRef<T> {
         }
     }
 
-    /// One end goes, by these bits; `unless`: the other one has gone before.
+    /// One end goes: these bits say so. `unless`: the one that says that the other end has gone before.
     ///
     /// # Safety
     /// The end is there, and is gone then; of a receiver there is no node in the line.

@@ -18,8 +18,8 @@ use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
 use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
 
-/// A pointer to a channel, kept alive by a handle; the lowest bit says which of the two it is. (In one word: two that are written
-/// one by one, and copied as one right after that, stall the processor.)
+/// A pointer to a channel, kept alive by a handle; the lowest bit says whether it is of this module, or a core. (In one word: two
+/// that are written one by one, and copied as one right after that, stall the processor.)
 pub(in super::super) struct SharedRef<T> {
     address: NonNull<()>,
     /// A value goes in at one end and comes out at the other.

@@ -25,7 +25,7 @@
 //! | | `head` + capacity ≤ `tail` | send | waits: me, at the front |
 //! | | TAKEN | recv | fails |
 //! | a value, as far as was seen | nobody waits | recv | copies; `head + 1` |
-//! | a value | sender waits | recv | takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
+//! | a value | sender waits | recv | *lets it in*: takes it out, copies; writes its value at `tail`; `tail + 1`; then `head + 1` |
 //! | `tail` = `head` | | recv | waits: me, at the back |
 //! | `tail` = `head`, CLOSED | | recv | fails |
 //!
