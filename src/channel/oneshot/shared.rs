@@ -435,8 +435,11 @@ impl<T> SharedRef<T> {
         // SAFETY: the sender is there.
         let head = unsafe { self.head() };
         let word = head.load();
+        if has(word, RX_GONE) {
+            // SAFETY: invariant 2: the receiver has gone before, and nothing was sent.
+            unsafe { self.free() };
         // SAFETY: as above.
-        if has(word, RX_GONE) || !unsafe { head.end_quick(word, TX_GONE) } {
+        } else if !unsafe { head.end_quick(word, TX_GONE) } {
             // SAFETY: as above.
             unsafe { self.end(TX_GONE, RX_GONE, By::plain()) };
         }
