@@ -294,10 +294,17 @@ impl NodeRef {
 
     /// The node with the waker that counts.
     fn beside(self) -> Option<NodeRef> {
-        // ORDERING: Acquire pairs with `park_beside`.
+        // ORDERING: Acquire pairs with `set_beside`.
         let link = self.node().link.load(Ordering::Acquire);
         let beside = link.map_addr(|address| address & !BESIDE).cast::<Node>();
         (link.addr() & BESIDE != 0).then(|| NodeRef(NonNull::new(beside).expect("it is a node's address")))
+    }
+
+    /// Has the waker of that node count.
+    fn set_beside(self, node: NodeRef) {
+        let beside = node.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
+        // ORDERING: Release pairs with `beside`.
+        self.node().link.store(beside, Ordering::Release);
     }
 
     pub(super) fn index(self) -> usize {
@@ -430,31 +437,21 @@ impl Waiter {
         self.0.beside().unwrap_or(self.0).node().parker.is(waker)
     }
 
-    /// Puts a waker beside the one that the operation is parked with; gives back the one that was beside it before. It counts once
-    /// the word has been changed while the operation still waits: a peer that pops that later sees it.
-    pub(crate) fn park_beside(&self, waker: Waker) -> Option<Waiter> {
-        let before = self.0.beside().map(Waiter);
-        let beside = Waiter::plain(waker).0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
-        // ORDERING: Release pairs with `beside`.
-        self.0.node().link.store(beside, Ordering::Release);
-        before
-    }
-
-    /// The waker beside it counts from now on: lets the others go.
-    pub(crate) fn let_go(&self, before: Option<Waiter>) {
-        let first = self.0.node().parker.take();
-        if let Some(before) = before {
-            before.free();
+    /// Puts a waker beside the one that the operation is parked with, and has `touch` change the word while the operation still
+    /// waits: a peer that pops it later sees the new waker, and the others go. False: a peer has it, with any of its wakers, which
+    /// stay as long as the node.
+    pub(crate) fn park_beside(&self, waker: Waker, touch: impl FnOnce() -> bool) -> bool {
+        let (before, beside) = (self.0.beside(), Waiter::plain(waker).0);
+        self.0.set_beside(beside);
+        let waits = touch();
+        if waits {
+            let first = self.0.node().parker.take();
+            before.map(Waiter).into_iter().for_each(Waiter::free);
+            batch::call(|| drop(first));
+        } else if let Some(before) = before {
+            beside.set_beside(before);
         }
-        batch::call(|| drop(first));
-    }
-
-    /// A peer may have the waker that was beside it before: keeps that for as long as this node.
-    pub(crate) fn keep_beside(&self, before: Option<Waiter>) {
-        if let (Some(beside), Some(before)) = (self.0.beside(), before) {
-            let before = before.0.0.as_ptr().cast::<()>().map_addr(|address| address | BESIDE);
-            beside.node().link.store(before, Ordering::Release);
-        }
+        waits
     }
 
     /// Says which other branch's node is matched by this one.

@@ -579,12 +579,8 @@ impl<B: Branch> Operation<B> {
     /// The future has moved to another task, as far as the waker tells.
     #[cold]
     fn park(&mut self, node: &Waiter, cx: &mut Context<'_>) {
-        let before = node.park_beside(cx.waker().clone());
-        if self.branch.touch(node) {
-            node.let_go(before);
-        } else {
+        if !node.park_beside(cx.waker().clone(), || self.branch.touch(node)) {
             // A peer has it, and may have either waker: from now on this looks again until the peer is through.
-            node.keep_beside(before);
             self.wait_as(node.as_ref(), true);
             look_again(cx);
         }

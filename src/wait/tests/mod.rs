@@ -76,14 +76,7 @@ impl Bare {
 
     /// The one that waits parks another waker. False: it is served.
     fn park(&self, waiting: &Waiting) -> bool {
-        let before = waiting.node.park_beside(Waker::noop().clone());
-        let waits = self.touch(&waiting.node);
-        if waits {
-            waiting.node.let_go(before)
-        } else {
-            waiting.node.keep_beside(before)
-        }
-        waits
+        waiting.node.park_beside(Waker::noop().clone(), || self.touch(&waiting.node))
     }
 }
 
