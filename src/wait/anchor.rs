@@ -107,9 +107,9 @@ impl Drop for Spare {
     }
 }
 
-/// What came of a peer's claim.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Claiming {
+/// What came of a peer's step.
+#[must_use]
+pub(super) enum Advance {
     Yes,
     GivenBack,
     Over,
@@ -207,55 +207,49 @@ impl AnchorRef {
         AnchorRef(unsafe { NonNull::new_unchecked(address.cast()) })
     }
 
-    /// A peer claims the select by `chosen`; it has popped `node`.
-    pub(super) fn claim(self, node: NodeRef, chosen: usize) -> Claiming {
+    /// A peer that has popped `node` moves OPEN on to `next`, or gives the node back in BUSY.
+    #[inline(always)]
+    fn advance(self, node: NodeRef, next: impl Fn() -> usize) -> Advance {
         let body = self.body();
         body.life.touch();
         let mut word = body.word.load(Ordering::Relaxed);
         loop {
-            let next = match word & STATE {
-                OPEN => CLAIMED | chosen << NUMBER_SHIFT,
-                BUSY if bug!("claim_ignores_busy") => CLAIMED | chosen << NUMBER_SHIFT,
-                BUSY => given_back(word, node),
-                _ => return Claiming::Over,
+            let (next, advance) = match word & STATE {
+                OPEN => (next(), Advance::Yes),
+                BUSY if bug!("claim_ignores_busy") => (next(), Advance::Yes),
+                BUSY => (given_back(word, node), Advance::GivenBack),
+                _ => return Advance::Over,
             };
-            // ORDERING: AcqRel: see the header.
+            // ORDERING: AcqRel: see the header; and the parker that the owner has put there.
             match body.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if next & STATE == CLAIMED => return Claiming::Yes,
-                Ok(_) => return Claiming::GivenBack,
+                Ok(_) => return advance,
                 Err(now) => word = now,
             }
         }
     }
 
+    /// A peer claims the select by `chosen`; it has popped `node`.
+    pub(super) fn claim(self, node: NodeRef, chosen: usize) -> Advance {
+        self.advance(node, || CLAIMED | chosen << NUMBER_SHIFT)
+    }
+
     /// A peer has the owner look for itself at the branch of `node`; gives the waker. `Err`: it is over.
     pub(super) fn poke(self, node: NodeRef) -> Result<Option<Waker>, ()> {
-        let body = self.body();
-        body.life.touch();
-        let mut word = body.word.load(Ordering::Relaxed);
-        loop {
-            let next = match word & STATE {
-                OPEN => given_back(0, node) | POKING,
-                BUSY => given_back(word, node),
-                _ => return Err(()),
-            };
-            // ORDERING: AcqRel: the parker that the owner has put there; and the node is for the owner.
-            match body.word.compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if word & STATE == OPEN => {
-                    let waker = body.parker.take();
-                    body.life.touch();
-                    // ORDERING: AcqRel: the owner, who puts another one there, comes after this; and if it has ended, all that it
-                    // did comes before the release.
-                    if body.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
-                        // SAFETY: the owner has seen POKING as it ended, and counts this visit.
-                        unsafe { self.release() };
-                    }
-                    return Ok(waker);
-                }
-                Ok(_) => return Ok(None),
-                Err(now) => word = now,
-            }
+        match self.advance(node, || given_back(0, node) | POKING) {
+            Advance::Yes => {}
+            Advance::GivenBack => return Ok(None),
+            Advance::Over => return Err(()),
         }
+        let body = self.body();
+        let waker = body.parker.take();
+        body.life.touch();
+        // ORDERING: AcqRel: the owner, who puts another one there, comes after this; and if it has ended, all that it did comes
+        // before the release.
+        if body.word.fetch_and(!POKING, Ordering::AcqRel) & STATE == GONE {
+            // SAFETY: the owner has seen POKING as it ended, and counts this visit.
+            unsafe { self.release() };
+        }
+        Ok(waker)
     }
 
     /// The waker; for whoever has claimed it, or has ended it.

@@ -30,7 +30,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
-use super::anchor::{AnchorRef, By, Claiming, Kept};
+use super::anchor::{Advance, AnchorRef, By, Kept};
 use super::batch;
 use super::cache::{self, Kind};
 use super::parcel::{INLINE, Parcel};
@@ -587,16 +587,16 @@ impl Popped {
             return None;
         }
         match (anchor.claim(node, chosen), stamp) {
-            (Claiming::Yes, None) => Some(Claim::of(node)),
-            (Claiming::Yes, Some(stamp)) => {
+            (Advance::Yes, None) => Some(Claim::of(node)),
+            (Advance::Yes, Some(stamp)) => {
                 // SAFETY: claimed.
                 let other = unsafe { NodeRef::named(chosen) };
                 // It is handed over in this one's place.
                 other.place().begin(At::Word, stamp);
                 Some(Claim::of(other))
             }
-            (Claiming::GivenBack, _) => None,
-            (Claiming::Over, _) => {
+            (Advance::GivenBack, _) => None,
+            (Advance::Over, _) => {
                 self.part();
                 None
             }
