@@ -626,22 +626,22 @@ impl Kept {
             chain(node.as_ref(), &mut self.0);
         }
     }
-
-    /// Pokes them; gives their wakers.
-    pub(crate) fn poke(mut self) -> impl Iterator<Item = Waker> {
-        let kept = if bug!("junior_pokes_not") { 0 } else { self.0 };
-        self.0 = 0;
-        GivenBack(kept).filter_map(Waiter::poke)
-    }
 }
 
 impl Drop for Kept {
     #[inline]
     fn drop(&mut self) {
         if self.0 != 0 {
-            wake_all(std::mem::take(self).poke());
+            poke(self.0);
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn poke(kept: u32) {
+    let kept = if bug!("junior_pokes_not") { 0 } else { kept };
+    wake_all(GivenBack(kept).filter_map(Waiter::poke));
 }
 
 /// Puts a node that was popped in front of a chain.

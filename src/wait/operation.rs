@@ -531,7 +531,7 @@ impl<B: Branch> Operation<B> {
             }
             node.free_parked();
         };
-        self.let_go_holding(kept, tray);
+        self.holding(tray, || drop(kept));
         polled
     }
 
@@ -648,7 +648,7 @@ impl<B: Branch> Operation<B> {
         }
         let mut kept = Kept::default();
         let attempt = self.meet_or_attempt(tray, &mut kept);
-        self.let_go_holding(kept, tray);
+        self.holding(tray, || drop(kept));
         attempt
     }
 
@@ -723,20 +723,6 @@ impl<B: Branch> Operation<B> {
             by.wake();
             by.poke();
         });
-    }
-
-    /// Pokes those who are to be poked, if there are any.
-    #[inline(always)]
-    fn let_go_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
-        if kept.is_any() {
-            self.poke_holding(kept, tray);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn poke_holding(&mut self, kept: Kept, tray: &mut Tray<B::Goods>) {
-        self.holding(tray, || drop(kept));
     }
 
     /// Enters the line with a node; what is to be sent is in the node then. False: it is fresh, as before.
@@ -900,7 +886,7 @@ impl<B: Branch> Operation<B> {
         loop {
             match self.meet_or_attempt(tray, &mut kept) {
                 Attempt::Ready(()) => {
-                    self.let_go_holding(kept, tray);
+                    self.holding(tray, || drop(kept));
                     return true;
                 }
                 Attempt::Wait if !self.branch.is_unsure() => return false,
