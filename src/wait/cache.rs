@@ -16,7 +16,7 @@ use super::node::{Node, NodeRef, State, Waiter};
 use super::place::Place;
 use super::pool::Pool;
 use super::word::NUMBER_BITS;
-use crate::prim::{self, AtomicPtr, Guard, Mutex, Ordering};
+use crate::prim::{self, Guard, Mutex};
 
 /// Free nodes that a thread keeps.
 const KEPT: usize = 64;
@@ -25,9 +25,6 @@ const KEPT: usize = 64;
 const CHUNK: usize = 512;
 
 const CHUNKS: usize = (1 << NUMBER_BITS) / 2 / CHUNK;
-
-/// A chunk's places, which outlive its nodes.
-type Places = [Place; CHUNK];
 
 /// Plain operations and branches of selects have nodes of their own, told apart by the lowest bit of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +43,6 @@ impl Kind {
 prim::global! {
     static PLAIN: Pool<CHUNK, CHUNKS> = Pool::new(Kind::Plain as usize);
     static BRANCH: Pool<CHUNK, CHUNKS> = Pool::new(Kind::Branch as usize);
-    static PLACES: [[AtomicPtr<Places>; CHUNKS]; 2] = [prim::null_table(), prim::null_table()];
     static LIMBO: Mutex<Vec<NodeRef>> = Mutex::new(Vec::new());
 }
 
@@ -227,23 +223,7 @@ pub(super) fn place<'a>(number: usize) -> &'a Place {
         // SAFETY: a model's nodes stay readable.
         return unsafe { &(*prim::named::<Alone>(number >> 1)).place };
     }
-    // (The remainder changes nothing; the compiler does not know that.)
-    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK % CHUNKS];
-    // ORDERING: Acquire pairs with `furnish`. The node was given out after that.
-    // SAFETY: places are never freed.
-    unsafe { &(&*chunk.load(Ordering::Acquire))[(number >> 1) % CHUNK] }
-}
-
-/// Makes places for the nodes of a chunk, if there are none.
-fn furnish(number: usize) {
-    let chunk = &PLACES[number & 1][(number >> 1) / CHUNK];
-    if chunk.load(Ordering::Acquire).is_null() {
-        let places = Box::into_raw(Box::new(std::array::from_fn::<_, CHUNK, _>(|_| Place::new())));
-        if chunk.compare_exchange(ptr::null_mut(), places, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: nobody has seen it.
-            drop(unsafe { Box::from_raw(places) });
-        }
-    }
+    pool(Kind::of(number)).place(number >> 1)
 }
 
 /// In a model: whether the life of the node is over.
@@ -301,7 +281,7 @@ pub(crate) fn clear() {
 fn create(kind: Kind) -> NonNull<Node> {
     if prim::MODEL {
         let alone = Box::into_raw(Box::new(Alone {
-            node: Node::create(0, 0),
+            node: Node::create(0, 0, ptr::null()),
             hooks: Hooks::new(0),
             place: Place::new(),
         }));
@@ -311,22 +291,8 @@ fn create(kind: Kind) -> NonNull<Node> {
         return NonNull::new(alone.cast()).expect("a box is not null");
     }
     let mut node = None;
-    take(kind, 1, |one| node = Some(one));
+    pool(kind).take(1, |one| node = Some(one));
     node.expect("the pool gives as many as it is asked for")
-}
-
-/// Takes nodes from the pool.
-fn take(kind: Kind, count: usize, mut out: impl FnMut(NonNull<Node>)) {
-    pool(kind).take(count, |node| {
-        // SAFETY: just given out.
-        let given = unsafe { node.as_ref() };
-        furnish(given.number());
-        if kind == Kind::Plain {
-            // SAFETY: as above.
-            unsafe { given.set_place(place(given.number())) };
-        }
-        out(node);
-    });
 }
 
 /// # Safety
@@ -389,7 +355,7 @@ impl Free {
         }
         // (A sweep may have brought some.) Only into an empty stack: one that overflowed would need the pool, which is locked here.
         self.pop().or_else(|| {
-            take(self.kind, KEPT / 2, |node| {
+            pool(self.kind).take(KEPT / 2, |node| {
                 let kept = self.push(node);
                 debug_assert!(kept);
             });

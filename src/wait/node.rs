@@ -86,8 +86,8 @@ const BESIDE: usize = 1;
 #[derive(Clone, Copy)]
 union Aside {
     branch: Branch,
-    /// Of a plain node, from when it is first given out, except in models: where its place is. (To find that by the number takes
-    /// three loads, each of which waits for the one before.)
+    /// Of a plain node, except in models: where its place is. (To find that by the number takes three loads, each of which waits
+    /// for the one before.)
     place: *const Place,
 }
 
@@ -112,14 +112,14 @@ unsafe impl Send for Node {}
 unsafe impl Sync for Node {}
 
 impl Node {
-    /// The node `index` of the pool of this kind.
-    pub(super) fn create(index: usize, kind: usize) -> Node {
+    /// The node `index` of the pool of this kind, with its place.
+    pub(super) fn create(index: usize, kind: usize, place: *const Place) -> Node {
         Node {
             state: AtomicU32::new(State::Open as u32),
             number: (index << 1 | kind) as u32,
             link: AtomicPtr::new(ptr::null_mut()),
             parker: WakerSlot::new(),
-            aside: UnsafeCell::new(Aside { branch: Branch { index: 0, next: 0 } }),
+            aside: UnsafeCell::new(Aside { place }),
             payload: UnsafeCell::new([MaybeUninit::uninit(); INLINE]),
             life: Life::new(),
         }
@@ -133,15 +133,6 @@ impl Node {
     #[inline]
     pub(super) fn number(&self) -> usize {
         self.number as usize
-    }
-
-    /// Tells a plain node where its place is.
-    ///
-    /// # Safety
-    /// The node is plain, and the caller's.
-    pub(super) unsafe fn set_place(&self, place: &'static Place) {
-        // SAFETY: the caller's promise.
-        self.aside.with_mut(|aside| unsafe { (*aside).place = place });
     }
 
     /// Names a model's node.
@@ -213,7 +204,7 @@ impl NodeRef {
         if prim::MODEL || self.is_branch() {
             return cache::place(self.number());
         }
-        // SAFETY: `set_place` was called before the node was given out, and places are never freed.
+        // SAFETY: `create` has put it there, and the pool's places are never freed.
         self.node().aside.with(|aside| unsafe { &*(*aside).place })
     }
 

@@ -6,7 +6,8 @@
 //!
 //! Nodes are given out from the lowest chunk that has one, so that the higher ones become empty. An empty chunk leaves
 //! the table (one is kept as a spare); its memory is freed once all guards of that moment are gone. The
-//! generations go on in the chunk that takes its numbers later, so that a name of the old one fits nobody.
+//! generations go on in the chunk that takes its numbers later, so that a name of the old one fits nobody. The
+//! [places](super::place) of a chunk's nodes stay: the next chunk of that number has the same.
 //!
 //! The table is read without a lock. The books are under one, off the hot paths: threads take and return nodes by the
 //! dozen.
@@ -16,11 +17,14 @@ use std::ptr::{self, NonNull};
 
 use super::link::Hooks;
 use super::node::Node;
+use super::place::Place;
 use crate::prim::{self, AtomicPtr, Guard, Life, Mutex, Ordering};
 
 /// Less than `CHUNKS` chunks of `LEN` nodes each: there is no chunk 0, as no node has the number 0.
 pub(super) struct Pool<const LEN: usize, const CHUNKS: usize> {
     table: [AtomicPtr<Chunk<LEN>>; CHUNKS],
+    /// Of each chunk that there is, or was.
+    places: [AtomicPtr<[Place; LEN]>; CHUNKS],
     books: Mutex<Books>,
     /// Of its nodes.
     kind: usize,
@@ -54,7 +58,7 @@ struct Account {
 impl<const LEN: usize> Chunk<LEN> {
     /// A chunk with all its nodes: also one that is not given out yet may be looked at, by a name from a former
     /// chunk of this number.
-    fn create(number: usize, kind: usize, generation: u64) -> NonNull<Self> {
+    fn create(number: usize, kind: usize, generation: u64, places: *const [Place; LEN]) -> NonNull<Self> {
         let chunk = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
         // SAFETY: freshly allocated, and written field by field: it may be too large for the stack.
         unsafe {
@@ -62,7 +66,8 @@ impl<const LEN: usize> Chunk<LEN> {
             let nodes = (&raw mut (*chunk).nodes).cast::<Node>();
             let hooks = (&raw mut (*chunk).hooks).cast::<Hooks>();
             for index in 0..LEN {
-                nodes.add(index).write(Node::create(number * LEN + index, kind));
+                let place = places.cast::<Place>().add(index);
+                nodes.add(index).write(Node::create(number * LEN + index, kind, place));
                 hooks.add(index).write(Hooks::new(generation));
             }
             NonNull::new_unchecked(chunk)
@@ -86,6 +91,13 @@ impl<const LEN: usize, const CHUNKS: usize> Drop for Pool<LEN, CHUNKS> {
                 drop(unsafe { Box::from_raw(chunk) });
             }
         }
+        for places in &self.places {
+            let places = places.load(Ordering::Relaxed);
+            if !places.is_null() {
+                // SAFETY: as above.
+                drop(unsafe { Box::from_raw(places) });
+            }
+        }
     }
 }
 
@@ -99,7 +111,7 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
     prim::const_fn! {
         pub(crate) fn new(kind: usize) -> Self {
             let books = Books { accounts: Vec::new(), open: BTreeSet::new(), gone: Vec::new(), spare: 0 };
-            Pool { table: prim::null_table(), books: Mutex::new(books), kind }
+            Pool { table: prim::null_table(), places: prim::null_table(), books: Mutex::new(books), kind }
         }
     }
 
@@ -138,6 +150,16 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         debug_assert!(!chunk.is_null(), "the table has what is given out");
         // SAFETY: a chunk leaves the table only when all its nodes are free.
         Chunk::node(unsafe { NonNull::new_unchecked(chunk) }, index)
+    }
+
+    /// The place of a node that was given out at some time.
+    #[inline(always)]
+    pub(crate) fn place(&self, number: usize) -> &Place {
+        // (The remainder changes nothing; the compiler does not know that.)
+        let places = &self.places[number / LEN % CHUNKS];
+        // ORDERING: Acquire pairs with `open_chunk`. The node was given out after that.
+        // SAFETY: places stay as long as the pool.
+        unsafe { &(&*places.load(Ordering::Acquire))[number % LEN] }
     }
 
     /// Gives out `count` nodes.
@@ -196,9 +218,13 @@ impl<const LEN: usize, const CHUNKS: usize> Pool<LEN, CHUNKS> {
         }
         if number >= books.accounts.len() {
             books.accounts.resize_with(number + 1, Account::default);
+            let places = Box::new(std::array::from_fn(|_| Place::new()));
+            // ORDERING: Release pairs with `place`.
+            self.places[number].store(Box::into_raw(places), Ordering::Release);
         }
         let account = &mut books.accounts[number];
-        let chunk = Chunk::create(number, self.kind, account.generation);
+        let places = self.places[number].load(Ordering::Relaxed);
+        let chunk = Chunk::create(number, self.kind, account.generation, places);
         // The lowest first.
         account.free = (0..LEN).rev().collect();
         books.open.insert(number);
