@@ -230,7 +230,7 @@ pub(super) fn place<'a>(number: usize) -> &'a Place {
 #[inline(always)]
 pub(super) fn is_over(number: usize) -> bool {
     // SAFETY: a model's nodes stay readable.
-    prim::MODEL && unsafe { &(*prim::named::<Alone>(number >> 1)).node }.is_over()
+    prim::MODEL && unsafe { &(*prim::named::<Alone>(number >> 1)).node }.life.is_over()
 }
 
 /// Leaves a node whose owner is gone to the peer that has it.
@@ -287,7 +287,7 @@ fn create(kind: Kind) -> NonNull<Node> {
         }));
         let number = prim::name(alone) << 1 | kind as usize;
         // SAFETY: just made.
-        unsafe { (*alone).node.set_number(number) };
+        unsafe { (*alone).node.number = number as u32 };
         return NonNull::new(alone.cast()).expect("a box is not null");
     }
     let mut node = None;
@@ -302,7 +302,7 @@ unsafe fn destroy(kind: Kind, nodes: impl Iterator<Item = NonNull<Node>>) {
         for node in nodes {
             // SAFETY: it was leaked from a box by `create`.
             let alone = unsafe { Box::from_raw(node.as_ptr().cast::<Alone>()) };
-            alone.node.end();
+            alone.node.life.end();
             prim::keep(alone);
         }
         return;

@@ -68,13 +68,13 @@ impl State {
 pub(crate) struct Node {
     state: AtomicU32,
     /// The name of this memory, for good.
-    number: u32,
+    pub(super) number: u32,
     /// Null, or the anchor of a branch's select, or the node with the waker that counts (`BESIDE`).
     link: AtomicPtr<()>,
     parker: WakerSlot,
     aside: UnsafeCell<Aside>,
     payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
-    life: Life,
+    pub(super) life: Life,
 }
 
 const _: () = assert!(crate::prim::MODEL || size_of::<Node>() == 64);
@@ -105,11 +105,11 @@ pub(crate) struct NodeRef(NonNull<Node>);
 
 // SAFETY: an address; who uses it needs a right.
 unsafe impl Send for NodeRef {}
+// SAFETY: as above.
+unsafe impl Sync for NodeRef {}
 
 // SAFETY: its cells are whoever's the node is; what they hold (wakers, values) is Send where the operation is.
 unsafe impl Send for Node {}
-// SAFETY: as above.
-unsafe impl Sync for Node {}
 
 impl Node {
     /// The node `index` of the pool of this kind, with its place.
@@ -133,19 +133,6 @@ impl Node {
     #[inline]
     pub(super) fn number(&self) -> usize {
         self.number as usize
-    }
-
-    /// Names a model's node.
-    pub(super) fn set_number(&mut self, number: usize) {
-        self.number = number as u32;
-    }
-
-    pub(super) fn end(&self) {
-        self.life.end();
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.life.is_over()
     }
 
     /// The next free node of a thread's stack.
@@ -361,13 +348,8 @@ impl NodeRef {
     }
 }
 
-/// The owner's right to a node.
+/// The owner's right to a node. (What its node holds, wakers and values, is Send where the operation is.)
 pub(crate) struct Waiter(NodeRef);
-
-// SAFETY: a waiter is a unique right; what its node holds (wakers, values) is Send where the operation is.
-unsafe impl Send for Waiter {}
-// SAFETY: a shared waiter gives access to atomics only.
-unsafe impl Sync for Waiter {}
 
 impl Waiter {
     /// A node for a plain operation, parked with `waker`.
