@@ -60,6 +60,10 @@ mod imp;
 pub(crate) use bug::is_planted;
 pub(crate) use counter::Counter;
 pub(crate) use handle::Handle;
+pub(crate) use imp::checker::sync::Arc;
+pub(crate) use imp::checker::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 pub(crate) use imp::*;
 pub(crate) use lock::{Condvar, Mutex, MutexGuard};
 pub(crate) use once_box::OnceBox;

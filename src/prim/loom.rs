@@ -8,10 +8,6 @@ mod stub;
 
 pub(crate) use loom as checker;
 pub(crate) use loom::cell::UnsafeCell;
-pub(crate) use loom::sync::Arc;
-pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
 pub(crate) use model::*;
 
 #[cfg(leno_epoch)]
@@ -66,14 +62,4 @@ impl Leak {
 /// A number below `n`: always the same, since a model has to be deterministic.
 pub(crate) fn random_below(_n: usize) -> usize {
     0
-}
-
-/// Two of those.
-pub(crate) fn random_pair(_m: usize, _n: usize) -> (usize, usize) {
-    (0, 0)
-}
-
-/// A model's random numbers are its own.
-pub(super) fn swap_random(state: u64) -> u64 {
-    state
 }

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use super::{AtomicBool, AtomicPtr, Leak, Ordering, UnsafeCell, checker, yield_now};
-use crate::prim::{Condvar, Mutex, MutexGuard};
+use super::{Leak, UnsafeCell, checker, random_below, yield_now};
+use crate::prim::{AtomicBool, AtomicPtr, Condvar, Mutex, MutexGuard, Ordering};
 
 #[path = "quarantine.rs"]
 mod quarantine;
@@ -104,6 +104,16 @@ impl Life {
     pub(crate) fn is_over(&self) -> bool {
         self.dead.load(Ordering::Acquire)
     }
+}
+
+/// Two numbers below `m` and `n`.
+pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
+    (random_below(m), random_below(n))
+}
+
+/// A model's random numbers are its own.
+pub(crate) fn swap_random(state: u64) -> u64 {
+    state
 }
 
 macro_rules! thread_local_ {

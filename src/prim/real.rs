@@ -11,15 +11,11 @@ pub(crate) use waker_slot::WakerSlot;
 pub(crate) use std as checker;
 pub(crate) use std::alloc::dealloc;
 pub(crate) use std::hint::spin_loop;
-pub(crate) use std::sync::Arc;
-pub(crate) use std::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
 
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::{Condvar, Mutex, MutexGuard};
+use super::{AtomicPtr, Condvar, Mutex, MutexGuard};
 
 pub(crate) const MODEL: bool = false;
 

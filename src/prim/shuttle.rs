@@ -11,10 +11,6 @@ pub(crate) use cell::UnsafeCell;
 pub(crate) use model::*;
 pub(crate) use shuttle as checker;
 pub(crate) use shuttle::hint::spin_loop;
-pub(crate) use shuttle::sync::Arc;
-pub(crate) use shuttle::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
 pub(crate) use shuttle::thread::yield_now;
 pub(crate) use stub::{Guard, pin, retire};
 
@@ -48,14 +44,4 @@ impl Leak {
 /// A number below `n`, from the schedule's own generator.
 pub(crate) fn random_below(n: usize) -> usize {
     shuttle::rand::thread_rng().gen_range(0..n)
-}
-
-/// Two numbers below `m` and `n`.
-pub(crate) fn random_pair(m: usize, n: usize) -> (usize, usize) {
-    (random_below(m), random_below(n))
-}
-
-/// A model's random numbers are its own.
-pub(super) fn swap_random(state: u64) -> u64 {
-    state
 }

@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::ptr;
 use std::task::{RawWakerVTable, Waker};
 
-use super::{AtomicPtr, Ordering};
+use crate::prim::{AtomicPtr, Ordering};
 
 /// All accesses are relaxed: who may set, and who may take, is decided, and ordered, elsewhere.
 #[derive(Debug)]
