@@ -10,7 +10,7 @@ use super::{
 };
 use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, State, Tray, Waiter, abandon, future};
+use crate::wait::{Attempt, Branch, By, NodeRef, Operation, Primitive, Tray, Waiter, abandon_grant, future};
 
 /// Reserving places, as a branch.
 pub struct Reserving<T> {
@@ -106,14 +106,11 @@ impl<T> Branch for Reserving<T> {
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
-        match abandon(node) {
-            State::Look => return true,
-            // They were granted.
-            State::Done if !bug!("granted_places_are_lost") => self.free_places(),
-            // Whoever grants finds that it has left, and frees the node.
-            _ => {}
-        }
-        false
+        abandon_grant(node, || {
+            if !bug!("granted_places_are_lost") {
+                self.free_places();
+            }
+        })
     }
 
     fn restore(&mut self, tray: &mut Tray<()>) {

@@ -77,8 +77,8 @@ use crate::prim::{self, AtomicU64, Ordering};
 use crate::task::thread;
 use crate::task::watch::Thing;
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, OWN, Primitive, REST_BITS, REST_SHIFT, State, Tray, Waiter,
-    Word, abandon, apart, outcome,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Primitive, REST_BITS, REST_SHIFT, Tray, Waiter, Word,
+    abandon_grant, apart, outcome,
 };
 
 const CLOSED: u64 = OWN[0];
@@ -585,14 +585,7 @@ impl<S: Source> Branch for Taking<S> {
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
-        match abandon(node) {
-            State::Look => return true,
-            // They were granted.
-            State::Done => self.source.release(self.permits.into()),
-            // Whoever grants finds that it has left, and frees the node.
-            _ => {}
-        }
-        false
+        abandon_grant(node, || self.source.release(self.permits.into()))
     }
 }
 

@@ -112,8 +112,8 @@ use crate::task::thread;
 use crate::task::trace::Sign;
 use crate::task::watch::{Holder, Thing};
 use crate::wait::{
-    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, STAMP_MASK, State, Tray, Waiter, Word,
-    abandon, outcome, stands, wake_all,
+    Attempt, Branch, By, Left, Line, NodeRef, OWN, Parcel, Primitive, STAMP_MASK, Tray, Waiter, Word,
+    abandon_grant, outcome, stands, wake_all,
 };
 
 const LOCKED: u64 = OWN[0];
@@ -576,14 +576,7 @@ impl Branch for Acquire {
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
-        match abandon(node) {
-            State::Look => return true,
-            // It was granted.
-            State::Done => self.raw.unlock(),
-            // Whoever grants, or tells, finds that it has left, and frees the node.
-            _ => {}
-        }
-        false
+        abandon_grant(node, || self.raw.unlock())
     }
 
     fn told(&mut self) {

@@ -46,7 +46,7 @@ use super::borrowed::Borrowed;
 use super::permits::{Permits, Served, Source, Taken, Taking, Try, What};
 use crate::prim;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, NodeRef, State, Tray, Waiter, abandon, outcome};
+use crate::wait::{Attempt, Branch, By, NodeRef, Tray, Waiter, abandon_grant, outcome};
 
 pub(super) const READ: u32 = 1;
 pub(super) const UPGRADABLE: u32 = 1 << 29;
@@ -248,10 +248,11 @@ impl Branch for Upgrading {
     }
 
     fn abandon(&mut self, node: Waiter) -> bool {
-        let state = abandon(node);
-        debug_assert_ne!(state, State::Look, "nobody closes a lock");
-        // Otherwise whoever grants finds that it has left, and sees to what it has in hand.
-        self.cancel(if state == State::Done { OTHERS } else { 0 });
+        let mut granted = 0;
+        let is_told = abandon_grant(node, || granted = OTHERS);
+        debug_assert!(!is_told, "nobody closes a lock");
+        // If nothing was granted, whoever grants finds that it has left, and sees to what it has in hand.
+        self.cancel(granted);
         false
     }
 

@@ -106,7 +106,7 @@ pub(crate) use future::{Operated, future};
 pub(crate) use line::{Line, Primitive};
 pub(crate) use node::{Claim, NodeRef, Popped, State, Waiter};
 pub(crate) use operation::{
-    Attempt, Branch, Cancelled, Meeting, Operation, abandon, look_again, outcome, stands,
+    Attempt, Branch, Cancelled, Meeting, Operation, abandon_grant, look_again, outcome, stands,
 };
 pub(crate) use parcel::{Parcel, Tray};
 pub(crate) use steps::step;

@@ -172,10 +172,11 @@ pub(crate) trait Branch {
     /// Leaves a node in a peer's hands, or what that peer has handed over; true: the node came back, and nothing happened.
     /// As here for sends, whose peer need not ask, and for those told to look; what is given something overrides this.
     fn abandon(&mut self, node: Waiter) -> bool {
-        let number = node.as_ref();
-        let state = abandon(node);
-        if state == State::Open {
-            cache::leave_in_limbo(number);
+        let state = node.as_ref().leave();
+        match state {
+            State::Open => cache::leave_in_limbo(node.as_ref()),
+            State::Look => {}
+            _ => node.free(),
         }
         state == State::Look
     }
@@ -245,14 +246,15 @@ macro_rules! stands {
 }
 pub(crate) use stands;
 
-/// Leaves a node in a peer's hands, for [`Branch::abandon`]; gives its state. OPEN: the peer has to ask whether the owner is still
-/// there, and frees it. LOOK: it is the owner's. DONE: what was handed over is the caller's, and the node is gone.
-pub(crate) fn abandon(node: Waiter) -> State {
+/// The same of what is granted: a peer that is not through yet asks whether the owner is still there, and frees the node; what it
+/// has granted before that goes back by `release`.
+pub(crate) fn abandon_grant(node: Waiter, release: impl FnOnce()) -> bool {
     let state = node.as_ref().leave();
-    if !matches!(state, State::Open | State::Look) {
+    if state == State::Done {
         node.free();
+        release();
     }
-    state
+    state == State::Look
 }
 
 /// Has the task polled again once others have run. (Who has to say now what there is does that sooner.)
