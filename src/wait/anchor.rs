@@ -539,7 +539,7 @@ impl By {
     /// Whether it has nodes of others, to be poked.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
-        self.kept.is_any()
+        self.kept.0 != 0
     }
 
     /// Wakes and pokes in the middle of something: panics of wakers end here.
@@ -615,11 +615,6 @@ impl<D> Later<D> {
 pub(crate) struct Kept(u32);
 
 impl Kept {
-    #[inline]
-    pub(crate) fn is_any(&self) -> bool {
-        self.0 != 0
-    }
-
     /// These, too.
     pub(crate) fn add(&mut self, mut others: Kept) {
         for node in GivenBack(std::mem::take(&mut others.0)) {

@@ -794,22 +794,27 @@ impl<B: Branch> Operation<B> {
     /// Whether the outcome of an operation that has adopted a node is there, and on the tray. False: not yet, or it is fresh
     /// again.
     pub(crate) fn adopted(&mut self, tray: &mut Tray<B::Goods>) -> bool {
-        while self.waits() {
+        self.waits() && matches!(self.progress(Some(tray)), Attempt::Ready(()))
+    }
+
+    /// What a peer has done with one that waits. `Ready`: its outcome is on the tray, if one is given; `Wait`: it was told to look,
+    /// and is fresh again; `Again`: that peer is not through, or there is an outcome, and no tray for it.
+    fn progress(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Attempt<()> {
+        loop {
             let (node, _) = self.node();
             match node.as_ref().state() {
-                State::Done => {
-                    self.take_noted(node, tray);
-                    return true;
-                }
                 State::Redirect => self.follow(node),
                 State::Look => {
                     self.take_told(node);
-                    return false;
+                    return Attempt::Wait;
                 }
-                _ => return false,
+                state => {
+                    let (State::Done, Some(tray)) = (state, tray) else { return Attempt::Again };
+                    self.take_noted(node, tray);
+                    return Attempt::Ready(());
+                }
             }
         }
-        false
     }
 
     /// Leaves. With a tray for what has happened, a peer that is in the middle of its work is waited for: a few instructions,
@@ -842,36 +847,30 @@ impl<B: Branch> Operation<B> {
     /// As [`cancel`](Self::cancel), of one that could not leave.
     #[cold]
     #[inline(never)]
-    fn cancel_taken(&mut self, tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
+    fn cancel_taken(&mut self, mut tray: Option<&mut Tray<B::Goods>>) -> Cancelled {
         let mut pauses = 0;
         loop {
-            let (node, _) = self.node();
-            match node.as_ref().state() {
-                State::Open if tray.is_some() => thread::pause(&mut pauses),
-                State::Redirect => self.follow(node),
-                State::Look => {
-                    self.take_told(node);
+            match self.progress(tray.as_deref_mut()) {
+                Attempt::Ready(()) => return Cancelled::Done,
+                Attempt::Again if tray.is_some() => thread::pause(&mut pauses),
+                Attempt::Again => break,
+                Attempt::Wait => {
                     self.branch.pass_on();
                     return Cancelled::Undone;
                 }
-                state => {
-                    if let (State::Done, Some(tray)) = (state, tray) {
-                        self.take_noted(node, tray);
-                        return Cancelled::Done;
-                    }
-                    self.at = OVER;
-                    let number = node.as_ref();
-                    if self.branch.abandon(node) {
-                        self.take_told(Waiter::of(number));
-                        if !bug!("told_as_it_leaves_is_silent") {
-                            self.branch.pass_on();
-                        }
-                        return Cancelled::Undone;
-                    }
-                    return Cancelled::Taken;
-                }
             }
         }
+        let (node, _) = self.node();
+        self.at = OVER;
+        let number = node.as_ref();
+        if !self.branch.abandon(node) {
+            return Cancelled::Taken;
+        }
+        self.take_told(Waiter::of(number));
+        if !bug!("told_as_it_leaves_is_silent") {
+            self.branch.pass_on();
+        }
+        Cancelled::Undone
     }
 
     /// Looks now; waits for those who are in the middle of something. Whether it is through.
