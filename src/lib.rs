@@ -118,13 +118,13 @@ pub mod model {
 
     /// Whether nodes are recycled, as in real builds, in this scenario from now on.
     pub fn recycle_nodes(recycle: bool) {
-        crate::prim::set_reuse(recycle);
+        crate::prim::REUSE.set(recycle);
     }
 
     /// Ends the nodes that the calling thread keeps, and those that were left to a peer: what is still there has leaked. From now
     /// on nothing is recycled, and one cell is in use.
     pub fn end_nodes() {
-        crate::prim::set_reuse(false);
+        crate::prim::REUSE.set(false);
         crate::prim::set_few_cells(1);
         crate::wait::clear();
     }
@@ -136,12 +136,12 @@ pub mod model {
 
     /// Whether the words of rings come again after two steps in this scenario from now on.
     pub fn narrow_rings(narrow: bool) {
-        crate::prim::set_narrow_rings(narrow);
+        crate::prim::NARROW.set(narrow);
     }
 
     /// Whether this scenario's younger selects are senior to the older ones.
     pub fn youngest_first(youngest: bool) {
-        crate::prim::reverse_ranks(youngest);
+        crate::prim::REVERSED.set(youngest);
     }
 
     /// How many nodes and fibers there are.

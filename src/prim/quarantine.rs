@@ -91,10 +91,12 @@ pub(crate) fn named<T>(name: usize) -> *mut T {
 
 // What a scenario asks for. (All threads of an execution run on one real thread.)
 std::thread_local! {
-    static REUSE: Cell<bool> = const { Cell::new(false) };
-    static NARROW: Cell<bool> = const { Cell::new(false) };
+    pub(crate) static REUSE: Cell<bool> = const { Cell::new(false) };
+    /// Makes the versions of rings that few, so that the word of one comes again soon.
+    pub(crate) static NARROW: Cell<bool> = const { Cell::new(false) };
     static CELLS: Cell<usize> = const { Cell::new(1) };
-    static REVERSED: Cell<bool> = const { Cell::new(false) };
+    /// Lets the youngest select come first.
+    pub(crate) static REVERSED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether memory may be recycled.
@@ -102,19 +104,9 @@ pub(crate) fn reuse() -> bool {
     REUSE.get()
 }
 
-/// Has this scenario recycle memory.
-pub(crate) fn set_reuse(reuse: bool) {
-    REUSE.set(reuse);
-}
-
 /// Whether the versions of rings that hold values come again after two turns.
 pub(crate) fn has_narrow_rings() -> bool {
     NARROW.get()
-}
-
-/// Makes them that few in this scenario, so that the word of a ring comes again soon.
-pub(crate) fn set_narrow_rings(narrow: bool) {
-    NARROW.set(narrow);
 }
 
 /// How many cells of the small array are in use.
@@ -142,9 +134,4 @@ impl Rank {
     pub(crate) fn of<T>(&self, _: &T) -> usize {
         if REVERSED.get() { usize::MAX - self.0 } else { self.0 }
     }
-}
-
-/// Lets the youngest come first in this scenario.
-pub(crate) fn reverse_ranks(reversed: bool) {
-    REVERSED.set(reversed);
 }

@@ -13,7 +13,7 @@ use crate::prim;
 
 /// Has this execution recycle parkers.
 pub fn recycle() {
-    prim::set_reuse(true);
+    prim::REUSE.set(true);
 }
 
 /// Drives a future on the calling thread.
