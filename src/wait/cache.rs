@@ -1,8 +1,8 @@
 //! Where nodes come from: a small stack of free ones per thread, and the pool behind it.
 //!
-//! Taking a node and freeing one touch the thread's stack only, most of the time; it is filled from the pool, and
-//! emptied into it, by the half. Models have no pool: there each node has memory of its own, which stays readable and
-//! whose number does not come back, unless a scenario asks for recycling.
+//! Taking a node and freeing one touch the thread's stack only, most of the time. When that is empty, half of it is filled from
+//! the pool; when it is full, half of it goes back there. Models have no pool: there each node has memory of its own, which stays
+//! readable and whose number does not come back, unless a scenario asks for recycling.
 //!
 //! What was dropped in the hands of a peer leaves its node in *limbo* until that peer is through with it: whoever
 //! fills its stack looks there first.

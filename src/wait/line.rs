@@ -155,8 +155,8 @@ impl Line {
 
 /// What has a line.
 pub(crate) trait Primitive {
-    /// Whether the small array is used, which tells by the version who came first of those that join at one time. (So if versions
-    /// jump between stays, only these can change places.) Otherwise all but the first wait in the list.
+    /// Whether the next ones behind the first wait in the small array, which tells by their versions who came first. (Where versions
+    /// jump between stays, those that join at the same time may change places.) Otherwise all but the first wait in the list.
     fn has_few(&self) -> bool {
         false
     }

@@ -8,7 +8,7 @@
 //! After Sundell and Tsigas, turned round: the exact links lead from the newest node to the oldest, and the end at
 //! which nodes enter is one word, the *top*. Hints lead the other way; a wrong or missing hint costs time, never truth.
 //! Who waits, and who is next, is not decided here but in the word ([`line`](super::line)): the list has to keep whoever was
-//! pushed, in order, until he is taken out.
+//! pushed, in order, until they are taken out.
 //!
 //! # Operations
 //!

@@ -64,7 +64,7 @@ impl<T> Tray<T> {
         &mut self.value
     }
 
-    /// Puts a word or two on an empty tray.
+    /// Puts a value of a word or two on an empty tray.
     #[inline(always)]
     pub(crate) fn put(&mut self, value: T) {
         // SAFETY: at once.
@@ -147,12 +147,13 @@ impl<T> Parcel<T> {
         parcel
     }
 
+    /// By value: small, or on a rare way.
     pub(crate) fn new(value: T) -> Parcel<T> {
         // SAFETY: it is given up.
         unsafe { Parcel::pack(&MaybeUninit::new(value)) }
     }
 
-    /// A word or two.
+    /// The value itself: small, or on a rare way.
     pub(crate) fn open(mut self) -> T {
         // SAFETY: it is gone from there then.
         unsafe {

@@ -18,8 +18,8 @@
 //! was settled there: the order of hand-overs, in which what is given back is kept. (Until then it says the side in the list, and
 //! nothing in few.) If the primitive asks for it, the stamp says instead how much the waiter wants, throughout the stay.
 //!
-//! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of
-//! the operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).
+//! Places are looked at by peers that have no right to the node, so their memory is never given back: 8 bytes for each of the
+//! most operations that have ever waited at one time. The nodes themselves come and go ([`pool`](super::pool)).
 
 use crate::prim::{self, AtomicU64, Ordering};
 
@@ -57,7 +57,7 @@ impl Stay {
         Stay(self.0 & !((1 << STATE_BITS) - 1) | at as u64)
     }
 
-    /// The same stay in the word, with its stamp.
+    /// The same stay elsewhere, or there still, with this stamp.
     pub(super) fn stamped(self, at: At, stamp: u32) -> Stay {
         Stay(self.0 & GENERATION | at as u64 | u64::from(stamp) << 32)
     }

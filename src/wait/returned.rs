@@ -1,7 +1,7 @@
 //! What was given back: nodes to which a value was handed, or is about to be, and whose receives were dropped.
 //!
 //! They are kept in the order of their hand-overs, and taken by the next receives, before all that is in the channel.
-//! Under a lock: it is taken only if a receive was dropped between its hand-over and its next poll, and just for a few
+//! They are under a lock, which is taken only if a receive was dropped between its hand-over and its next poll, and held for a few
 //! moves in a queue: newcomers mostly go to its end, and the first one leaves.
 
 use std::collections::VecDeque;
