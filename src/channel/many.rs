@@ -326,8 +326,8 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
         let mut pauses = 0;
         loop {
             match node.as_ref().state() {
-                State::Open => thread::pause(&mut pauses),
-                State::Look => return true,
+                State::OPEN => thread::pause(&mut pauses),
+                State::LOOK => return true,
                 _ => {
                     node.free();
                     return false;

@@ -573,7 +573,7 @@ impl<T> Shared<T> {
             Err(false) => return Step::Lost,
         };
         let mut step = Step::Lost;
-        if node.state() == State::Done {
+        if node.state() == State::DONE {
             // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
             unsafe { node.take() }.serve(tray);
             tray.note(node.stamp());
@@ -612,7 +612,7 @@ impl<T> Shared<T> {
     /// A receive was dropped in a peer's hands.
     #[cold]
     pub(super) fn abandon_recv(&self, node: Waiter) -> bool {
-        if node.as_ref().state() == State::Look {
+        if node.as_ref().state() == State::LOOK {
             return true;
         }
         self.give_back(node.as_ref(), RETURNED);

@@ -778,7 +778,7 @@ impl Driver {
 
     /// A peer has claimed the select by this branch: the winner, if that peer is through.
     fn take_claimed(&mut self, arms: &mut impl Arms, index: usize) -> Option<usize> {
-        let is_through = |node: &mut Waiter| node.as_ref().state() != State::Open;
+        let is_through = |node: &mut Waiter| node.as_ref().state() != State::OPEN;
         let node = self.branches[index].node.take_if(is_through)?;
         node.detach();
         arms.arm(index).adopt(node);
@@ -889,7 +889,7 @@ impl Driver {
     fn give_up_claimed(&mut self, arms: &mut impl Arms, index: usize) {
         let node = self.branches[index].node.take().expect("it is claimed by a node of its own");
         // A peer that is not through may still look at the anchor.
-        let others = usize::from(node.as_ref().state() == State::Open && !bug!("adopted_is_not_counted"));
+        let others = usize::from(node.as_ref().state() == State::OPEN && !bug!("adopted_is_not_counted"));
         if others == 0 {
             node.detach();
         } else if let Some(pair) = self.branches.iter().find(|branch| branch.partner == Some(index as u32)) {

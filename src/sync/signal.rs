@@ -442,14 +442,14 @@ impl Branch for Hearing {
 
     fn abandon(&mut self, node: Waiter) -> bool {
         match node.as_ref().leave() {
-            State::Done => {
+            State::DONE => {
                 // SAFETY: as in `finish`.
                 let told = unsafe { node.as_ref().take::<Told>() }.open();
                 node.free();
                 self.pass(told);
             }
             // Whoever tells it finds that it has left, and frees the node.
-            state => debug_assert_eq!(state, State::Open),
+            state => debug_assert_eq!(state, State::OPEN),
         }
         false
     }

@@ -243,7 +243,7 @@ pub(super) fn leave_in_limbo(node: NodeRef) {
 fn sweep() {
     let mut through = Vec::new();
     LIMBO.lock().retain(|node| {
-        let is_through = node.state() == State::Done;
+        let is_through = node.state() == State::DONE;
         if is_through {
             through.push(*node);
         }

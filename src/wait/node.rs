@@ -41,27 +41,15 @@ use crate::task::error::discard;
 
 /// How far an operation that waits has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum State {
-    Open = 0,
-    Done = 1,
-    Redirect = 2,
-    Look = 3,
-    Gone = 4,
-    Parted = 5,
-}
+pub(crate) struct State(u32);
 
 impl State {
-    fn of(word: u32) -> State {
-        match word {
-            0 => State::Open,
-            1 => State::Done,
-            2 => State::Redirect,
-            3 => State::Look,
-            4 => State::Gone,
-            _ => State::Parted,
-        }
-    }
+    pub(crate) const OPEN: State = State(0);
+    pub(crate) const DONE: State = State(1);
+    pub(crate) const REDIRECT: State = State(2);
+    pub(crate) const LOOK: State = State(3);
+    const GONE: State = State(4);
+    const PARTED: State = State(5);
 }
 
 #[repr(C, align(64))]
@@ -115,7 +103,7 @@ impl Node {
     /// The node `index` of the pool of this kind, with its place.
     pub(super) fn create(index: usize, kind: usize, place: *const Place) -> Node {
         Node {
-            state: AtomicU32::new(State::Open as u32),
+            state: AtomicU32::new(State::OPEN.0),
             number: (index << 1 | kind) as u32,
             link: AtomicPtr::new(ptr::null_mut()),
             parker: WakerSlot::new(),
@@ -204,7 +192,7 @@ impl NodeRef {
     #[inline]
     pub(crate) fn state(self) -> State {
         // ORDERING: Acquire pairs with `finish`: what was handed over is there.
-        State::of(self.node().state.load(Ordering::Acquire))
+        State(self.node().state.load(Ordering::Acquire))
     }
 
     /// The peer's last step: it no longer has the node.
@@ -214,30 +202,30 @@ impl NodeRef {
         let word = &self.node().state;
         if prim::MODEL {
             // loom would let this store and the owner's swap each miss the other.
-            word.swap(state as u32, release);
+            word.swap(state.0, release);
             return;
         }
         // ORDERING: Release pairs with `state`.
-        word.store(state as u32, release);
+        word.store(state.0, release);
     }
 
     /// The same, unless the owner has left.
     fn tell(self, state: State) -> bool {
         let told = &self.node().state;
         // ORDERING: AcqRel: what the owner did before it left is seen.
-        told.compare_exchange(State::Open as u32, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        told.compare_exchange(State::OPEN.0, state.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// The owner leaves it, perhaps in a peer's hands; gives what it was.
     pub(crate) fn leave(self) -> State {
         // ORDERING: AcqRel: what a peer did is seen, or is told.
-        State::of(self.node().state.swap(State::Gone as u32, Ordering::AcqRel))
+        State(self.node().state.swap(State::GONE.0, Ordering::AcqRel))
     }
 
     /// One of the two that have the node of a lost branch is through with it. True: the other one was before.
     fn part(self) -> bool {
         // ORDERING: AcqRel: the second one sees all that the first did.
-        self.node().state.swap(State::Parted as u32, Ordering::AcqRel) == State::Parted as u32
+        self.node().state.swap(State::PARTED.0, Ordering::AcqRel) == State::PARTED.0
     }
 
     /// # Safety
@@ -366,7 +354,7 @@ impl Waiter {
         node.0.place().begin(At::Word, stamp);
         // SAFETY: a new node.
         unsafe { node.0.put(parcel) };
-        node.0.finish(State::Done);
+        node.0.finish(State::DONE);
         node
     }
 
@@ -386,7 +374,7 @@ impl Waiter {
     fn open(kind: Kind) -> Waiter {
         let node = NodeRef(cache::alloc(kind));
         // ORDERING: Relaxed: nobody else has it.
-        node.node().state.store(State::Open as u32, Ordering::Relaxed);
+        node.node().state.store(State::OPEN.0, Ordering::Relaxed);
         Waiter(node)
     }
 
@@ -649,25 +637,25 @@ impl Claim {
     /// Says that it happened; gives its waker, to be called where foreign code may run.
     #[inline]
     pub(crate) fn done(self) -> Option<Waker> {
-        self.finish(State::Done)
+        self.finish(State::DONE)
     }
 
     /// Says that what it receives is, or will be, in the node that it was given.
     pub(super) fn redirect(self, to: NodeRef) -> Option<Waker> {
         // SAFETY: claimed.
         unsafe { self.node.put(Parcel::new(to)) };
-        self.finish(State::Redirect)
+        self.finish(State::REDIRECT)
     }
 
     /// As [`Claim::done`], where it matters that the owner is there to take what it gets. `Err`: it has left.
     pub(crate) fn grant(self) -> Result<Option<Waker>, Remains> {
-        self.tell(State::Done)
+        self.tell(State::DONE)
     }
 
     /// Says that nothing happened, after it had been claimed. `Err`: the owner of a send has left, and its value is the
     /// caller's.
     pub(crate) fn look(self) -> Result<Option<Waker>, Remains> {
-        self.tell(State::Look)
+        self.tell(State::LOOK)
     }
 
     fn tell(self, state: State) -> Result<Option<Waker>, Remains> {
@@ -677,7 +665,7 @@ impl Claim {
 
     /// The owner has left, and the caller has its value: nothing is left to be done.
     pub(crate) fn bury(self) {
-        self.node.finish(State::Done);
+        self.node.finish(State::DONE);
     }
 
     /// The owner has left a node that holds nothing, to be freed by whoever finds out.

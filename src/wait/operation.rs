@@ -174,11 +174,11 @@ pub(crate) trait Branch {
     fn abandon(&mut self, node: Waiter) -> bool {
         let state = node.as_ref().leave();
         match state {
-            State::Open => cache::leave_in_limbo(node.as_ref()),
-            State::Look => {}
+            State::OPEN => cache::leave_in_limbo(node.as_ref()),
+            State::LOOK => {}
             _ => node.free(),
         }
-        state == State::Look
+        state == State::LOOK
     }
 
     // The next four are for locks: wrappers of the branches of channels do not forward them.
@@ -250,11 +250,11 @@ pub(crate) use stands;
 /// has granted before that goes back by `release`.
 pub(crate) fn abandon_grant(node: Waiter, release: impl FnOnce()) -> bool {
     let state = node.as_ref().leave();
-    if state == State::Done {
+    if state == State::DONE {
         node.free();
         release();
     }
-    state == State::Look
+    state == State::LOOK
 }
 
 /// Has the task polled again once others have run. (Who has to say now what there is does that sooner.)
@@ -357,7 +357,7 @@ impl<B: Branch> Operation<B> {
 
     /// Whether it is in a line, and nothing has happened.
     pub(crate) fn is_open(&self) -> bool {
-        self.waits() && self.node().0.as_ref().state() == State::Open
+        self.waits() && self.node().0.as_ref().state() == State::OPEN
     }
 
     /// Where it was begun.
@@ -457,7 +457,7 @@ impl<B: Branch> Operation<B> {
     fn poll_begun(&mut self, tray: &mut Tray<B::Goods>, cx: &mut Context<'_>) -> Poll<()> {
         if self.waits() {
             let (node, _) = self.node();
-            if node.as_ref().state() == State::Done {
+            if node.as_ref().state() == State::DONE {
                 self.take_outcome(node, tray);
                 return Poll::Ready(());
             }
@@ -548,26 +548,26 @@ impl<B: Branch> Operation<B> {
         loop {
             let (node, redirected) = self.node();
             match node.as_ref().state() {
-                State::Open if redirected => look_again(cx),
-                State::Open if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
+                State::OPEN if redirected => look_again(cx),
+                State::OPEN if self.branch.is_worth_a_look() && self.branch.leave(&node) => {
                     self.take_back(node);
                     return None;
                 }
-                State::Open => {
+                State::OPEN => {
                     if !node.parked_by(cx.waker()) {
                         self.park(&node, cx);
                     }
                     self.note();
                 }
-                State::Done => {
+                State::DONE => {
                     self.take_outcome(node, tray);
                     return Some(Poll::Ready(()));
                 }
-                State::Redirect => {
+                State::REDIRECT => {
                     self.follow(node);
                     continue;
                 }
-                State::Look => {
+                State::LOOK => {
                     self.take_told(node);
                     self.branch.told();
                     return None;
@@ -803,13 +803,13 @@ impl<B: Branch> Operation<B> {
         loop {
             let (node, _) = self.node();
             match node.as_ref().state() {
-                State::Redirect => self.follow(node),
-                State::Look => {
+                State::REDIRECT => self.follow(node),
+                State::LOOK => {
                     self.take_told(node);
                     return Attempt::Wait;
                 }
                 state => {
-                    let (State::Done, Some(tray)) = (state, tray) else { return Attempt::Again };
+                    let (State::DONE, Some(tray)) = (state, tray) else { return Attempt::Again };
                     self.take_noted(node, tray);
                     return Attempt::Ready(());
                 }

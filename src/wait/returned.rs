@@ -45,14 +45,14 @@ impl Returned {
             self.settle();
         }
         let first = |is_it: fn(&Given) -> bool| self.given.iter().position(is_it);
-        let redirected = |given: &Given| given.was_open && given.node.state() == State::Redirect;
+        let redirected = |given: &Given| given.was_open && given.node.state() == State::REDIRECT;
         let moved = if self.unsettled > 0 { first(redirected) } else { None };
-        let at = moved.or_else(|| first(|given| given.node.state() != State::Open));
+        let at = moved.or_else(|| first(|given| given.node.state() != State::OPEN));
         let at = at.ok_or(!self.given.is_empty())?;
         let given = &mut self.given[at];
         let node = given.node;
         // (It may have been redirected since the first look.)
-        let next = if node.state() == State::Redirect && !bug!("redirect_is_dropped") {
+        let next = if node.state() == State::REDIRECT && !bug!("redirect_is_dropped") {
             // SAFETY: REDIRECT: an address. Only who has taken the node reads it.
             Some(unsafe { node.take::<NodeRef>() }.open())
         } else {
@@ -81,19 +81,19 @@ impl Returned {
     pub(super) fn len(&self) -> usize {
         self.given
             .iter()
-            .filter(|given| last(given.node).state() != State::Look || bug!("told_counts_as_given"))
+            .filter(|given| last(given.node).state() != State::LOOK || bug!("told_counts_as_given"))
             .count()
     }
 }
 
 /// Whether another node may have, or get, the value that is due here.
 fn may_lead_on(last: NodeRef) -> bool {
-    matches!(last.state(), State::Open | State::Redirect)
+    matches!(last.state(), State::OPEN | State::REDIRECT)
 }
 
 /// The node that a node of these leads to, or itself.
 fn last(mut node: NodeRef) -> NodeRef {
-    while node.state() == State::Redirect {
+    while node.state() == State::REDIRECT {
         // SAFETY: REDIRECT: an address, which nobody else reads: who takes a node of these needs the lock.
         node = unsafe { node.take::<NodeRef>() }.open();
     }

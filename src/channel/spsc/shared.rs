@@ -472,11 +472,11 @@ impl<T> Shared<T> {
     fn recv_stray(&self, tray: &mut Tray<T>) -> Step<()> {
         let Some(node) = self.take_stray() else { return Step::Moved };
         let step = match node.state() {
-            State::Open => {
+            State::OPEN => {
                 self.put_stray(node);
                 return Step::Busy;
             }
-            State::Done => {
+            State::DONE => {
                 // SAFETY: a receive's node that is DONE holds a value; it is the caller's now.
                 unsafe { node.take() }.serve(tray);
                 Step::Ready(())
@@ -516,9 +516,9 @@ impl<T> Shared<T> {
     /// The value of a stray receive; waits for a sender in the middle of handing it over.
     pub(super) fn take_stray_value(&self) -> Option<Parcel<T>> {
         let node = self.take_stray()?;
-        thread::pause_until(|| node.state() != State::Open);
+        thread::pause_until(|| node.state() != State::OPEN);
         // SAFETY: as in `recv_stray`.
-        let value = (node.state() == State::Done).then(|| unsafe { node.take::<T>() });
+        let value = (node.state() == State::DONE).then(|| unsafe { node.take::<T>() });
         Waiter::of(node).free();
         value
     }
@@ -526,7 +526,7 @@ impl<T> Shared<T> {
     /// A receive was dropped in the sender's hands.
     #[cold]
     pub(super) fn abandon_recv(&self, node: Waiter) -> bool {
-        if node.as_ref().state() == State::Look {
+        if node.as_ref().state() == State::LOOK {
             return true;
         }
         if !bug!("spsc_stray_lost") {

@@ -110,7 +110,7 @@ impl Waiting {
     }
 
     fn is_served(&self) -> bool {
-        self.node.as_ref().state() == State::Done
+        self.node.as_ref().state() == State::DONE
     }
 
     /// It was served.
