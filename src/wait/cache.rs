@@ -321,8 +321,9 @@ impl Free {
     #[inline]
     fn pop(&self) -> Option<NonNull<Node>> {
         let node = NonNull::new(self.top.get().cast_mut())?;
-        // SAFETY: free nodes are this thread's alone.
-        self.top.set(unsafe { node.as_ref().next_free() });
+        // SAFETY: free nodes are this thread's alone; `push` has written it.
+        let next = unsafe { node.as_ref().payload.with(|next| next.cast::<*const Node>().read()) };
+        self.top.set(next);
         self.len.set(self.len.get() - 1);
         Some(node)
     }
@@ -335,7 +336,7 @@ impl Free {
             return false;
         }
         // SAFETY: free nodes are this thread's alone.
-        unsafe { node.as_ref().set_next_free(self.top.get()) };
+        unsafe { node.as_ref().payload.with_mut(|next| next.cast::<*const Node>().write(self.top.get())) };
         self.top.set(node.as_ptr());
         self.len.set(len + 1);
         true

@@ -61,7 +61,8 @@ pub(crate) struct Node {
     link: AtomicPtr<()>,
     parker: WakerSlot,
     aside: UnsafeCell<Aside>,
-    payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
+    /// Of a free node: the next one on its thread's stack.
+    pub(super) payload: UnsafeCell<[MaybeUninit<usize>; INLINE]>,
     pub(super) life: Life,
 }
 
@@ -121,22 +122,6 @@ impl Node {
     #[inline]
     pub(super) fn number(&self) -> usize {
         self.number as usize
-    }
-
-    /// The next free node of a thread's stack.
-    ///
-    /// # Safety
-    /// The node is free, and the caller's.
-    pub(super) unsafe fn next_free(&self) -> *const Node {
-        // SAFETY: the caller's promise; `set_next_free` has written it.
-        self.payload.with(|payload| unsafe { payload.cast::<*const Node>().read() })
-    }
-
-    /// # Safety
-    /// As for [`Node::next_free`].
-    pub(super) unsafe fn set_next_free(&self, next: *const Node) {
-        // SAFETY: the caller's promise.
-        self.payload.with_mut(|payload| unsafe { payload.cast::<*const Node>().write(next) });
     }
 }
 
