@@ -108,8 +108,8 @@ impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
 
 /// What a guard gives: access to what it guards, unique where there is a `mut`.
 macro_rules! access {
-    ($([$($lifetime:lifetime)?] $guard:ty, $self:ident => $value:expr $(, mut $unique:expr)?;)+) => {$(
-        impl<$($lifetime,)? T: ?Sized> std::ops::Deref for $guard {
+    ($($guard:ty, $self:ident => $value:expr $(, mut $unique:expr)?;)+) => {$(
+        impl<T: ?Sized> std::ops::Deref for $guard {
             type Target = T;
 
             #[inline]
@@ -119,37 +119,35 @@ macro_rules! access {
             }
         }
 
-        access! { @mut [$($lifetime)?] $guard, $self $($unique)? }
+        $(
+            impl<T: ?Sized> std::ops::DerefMut for $guard {
+                #[inline]
+                fn deref_mut(&mut $self) -> &mut T {
+                    // SAFETY: the lock is held uniquely, and the guard so borrowed.
+                    unsafe { &mut *$unique }
+                }
+            }
+        )?
 
-        impl<$($lifetime,)? T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard {
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Debug::fmt(&**self, f)
             }
         }
 
-        impl<$($lifetime,)? T: ?Sized + std::fmt::Display> std::fmt::Display for $guard {
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Display::fmt(&**self, f)
             }
         }
     )+};
-    (@mut [$($lifetime:lifetime)?] $guard:ty, $self:ident) => {};
-    (@mut [$($lifetime:lifetime)?] $guard:ty, $self:ident $unique:expr) => {
-        impl<$($lifetime,)? T: ?Sized> std::ops::DerefMut for $guard {
-            #[inline]
-            fn deref_mut(&mut $self) -> &mut T {
-                // SAFETY: the lock is held uniquely, and the guard so borrowed.
-                unsafe { &mut *$unique }
-            }
-        }
-    };
 }
 pub(super) use access;
 
 access! {
-    ['a] MutexGuard<'a, T>, self => self.mutex.value(), mut self.mutex.value();
-    ['a] MappedMutexGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
-    [] OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
+    MutexGuard<'_, T>, self => self.mutex.value(), mut self.mutex.value();
+    MappedMutexGuard<'_, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
+    OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
 }
 
 /// Guards for parts of what a guard gives access to; unique access where there is a `mut`. `$release` is what unlocks.

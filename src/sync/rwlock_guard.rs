@@ -203,14 +203,14 @@ upgrades! {
 }
 
 access! {
-    ['a] RwLockReadGuard<'a, T>, self => self.lock.shared();
-    ['a] RwLockWriteGuard<'a, T>, self => self.lock.shared(), mut self.lock.value();
-    ['a] RwLockUpgradableReadGuard<'a, T>, self => self.lock.shared();
-    [] OwnedRwLockReadGuard<T>, self => self.lock.shared();
-    [] OwnedRwLockUpgradableReadGuard<T>, self => self.lock.shared();
-    [] OwnedRwLockWriteGuard<T>, self => self.lock.shared(), mut self.lock.value();
-    ['a] MappedRwLockReadGuard<'a, T>, self => self.value.as_ptr();
-    ['a] MappedRwLockWriteGuard<'a, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
+    RwLockReadGuard<'_, T>, self => self.lock.shared();
+    RwLockWriteGuard<'_, T>, self => self.lock.shared(), mut self.lock.value();
+    RwLockUpgradableReadGuard<'_, T>, self => self.lock.shared();
+    OwnedRwLockReadGuard<T>, self => self.lock.shared();
+    OwnedRwLockUpgradableReadGuard<T>, self => self.lock.shared();
+    OwnedRwLockWriteGuard<T>, self => self.lock.shared(), mut self.lock.value();
+    MappedRwLockReadGuard<'_, T>, self => self.value.as_ptr();
+    MappedRwLockWriteGuard<'_, T>, self => self.value.as_ptr(), mut self.value.as_ptr();
 }
 
 maps! {
