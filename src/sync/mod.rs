@@ -137,12 +137,10 @@ pub use guard::{MappedMutexGuard, MutexGuard, OwnedMutexGuard};
 pub use mutex::{Lock, LockArc, Mutex};
 pub use notify::{Notified, NotifiedArc, Notify};
 pub use once_cell::{Lazy, OnceCell};
-pub use rwlock::{
-    Read, ReadArc, RwLock, UpgradableRead, UpgradableReadArc, Upgrade, UpgradeArc, Write, WriteArc,
-};
+pub use rwlock::{Read, ReadArc, RwLock, UpgradableRead, UpgradableReadArc, Write, WriteArc};
 pub use rwlock_guard::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard,
-    OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+    OwnedRwLockWriteGuard, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, Upgrade, UpgradeArc,
 };
 pub use semaphore::{
     Acquire, AcquireArc, AcquireError, AcquireTimeoutError, OwnedPermit, Permit, Semaphore, TryAcquireError,

@@ -1,4 +1,4 @@
-//! A lock for many readers or one writer. The lock itself is in [`raw_rwlock`](super::raw_rwlock), its guards in
+//! A lock for many readers or one writer. The lock itself is in [`raw_rwlock`](super::raw_rwlock), its guards and upgrades in
 //! [`rwlock_guard`](super::rwlock_guard).
 
 use std::fmt;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::guard::locks;
 use super::permits::{Shut, Taken, Taking, What};
-use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgrading, WRITE};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
 use super::rwlock_guard::{
     OwnedRwLockReadGuard, OwnedRwLockUpgradableReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
-use crate::wait::{Operation, future};
+use crate::wait::Operation;
 
 /// A lock that many may hold for reading, or one for writing.
 ///
@@ -313,65 +313,4 @@ locks! {
 #[inline(always)]
 fn keep(outcome: Result<Taken<RawRwLock>, Shut>) {
     outcome.expect("nobody closes a lock").keep();
-}
-
-/// Futures of readers that become writers.
-macro_rules! upgrades {
-    ($(
-        $(#[$doc:meta])+
-        [$($lifetime:lifetime)?] $Upgrade:ident, $upgrade:ty, $name:literal, $guard:ty => $writer:ty;
-    )+) => {$(
-        $(#[$doc])+
-        #[must_use = "futures do nothing unless polled"]
-        pub struct $Upgrade<$($lifetime,)? T: ?Sized> {
-            // Before the guard: it must be dropped first.
-            operation: Operation<Upgrading>,
-            /// Until it has become a writer's.
-            guard: Option<$guard>,
-        }
-
-        impl<$($lifetime,)? T: ?Sized> $upgrade {
-            #[track_caller]
-            pub(super) fn new(guard: $guard) -> Self {
-                // SAFETY: the guard keeps the lock, and has what an upgradable reader has.
-                let upgrading = unsafe { Upgrading::new(guard.raw()) };
-                $Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
-            }
-
-            /// Gives up the upgrade and returns the read guard. `None`: it has already completed; or it was lent to a select that
-            /// was forgotten, and the lock with it.
-            pub fn into_guard(mut self) -> Option<$guard> {
-                let guard = self.guard.take();
-                if self.operation.is_lent() {
-                    std::mem::forget(guard);
-                    return None;
-                }
-                drop(self);
-                guard
-            }
-
-            fn output(&mut self, taken: Taken<RawRwLock>) -> $writer {
-                taken.keep();
-                let guard = self.guard.take().expect("an upgrade completes once");
-                // SAFETY: it has all now.
-                unsafe { guard.into_writer() }
-            }
-        }
-
-        future! {
-            [$($lifetime,)? T: ?Sized] $upgrade, $name, "upgrade";
-            Upgrading => $writer, $Upgrade::output; or Elapsed
-        }
-    )+};
-}
-
-upgrades! {
-    /// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
-    ///
-    /// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back
-    /// to reading, after a `timeout(d, &mut upgrade)` for example. (One that is lent to a select which is forgotten takes the lock
-    /// with it.)
-    ['a] Upgrade, Upgrade<'a, T>, "Upgrade", RwLockUpgradableReadGuard<'a, T> => RwLockWriteGuard<'a, T>;
-    /// As [`Upgrade`], keeping the lock. Made by [`OwnedRwLockUpgradableReadGuard::upgrade`].
-    [] UpgradeArc, UpgradeArc<T>, "UpgradeArc", OwnedRwLockUpgradableReadGuard<T> => OwnedRwLockWriteGuard<T>;
 }

@@ -1,4 +1,5 @@
-//! The guards of a [`RwLock`]: while one lives, its share of the lock is held, which is noted of the fiber that took it.
+//! The guards of a [`RwLock`]: while one lives, its share of the lock is held, which is noted of the fiber that took it. And the
+//! futures in which a reader's becomes a writer's.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -6,17 +7,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::guard::{access, maps};
-use super::permits::{Source, What};
-use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
-use super::rwlock::{RwLock, Upgrade, UpgradeArc};
+use super::permits::{Source, Taken, What};
+use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, Upgrading, WRITE};
+use super::rwlock::RwLock;
 use crate::task::place::Place;
 use crate::task::watch::Share;
+use crate::wait::{Operation, future};
 
 /// Guards of a whole lock: what each is, and what it gives back.
 macro_rules! guards {
     ($(
         $(#[$doc:meta])+
-        [$($lifetime:lifetime)?] $Guard:ident, $guard:ty, $lock:ty, $What:ident $permits:expr;
+        [$($lifetime:lifetime)?] $Guard:ident, $lock:ty, $What:ident $permits:expr;
     )+) => {$(
         $(#[$doc])+
         #[must_use = "the lock is released at once if the guard is not held"]
@@ -26,7 +28,7 @@ macro_rules! guards {
             share: Share,
         }
 
-        impl<$($lifetime,)? T: ?Sized> $guard {
+        impl<$($lifetime,)? T: ?Sized> $Guard<$($lifetime,)? T> {
             /// # Safety
             /// Its share of the lock is held, and from here on the guard's.
             #[inline]
@@ -42,9 +44,16 @@ macro_rules! guards {
                 // SAFETY: the guard is not dropped, so these are the only ones.
                 unsafe { (std::ptr::read(&raw const guard.lock), std::ptr::read(&raw const guard.share)) }
             }
+
+            /// # Safety
+            /// The share that another guard had is now as large as this one's.
+            unsafe fn from_parts((lock, share): ($lock, Share)) -> Self {
+                share.turn(What::$What.operation());
+                $Guard { lock, share }
+            }
         }
 
-        impl<$($lifetime,)? T: ?Sized> Drop for $guard {
+        impl<$($lifetime,)? T: ?Sized> Drop for $Guard<$($lifetime,)? T> {
             #[inline]
             fn drop(&mut self) {
                 self.share.leave();
@@ -56,18 +65,18 @@ macro_rules! guards {
 
 guards! {
     /// Shared access to what a [`RwLock`] guards; dropping it unlocks.
-    ['a] RwLockReadGuard, RwLockReadGuard<'a, T>, &'a RwLock<T>, Read READ;
+    ['a] RwLockReadGuard, &'a RwLock<T>, Read READ;
     /// Unique access to what a [`RwLock`] guards; dropping it unlocks.
-    ['a] RwLockWriteGuard, RwLockWriteGuard<'a, T>, &'a RwLock<T>, Write WRITE;
+    ['a] RwLockWriteGuard, &'a RwLock<T>, Write WRITE;
     /// Shared access to what a [`RwLock`] guards, which can be upgraded to unique access; dropping it unlocks.
-    ['a] RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>, &'a RwLock<T>, UpgradableRead UPGRADABLE;
+    ['a] RwLockUpgradableReadGuard, &'a RwLock<T>, UpgradableRead UPGRADABLE;
     /// As [`RwLockReadGuard`], keeping the lock alive. Made by [`RwLock::read_arc`] and [`RwLock::try_read_arc`].
-    [] OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Arc<RwLock<T>>, Read READ;
+    [] OwnedRwLockReadGuard, Arc<RwLock<T>>, Read READ;
     /// As [`RwLockWriteGuard`], keeping the lock alive. Made by [`RwLock::write_arc`] and [`RwLock::try_write_arc`].
-    [] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, Write WRITE;
+    [] OwnedRwLockWriteGuard, Arc<RwLock<T>>, Write WRITE;
     /// As [`RwLockUpgradableReadGuard`], keeping the lock alive. Made by [`RwLock::upgradable_read_arc`] and
     /// [`RwLock::try_upgradable_read_arc`].
-    [] OwnedRwLockUpgradableReadGuard, OwnedRwLockUpgradableReadGuard<T>, Arc<RwLock<T>>, UpgradableRead UPGRADABLE;
+    [] OwnedRwLockUpgradableReadGuard, Arc<RwLock<T>>, UpgradableRead UPGRADABLE;
 }
 
 /// Shared access to a part of what a [`RwLock`] guards. Made by [`RwLockReadGuard::map`], [`RwLockReadGuard::try_map`] and its
@@ -123,14 +132,13 @@ unsafe impl<T: ?Sized + Sync> Sync for MappedRwLockWriteGuard<'_, T> {}
 macro_rules! downgrades {
     ($(
         $(#[$doc:meta])+
-        [$($lifetime:lifetime)?] $guard:ty, $name:ident => $Other:ident, $other:ty, $What:ident, $surplus:expr;
+        [$($lifetime:lifetime)?] $Guard:ident, $name:ident => $Other:ident, $surplus:expr;
     )+) => {$(
-        impl<$($lifetime,)? T: ?Sized> $guard {
+        impl<$($lifetime,)? T: ?Sized> $Guard<$($lifetime,)? T> {
             $(#[$doc])+
-            pub fn $name(guard: Self) -> $other {
-                let (lock, share) = guard.into_parts();
-                share.turn(What::$What.operation());
-                let other = $Other { lock, share };
+            pub fn $name(guard: Self) -> $Other<$($lifetime,)? T> {
+                // SAFETY: it was larger, and the rest is given back.
+                let other = unsafe { $Other::from_parts(guard.into_parts()) };
                 other.lock.raw().release(($surplus).into());
                 other
             }
@@ -140,66 +148,98 @@ macro_rules! downgrades {
 
 downgrades! {
     /// Downgrades to a read guard; no writer comes in between. Readers waiting ahead of the first writer are let in.
-    ['a] RwLockWriteGuard<'a, T>, downgrade => RwLockReadGuard, RwLockReadGuard<'a, T>, Read, WRITE - READ;
+    ['a] RwLockWriteGuard, downgrade => RwLockReadGuard, WRITE - READ;
     /// As [`downgrade`](Self::downgrade), to a guard that can be upgraded again.
-    ['a] RwLockWriteGuard<'a, T>, downgrade_to_upgradable => RwLockUpgradableReadGuard, RwLockUpgradableReadGuard<'a, T>,
-    UpgradableRead, WRITE - UPGRADABLE;
+    ['a] RwLockWriteGuard, downgrade_to_upgradable => RwLockUpgradableReadGuard, WRITE - UPGRADABLE;
     /// Downgrades to a read guard, and lets another upgradable reader in.
-    ['a] RwLockUpgradableReadGuard<'a, T>, downgrade => RwLockReadGuard, RwLockReadGuard<'a, T>, Read, UPGRADABLE - READ;
+    ['a] RwLockUpgradableReadGuard, downgrade => RwLockReadGuard, UPGRADABLE - READ;
     /// As [`RwLockWriteGuard::downgrade`].
-    [] OwnedRwLockWriteGuard<T>, downgrade => OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Read, WRITE - READ;
+    [] OwnedRwLockWriteGuard, downgrade => OwnedRwLockReadGuard, WRITE - READ;
     /// As [`RwLockWriteGuard::downgrade_to_upgradable`].
-    [] OwnedRwLockWriteGuard<T>, downgrade_to_upgradable => OwnedRwLockUpgradableReadGuard, OwnedRwLockUpgradableReadGuard<T>,
-    UpgradableRead, WRITE - UPGRADABLE;
+    [] OwnedRwLockWriteGuard, downgrade_to_upgradable => OwnedRwLockUpgradableReadGuard, WRITE - UPGRADABLE;
     /// As [`RwLockUpgradableReadGuard::downgrade`].
-    [] OwnedRwLockUpgradableReadGuard<T>, downgrade => OwnedRwLockReadGuard, OwnedRwLockReadGuard<T>, Read, UPGRADABLE - READ;
+    [] OwnedRwLockUpgradableReadGuard, downgrade => OwnedRwLockReadGuard, UPGRADABLE - READ;
 }
 
-/// Guards of readers that can become writers.
+/// Guards of readers that can become writers, and the futures of that.
 macro_rules! upgrades {
-    ($([$($lifetime:lifetime)?] $guard:ty => $Writer:ident, $writer:ty, $Upgrade:ident, $upgrade:ty;)+) => {$(
-        impl<$($lifetime,)? T: ?Sized> $guard {
+    ($(
+        $(#[$doc:meta])+
+        [$($lifetime:lifetime)?] $Upgrade:ident, $name:literal, $Guard:ident => $Writer:ident;
+    )+) => {$(
+        impl<$($lifetime,)? T: ?Sized> $Guard<$($lifetime,)? T> {
             /// Upgrades to a write guard; waits for the present readers. From its first poll on nobody else gets the lock before
             /// it, or while it waits. (A branch of a `select!` that has lost does not wait: readers come in until it is polled
             /// again.)
             ///
             /// Cancelling: a dropped future releases the lock; its `into_guard` goes back to reading.
             #[track_caller]
-            pub fn upgrade(guard: Self) -> $upgrade {
-                $Upgrade::new(guard)
+            pub fn upgrade(guard: Self) -> $Upgrade<$($lifetime,)? T> {
+                // SAFETY: the guard keeps the lock, and has what an upgradable reader has.
+                let upgrading = unsafe { Upgrading::new(guard.lock.raw()) };
+                $Upgrade { operation: Operation::new(upgrading), guard: Some(guard) }
             }
 
             /// Upgrades to a write guard if nobody else reads.
             ///
             /// # Errors
             /// Somebody else reads, or is just entering or leaving the queue; the guard comes back.
-            pub fn try_upgrade(guard: Self) -> Result<$writer, Self> {
+            pub fn try_upgrade(guard: Self) -> Result<$Writer<$($lifetime,)? T>, Self> {
                 if guard.lock.raw().try_upgrade() {
                     // SAFETY: it has all now.
-                    Ok(unsafe { guard.into_writer() })
+                    Ok(unsafe { $Writer::from_parts(guard.into_parts()) })
                 } else {
                     Err(guard)
                 }
             }
+        }
 
-            pub(super) fn raw(&self) -> *const RawRwLock {
-                self.lock.raw()
+        $(#[$doc])+
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $Upgrade<$($lifetime,)? T: ?Sized> {
+            // Before the guard: it must be dropped first.
+            operation: Operation<Upgrading>,
+            /// Until it has become a writer's.
+            guard: Option<$Guard<$($lifetime,)? T>>,
+        }
+
+        impl<$($lifetime,)? T: ?Sized> $Upgrade<$($lifetime,)? T> {
+            /// Gives up the upgrade and returns the read guard. `None`: it has already completed; or it was lent to a select that
+            /// was forgotten, and the lock with it.
+            pub fn into_guard(mut self) -> Option<$Guard<$($lifetime,)? T>> {
+                let guard = self.guard.take();
+                if self.operation.is_lent() {
+                    std::mem::forget(guard);
+                    return None;
+                }
+                drop(self);
+                guard
             }
 
-            /// # Safety
-            /// What it lacked is its own.
-            pub(super) unsafe fn into_writer(self) -> $writer {
-                let (lock, share) = self.into_parts();
-                share.turn(What::Write.operation());
-                $Writer { lock, share }
+            fn output(&mut self, taken: Taken<RawRwLock>) -> $Writer<$($lifetime,)? T> {
+                taken.keep();
+                let guard = self.guard.take().expect("an upgrade completes once");
+                // SAFETY: it has all now.
+                unsafe { $Writer::from_parts(guard.into_parts()) }
             }
+        }
+
+        future! {
+            [$($lifetime,)? T: ?Sized] $Upgrade<$($lifetime,)? T>, $name, "upgrade";
+            Upgrading => $Writer<$($lifetime,)? T>, $Upgrade::output; or Elapsed
         }
     )+};
 }
 
 upgrades! {
-    ['a] RwLockUpgradableReadGuard<'a, T> => RwLockWriteGuard, RwLockWriteGuard<'a, T>, Upgrade, Upgrade<'a, T>;
-    [] OwnedRwLockUpgradableReadGuard<T> => OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>, UpgradeArc, UpgradeArc<T>;
+    /// Waits to write, for a reader that holds an upgradable guard. Made by [`RwLockUpgradableReadGuard::upgrade`].
+    ///
+    /// Dropping it releases the lock altogether, and so does a wait whose time is up. [`into_guard`](Self::into_guard) goes back
+    /// to reading, after a `timeout(d, &mut upgrade)` for example. (One that is lent to a select which is forgotten takes the lock
+    /// with it.)
+    ['a] Upgrade, "Upgrade", RwLockUpgradableReadGuard => RwLockWriteGuard;
+    /// As [`Upgrade`], keeping the lock. Made by [`OwnedRwLockUpgradableReadGuard::upgrade`].
+    [] UpgradeArc, "UpgradeArc", OwnedRwLockUpgradableReadGuard => OwnedRwLockWriteGuard;
 }
 
 access! {
