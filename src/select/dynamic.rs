@@ -654,19 +654,11 @@ macro_rules! futures {
             }
         }
 
-        impl Unpin for $Future<'_, '_> {}
-
         impl Drop for $Future<'_, '_> {
             fn drop(&mut self) {
                 if let Some(set) = self.set.take() {
                     set.stop();
                 }
-            }
-        }
-
-        impl fmt::Debug for $Future<'_, '_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($Future)).finish_non_exhaustive()
             }
         }
     )+};
@@ -684,6 +676,10 @@ futures! {
     /// Waits on a plain thread, which sleeps until an operation would not wait.
     "is ready"
 }
+
+shows! { [] SelectFuture<'_, '_>, "SelectFuture" }
+
+shows! { [] ReadyFuture<'_, '_>, "ReadyFuture" }
 
 impl<'s, 'a> Future for SelectFuture<'s, 'a> {
     type Output = Operation<'s, 'a>;

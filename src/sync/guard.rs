@@ -150,6 +150,18 @@ access! {
     OwnedMutexGuard<T>, self => self.mutex.value(), mut self.mutex.value();
 }
 
+/// Shows what a lock guards, if that can be locked at once.
+pub(super) struct Shown<G>(pub(super) Option<G>);
+
+impl<G: std::fmt::Debug> std::fmt::Debug for Shown<G> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Some(guard) => guard.fmt(f),
+            None => f.write_str("<locked>"),
+        }
+    }
+}
+
 /// Guards for parts of what a guard gives access to; unique access where there is a `mut`. `$release` is what unlocks.
 macro_rules! maps {
     ($($(#[$example:meta])+ $Guard:ident => $Mapped:ident, $guard:ident [$($mut:tt)?], $release:expr;)+) => {$(

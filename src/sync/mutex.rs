@@ -1,13 +1,14 @@
 //! A mutex that suspends: a fiber that waits for it lets others run. The lock itself is in [`raw`](super::raw).
 
-use std::fmt;
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::guard::{MutexGuard, OwnedMutexGuard, locks};
+use super::guard::{MutexGuard, OwnedMutexGuard, Shown, locks};
 use super::raw::{Acquire, Locked, RawMutex};
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
+use crate::task::shows;
 use crate::wait::Operation;
 
 /// A mutual exclusion lock for fibers, tasks and threads.
@@ -181,15 +182,8 @@ impl<T> From<T> for Mutex<T> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Mutex");
-        match self.try_lock() {
-            Some(guard) => debug.field("value", &&*guard),
-            None => debug.field("value", &format_args!("<locked>")),
-        };
-        debug.field("fair", &self.raw.is_fair()).finish_non_exhaustive()
-    }
+shows! {
+    [T: ?Sized + Debug] Mutex<T>, "Mutex", it => value: Shown(it.try_lock()), fair: it.raw.is_fair()
 }
 
 locks! {

@@ -19,6 +19,7 @@ use super::permits::{Permits, Source, Taken, Taking, Try, What};
 use crate::prim::{self, UnsafeCell};
 use crate::task::context::may_block;
 use crate::task::place::Place;
+use crate::task::shows;
 use crate::task::thread;
 use crate::task::watch::Share;
 use crate::wait::Operation;
@@ -359,8 +360,4 @@ where
     }
 }
 
-impl<T: fmt::Debug, F> fmt::Debug for Lazy<T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lazy").field(&self.cell).finish()
-    }
-}
+shows! { [T: fmt::Debug, F] Lazy<T, F>, "Lazy", it => cell: it.cell }

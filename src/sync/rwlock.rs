@@ -1,10 +1,10 @@
 //! A lock for many readers or one writer. The lock itself is in [`raw_rwlock`](super::raw_rwlock), its guards and upgrades in
 //! [`rwlock_guard`](super::rwlock_guard).
 
-use std::fmt;
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::guard::locks;
+use super::guard::{Shown, locks};
 use super::permits::{Shut, Taken, Taking, What};
 use super::raw_rwlock::{READ, RawRwLock, UPGRADABLE, WRITE};
 use super::rwlock_guard::{
@@ -13,6 +13,7 @@ use super::rwlock_guard::{
 };
 use crate::prim::{self, UnsafeCell};
 use crate::task::place::Place;
+use crate::task::shows;
 use crate::wait::Operation;
 
 /// A lock that many may hold for reading, or one for writing.
@@ -276,16 +277,7 @@ impl<T> From<T> for RwLock<T> {
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("RwLock");
-        match self.try_read() {
-            Some(guard) => debug.field("value", &&*guard),
-            None => debug.field("value", &format_args!("<locked>")),
-        };
-        debug.finish_non_exhaustive()
-    }
-}
+shows! { [T: ?Sized + Debug] RwLock<T>, "RwLock", it => value: Shown(it.try_read()) }
 
 locks! {
     /// Waits to read. Made by [`RwLock::read`].
