@@ -13,7 +13,6 @@
 //!
 //! Invariant: the sleep has a timer only while a tick, or the stream, is waited for; a dropped [`Tick`] takes it along.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -21,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 
-use crate::task::{budget, thread};
+use crate::task::{budget, shows, thread};
 use crate::time::{Sleep, now, sleep, sleep_until};
 
 /// Ticks every `period`, the first time immediately; missed ticks come in a [burst](Missed::Burst).
@@ -61,8 +60,7 @@ pub fn interval(period: Duration) -> Interval {
 /// If `period` is zero.
 #[track_caller]
 pub fn interval_with(period: Duration, missed: Missed) -> Interval {
-    check(period);
-    Interval { sleep: sleep(Duration::ZERO), period, missed, refused: false }
+    Interval::new(sleep(Duration::ZERO), period, missed)
 }
 
 /// As [`interval`], but the first tick is due at `start`, an instant of the clock of the executor that polls it. If that has
@@ -73,13 +71,7 @@ pub fn interval_with(period: Duration, missed: Missed) -> Interval {
 /// If `period` is zero.
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
-    check(period);
-    Interval { sleep: sleep_until(start), period, missed: Missed::Burst, refused: false }
-}
-
-#[track_caller]
-fn check(period: Duration) {
-    assert!(!period.is_zero(), "an interval with a period of zero would tick without end; use 1 ns or more");
+    Interval::new(sleep_until(start), period, Missed::Burst)
 }
 
 /// How to handle missed ticks: those that were not taken before the next one was due. The policies are those of
@@ -136,6 +128,15 @@ pub struct Interval {
 }
 
 impl Interval {
+    #[track_caller]
+    fn new(sleep: Sleep, period: Duration, missed: Missed) -> Interval {
+        assert!(
+            !period.is_zero(),
+            "an interval with a period of zero would tick without end; use 1 ns or more"
+        );
+        Interval { sleep, period, missed, refused: false }
+    }
+
     /// Waits for the next tick and returns the instant at which it was due, which may be in the past.
     ///
     /// Cancellation-safe: dropping the future takes no tick; the next call gets it. In a `select!`:
@@ -230,10 +231,6 @@ impl Drop for Tick<'_> {
     }
 }
 
-impl fmt::Debug for Tick<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tick").field(&self.interval).finish()
-    }
-}
+shows! { [] Tick<'_>, "Tick", it => interval: it.interval }
 
 thread::waits! { ['a] Tick<'a>, "Tick", |tick: &Self| tick.interval.sleep.due() }
