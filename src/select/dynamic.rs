@@ -17,11 +17,10 @@ use super::handles::{Receives, Sends};
 use crate::channel::{RecvError, SendError};
 use crate::prim::Counter;
 use crate::task::budget;
-use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
-use crate::wait::for_all;
+use crate::wait::{for_all, future};
 
 /// Sets have numbers, so that a token of one is not taken for a token of another. Their branches have, too; a set never uses one
 /// again.
@@ -596,7 +595,6 @@ macro_rules! futures {
         #[$doc:meta]
         $Future:ident => $output:ty, $call:literal, $late:expr;
         #[$waits:meta]
-        $nothing:literal
     )+) => {$(
         #[$doc]
         #[must_use = "futures do nothing unless polled"]
@@ -608,46 +606,20 @@ macro_rules! futures {
             #[$waits]
             ///
             /// # Panics
-            /// If no operation is left in the set; and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it
-            /// would block.
+            /// If no operation is left in the set (but with a limit it waits until the time is up, unless that never comes, as with
+            /// [`Duration::MAX`]); and inside a fiber of a [`Cord`](crate::fiber::Cord), whose only thread it would block.
             #[track_caller]
             pub fn wait(mut self) -> $output {
                 thread::wait($call, &mut self, None)
             }
 
-            /// As [`wait`](Self::wait), for at most `d` of real time. With `d` zero it checks once. If no operation is left in the
-            /// set it waits until the time is up.
-            ///
-            /// # Errors
-            #[doc = concat!("The time was up, and no operation ", $nothing, ".")]
-            ///
-            /// # Panics
-            /// As [`wait`](Self::wait); but if no operation is left it panics only with [`Duration::MAX`], or any other time that
-            /// never ends.
-            #[track_caller]
-            pub fn wait_timeout(self, d: Duration) -> Result<$output, Elapsed> {
-                may_block($call);
-                self.block_on(thread::deadline_after(d))
-            }
+            future! { @limits $call [$output] until Result<$output, Elapsed> }
 
-            /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-            ///
-            /// # Errors
-            #[doc = concat!("The time was up, and no operation ", $nothing, ".")]
-            ///
-            /// # Panics
-            /// Inside a fiber of a [`Cord`](crate::fiber::Cord).
-            #[track_caller]
-            pub fn wait_deadline(self, t: Instant) -> Result<$output, Elapsed> {
-                may_block($call);
-                self.block_on(Some(t))
-            }
-
-            fn block_on(mut self, deadline: Option<Instant>) -> Result<$output, Elapsed> {
+            fn until(&mut self, deadline: Option<Instant>) -> Result<$output, Elapsed> {
                 if deadline.is_some() && self.set.as_ref().is_some_and(|set| set.is_empty()) {
                     return Err(wait_for_nothing(deadline));
                 }
-                if let Some(output) = thread::block_on(Pin::new(&mut self), deadline) {
+                if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
                     return Ok(output);
                 }
                 self.set.take().and_then($late).ok_or(Elapsed::new())
@@ -668,13 +640,11 @@ futures! {
     /// The future of [`Select::select`].
     SelectFuture => Operation<'s, 'a>, "Select::select", Select::time_out;
     /// Selects on a plain thread, which sleeps until an operation has completed.
-    "has completed"
 
     /// The future of [`Select::ready`].
     // (The last poll need not have looked at all of them.)
     ReadyFuture => usize, "Select::ready", Select::try_ready;
     /// Waits on a plain thread, which sleeps until an operation would not wait.
-    "is ready"
 }
 
 shows! { [] SelectFuture<'_, '_>, "SelectFuture" }

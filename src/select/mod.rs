@@ -115,7 +115,7 @@ mod syntax;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub use dynamic::{BranchToken, Operation, ReadyFuture, RecvToken, Select, SelectFuture, SendToken, Token};
 pub use handles::{Receives, Sends};
@@ -123,11 +123,10 @@ pub use handles::{Receives, Sends};
 use arm::{Arms, Claimed, Open, Polled, Take, Tuple};
 use driver::Driver;
 
-use crate::task::context::may_block;
 use crate::task::error::Elapsed;
 use crate::task::shows;
 use crate::task::thread;
-use crate::wait::Operated;
+use crate::wait::{Operated, future};
 
 /// Waits for the first of two to four branches; checks them in random order.
 ///
@@ -218,33 +217,9 @@ impl<B: Branches> Selecting<B> {
         thread::wait("select", &mut self, None)
     }
 
-    /// As [`wait`](Self::wait), for `d` of real time at most. With `d` zero it tries once.
-    ///
-    /// # Errors
-    /// The time was up, and no branch has completed.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_timeout(mut self, d: Duration) -> Result<B::Output, Elapsed> {
-        may_block("select");
-        self.block_on(thread::deadline_after(d))
-    }
+    future! { @limits "select" [B::Output] until Result<B::Output, Elapsed> }
 
-    /// As [`wait_timeout`](Self::wait_timeout), until the instant `t`.
-    ///
-    /// # Errors
-    /// The time was up, and no branch has completed.
-    ///
-    /// # Panics
-    /// As [`wait`](Self::wait).
-    #[track_caller]
-    pub fn wait_deadline(mut self, t: Instant) -> Result<B::Output, Elapsed> {
-        may_block("select");
-        self.block_on(Some(t))
-    }
-
-    fn block_on(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
+    fn until(&mut self, deadline: Option<Instant>) -> Result<B::Output, Elapsed> {
         if let Some(output) = thread::block_on(Pin::new(&mut *self), deadline) {
             return Ok(output);
         }
