@@ -298,24 +298,6 @@ impl Driver {
         cx: &mut Context<'_>,
     ) -> Poll<usize> {
         let is_broken = std::mem::replace(&mut self.polled, true);
-        let polled = self.poll_on(glance, arms, biased, cx, is_broken);
-        self.polled = false;
-        if polled.is_ready() {
-            self.reset();
-        }
-        polled
-    }
-
-    /// `is_broken`: foreign code has panicked in the poll before.
-    #[inline(always)]
-    fn poll_on(
-        &mut self,
-        glance: Option<Glance>,
-        arms: &mut impl Arms,
-        biased: bool,
-        cx: &mut Context<'_>,
-        is_broken: bool,
-    ) -> Poll<usize> {
         let through = if is_broken { self.mend(arms) } else { None };
         let looked = match (self.adopted, through) {
             (Some(_), _) => self.take_adopted(arms).map_or(Looked::Again, Looked::Won),
@@ -327,14 +309,21 @@ impl Driver {
             _ => self.look_first(glance, arms, biased, cx),
         };
         match looked {
-            Looked::Won(winner) => return Poll::Ready(winner),
+            Looked::Won(winner) => {
+                self.reset();
+                return Poll::Ready(winner);
+            }
             Looked::Claimed(index) => match self.take_claimed(arms, index) {
-                Some(winner) => return Poll::Ready(winner),
+                Some(winner) => {
+                    self.reset();
+                    return Poll::Ready(winner);
+                }
                 None => look_again(cx),
             },
             Looked::Again => look_again(cx),
             Looked::Nothing => note(arms),
         }
+        self.polled = false;
         Poll::Pending
     }
 
