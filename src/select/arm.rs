@@ -143,43 +143,6 @@ pub trait Take: Arm {
     fn end(&mut self);
 }
 
-/// Where a future that is polled is until it ends.
-pub trait Held {
-    type Future: Future;
-
-    const ENDS: bool = false;
-
-    fn future(&mut self) -> Pin<&mut Self::Future>;
-
-    fn end(&mut self) {}
-}
-
-impl<F: Future + Unpin> Held for Option<F> {
-    type Future = F;
-
-    const ENDS: bool = std::mem::needs_drop::<F>();
-
-    #[inline]
-    fn future(&mut self) -> Pin<&mut F> {
-        Pin::new(self.as_mut().expect("it ends with the select"))
-    }
-
-    #[inline]
-    fn end(&mut self) {
-        *self = None;
-    }
-}
-
-/// One that is pinned elsewhere ends there.
-impl<F: Future> Held for Pin<&mut F> {
-    type Future = F;
-
-    #[inline]
-    fn future(&mut self) -> Pin<&mut F> {
-        self.as_mut()
-    }
-}
-
 /// The branches of one select.
 pub(super) trait Arms {
     fn count(&self) -> usize;
@@ -298,9 +261,10 @@ pub struct Claimed<O: Operated> {
 }
 
 /// A future with a place for its outcome.
-pub struct Polled<H: Held> {
-    future: H,
-    output: Option<<H::Future as Future>::Output>,
+pub struct Polled<F: Future> {
+    /// Until it ends. (One that is pinned elsewhere ends there.)
+    future: Option<F>,
+    output: Option<F::Output>,
 }
 
 impl<O: Operated> Claimed<O> {
@@ -360,18 +324,18 @@ impl<O: Operated> Take for Claimed<O> {
     }
 }
 
-impl<H: Held> Polled<H> {
-    pub(super) fn new(future: H) -> Self {
-        Polled { future, output: None }
+impl<F: Future> Polled<F> {
+    pub(super) fn new(future: F) -> Self {
+        Polled { future: Some(future), output: None }
     }
 }
 
-impl<H: Held> Take for Polled<H> {
-    type Output = <H::Future as Future>::Output;
+impl<F: Future + Unpin> Take for Polled<F> {
+    type Output = F::Output;
 
     const FOREIGN: bool = true;
 
-    const ENDS: bool = H::ENDS;
+    const ENDS: bool = std::mem::needs_drop::<F>();
 
     fn take(&mut self) -> Self::Output {
         self.output.take().expect("the arm was completed")
@@ -383,7 +347,7 @@ impl<H: Held> Take for Polled<H> {
 
     #[inline]
     fn end(&mut self) {
-        self.future.end();
+        self.future = None;
     }
 }
 
@@ -569,7 +533,7 @@ impl<O: Operated> Arm for Claimed<O> {
     }
 }
 
-impl<H: Held> Arm for Polled<H> {
+impl<F: Future + Unpin> Arm for Polled<F> {
     fn is_through(&mut self) -> bool {
         self.output.is_some()
     }
@@ -582,7 +546,8 @@ impl<H: Held> Arm for Polled<H> {
         // (Without a budget leno's operations do not look: one of these within it may be ready.)
         let _endless = budget::endless();
         let before = budget::undecided();
-        match budget::insist(|| self.future.future().poll(cx)) {
+        let future = self.future.as_mut().expect("it ends with the select");
+        match budget::insist(|| Pin::new(&mut *future).poll(cx)) {
             Poll::Ready(output) => {
                 self.output = Some(output);
                 Attempt::Ready(())
@@ -595,7 +560,7 @@ impl<H: Held> Arm for Polled<H> {
 
     unsafe fn take_into(&mut self, outcome: *mut ()) {
         // SAFETY: the caller's promise.
-        unsafe { *outcome.cast::<Option<<H::Future as Future>::Output>>() = Some(self.take()) };
+        unsafe { *outcome.cast::<Option<F::Output>>() = Some(self.take()) };
     }
 }
 

@@ -277,10 +277,10 @@ impl<O: Operated> Branch for O {
 }
 
 impl<F: Future + Unpin> sealed::IntoArm for Foreign<F> {
-    type Arm = Polled<Option<F>>;
+    type Arm = Polled<F>;
 
     fn into_arm(self) -> Self::Arm {
-        Polled::new(Some(self.0))
+        Polled::new(self.0)
     }
 }
 
