@@ -131,9 +131,6 @@ macro_rules! __select_branches {
     ($how:tt $names:tt [] [] $else:tt @ []) => {
         ::core::compile_error!("a select needs at least one branch: `pattern = future => handler`")
     };
-    ($how:tt $names:tt [] [$otherwise:tt $default:tt] $else:tt @ []) => {
-        $crate::__select_alone! { $how $otherwise $default $else }
-    };
     ($how:tt $names:tt $branches:tt $default:tt $else:tt @ []) => {
         $crate::__select_run! { $how $branches $default $else }
     };
@@ -315,23 +312,24 @@ macro_rules! __select_probe {
     };
 }
 
-/// The select itself.
+/// The select itself. (It may have no branch, but a `default`: that is waited for if it is for later; or there is an `else`, as all
+/// are off.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select_run {
     (
         [$how:ident $order:ident]
-        [$([$name:ident ($($pattern:tt)+) ($($probe:tt)+) ($future:expr) ($($guard:expr)?) ($handler:expr)])+]
+        [$([$name:ident ($($pattern:tt)+) ($($probe:tt)+) ($future:expr) ($($guard:expr)?) ($handler:expr)])*]
         [$(($otherwise:expr) ($default:expr))?]
         [$(($else:expr))?]
     ) => {{
         #[allow(unused_mut)]
         let mut chosen;
         {
-            let guards = [$($crate::__select_how!(guard $($guard)?)),+];
+            let guards = [$($crate::__select_how!(guard $($guard)?)),*];
             // (First by itself: what is borrowed in it lives on. What is no future is underlined there.)
-            let ($($name,)+) = ($($crate::select::macros::Given { 0: $future },)+);
-            let ($($name,)+) = ($($crate::select::macros::pin!($name.__leno_future()),)+);
+            let ($($name,)*) = ($($crate::select::macros::Given { 0: $future },)*);
+            let ($($name,)*) = ($($crate::select::macros::pin!($name.__leno_future()),)*);
             #[allow(unused_imports)]
             use $crate::select::macros::{AsFuture as _, AsOperation as _};
             let mut choice = $crate::select::macros::Choice::new(
@@ -339,12 +337,12 @@ macro_rules! __select_run {
                 $crate::__select_how!(otherwise $($otherwise)?),
                 $crate::__select_how!(has_else $(($else))?),
                 &guards,
-                ($($crate::select::macros::Probe::new($name).__leno_arm(),)+),
+                ($($crate::select::macros::Probe::new($name).__leno_arm(),)*),
                 |which| match which {
                     $(
                         #[allow(unused_variables)]
                         $crate::select::macros::Which::$name($($probe)+) => true,
-                    )+
+                    )*
                     #[allow(unreachable_patterns)]
                     _ => false,
                 },
@@ -352,33 +350,8 @@ macro_rules! __select_run {
             chosen = $crate::__select_how!($how choice);
         }
         match chosen {
-            $($crate::select::macros::Chosen::Branch($crate::select::macros::Which::$name($($pattern)+)) => $handler,)+
+            $($crate::select::macros::Chosen::Branch($crate::select::macros::Which::$name($($pattern)+)) => $handler,)*
             $($crate::select::macros::Chosen::Default => $default,)?
-            $($crate::select::macros::Chosen::Else => $else,)?
-            #[allow(unreachable_patterns)]
-            _ => $crate::select::macros::nothing_left(),
-        }
-    }};
-}
-
-/// A select without branches: `default` alone, which is waited for if it is for later; or `else`, as all are off.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __select_alone {
-    ([$how:ident $order:ident] ($otherwise:expr) ($default:expr) [$(($else:expr))?]) => {{
-        let chosen = {
-            let mut choice = $crate::select::macros::Choice::new(
-                $crate::__select_how!($order),
-                $otherwise,
-                $crate::__select_how!(has_else $(($else))?),
-                &[],
-                (),
-                |_| false,
-            );
-            $crate::__select_how!($how choice)
-        };
-        match chosen {
-            $crate::select::macros::Chosen::Default => $default,
             $($crate::select::macros::Chosen::Else => $else,)?
             #[allow(unreachable_patterns)]
             _ => $crate::select::macros::nothing_left(),
