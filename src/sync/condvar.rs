@@ -51,6 +51,7 @@ use crate::wait::{Operation, Tray};
 /// assert_eq!(guard.pop(), Some("wool"));
 /// # });
 /// ```
+#[derive(Default)]
 pub struct Condvar {
     signal: Signal,
 }
@@ -174,12 +175,6 @@ impl Condvar {
     #[doc(hidden)]
     pub fn assert_valid(&self) {
         self.signal.assert_valid();
-    }
-}
-
-impl Default for Condvar {
-    fn default() -> Self {
-        Condvar::new()
     }
 }
 

@@ -64,6 +64,7 @@ use crate::wait::{Operation, future};
 /// # basket.put(1);
 /// # assert_eq!(leno::block_on(basket.take()), 1);
 /// ```
+#[derive(Default)]
 pub struct Notify {
     signal: Signal,
 }
@@ -114,12 +115,6 @@ impl Notify {
     #[doc(hidden)]
     pub fn assert_valid(&self) {
         self.signal.assert_valid();
-    }
-}
-
-impl Default for Notify {
-    fn default() -> Self {
-        Notify::new()
     }
 }
 

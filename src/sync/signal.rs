@@ -96,6 +96,12 @@ pub(crate) enum Told {
     WithAll,
 }
 
+impl Default for Signal {
+    fn default() -> Self {
+        Signal::new()
+    }
+}
+
 impl Primitive for Signal {
     const SAYS: bool = true;
 

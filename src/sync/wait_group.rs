@@ -28,7 +28,7 @@ use crate::wait::{Operation, future};
 /// assert_eq!(group.count(), 0);
 /// # });
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct WaitGroup {
     signal: Arc<Signal>,
 }
@@ -41,7 +41,7 @@ pub struct Worker {
 impl WaitGroup {
     /// A group without workers.
     pub fn new() -> WaitGroup {
-        WaitGroup { signal: Arc::new(Signal::new()) }
+        WaitGroup::default()
     }
 
     /// Adds a worker.
@@ -110,12 +110,6 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let was_counted = self.group.signal.done();
         assert!(was_counted || thread::panicking(), "{TOO_MANY}");
-    }
-}
-
-impl Default for WaitGroup {
-    fn default() -> Self {
-        WaitGroup::new()
     }
 }
 
