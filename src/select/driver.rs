@@ -7,7 +7,7 @@
 //!                the anchor is OPEN; each enters its line ──all do──▶ Pending
 //!                          │ there is something in one: that and the next ones are to do
 //!                          ▼
-//!   every poll:  what is worth a look though nobody has told it so leaves its line (a lock that is free), and is to do;
+//!   every poll:  a branch that had better look, though no peer has told it to, leaves its line (a lock is free), and is to do;
 //!                take one that is to do, and stay with it until it is settled:
 //!                    OPEN:  enter its line ──────────────────────────────▶ settled
 //!                             │ there is something
@@ -17,6 +17,8 @@
 //!                             └──────────────▶ (OPEN)
 //!                nothing to do: foreign futures are polled, in BUSY; then it is OPEN: Pending
 //! ```
+//!
+//! OPEN and BUSY are states of the anchor. A branch that is *to do* is in no line: it is to be looked at, or to enter its line.
 //!
 //! 1. Exactly one branch wins: by a peer's claim of the anchor while that is OPEN (when the value moves), or by the select
 //!    itself in BUSY. Then the others leave their lines one by one; a peer that has popped one of them finds that the
@@ -475,8 +477,8 @@ impl Driver {
         looked
     }
 
-    /// Makes those to do that had better look: one that is polled takes a lock that is free, even from behind a waiter that was
-    /// told of it and is dead.
+    /// Takes those out of their lines that had better look: who is polled takes a lock that is free, even from behind a waiter that
+    /// was told of it and is dead.
     fn step_out(&mut self, arms: &mut impl Arms) {
         for (index, branch) in self.branches.iter_mut().enumerate() {
             step();

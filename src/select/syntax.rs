@@ -312,8 +312,8 @@ macro_rules! __select_probe {
     };
 }
 
-/// The select itself. (It may have no branch, but a `default`: that is waited for if it is for later; or there is an `else`, as all
-/// are off.)
+/// The select itself. (One without branches has a `default`, which is waited for if it is for later; unless it has an `else`, too,
+/// which happens at once.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select_run {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-/// What an operation waits at, or what it has got belongs to. The future that it lies in keeps that, or borrows it.
+/// A reference to what an operation waits at, or to what its outcome belongs to. The future around it borrows or keeps that.
 pub(super) struct Borrowed<P>(*const P);
 
 // SAFETY: it is a shared reference.

@@ -483,7 +483,7 @@ pub struct Taking<S: Source = Permits> {
     what: What,
 }
 
-/// Permits that were taken, before they become something: dropped, they go back. (From anywhere.)
+/// Permits that were taken, before they are a guard's or a user's: dropped, they go back. (On any thread.)
 pub(crate) struct Taken<S: Source = Permits> {
     pub(super) source: Borrowed<S>,
     pub(super) permits: u32,
@@ -590,7 +590,7 @@ impl<S: Source> Branch for Taking<S> {
 }
 
 impl<S: Source> Taken<S> {
-    /// They become something, or are no more.
+    /// They are a guard's or a user's now, or there are none any more.
     #[inline]
     pub(super) fn keep(self) {
         std::mem::forget(self);

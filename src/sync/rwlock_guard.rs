@@ -24,7 +24,7 @@ macro_rules! guards {
         #[must_use = "the lock is released at once if the guard is not held"]
         pub struct $Guard<$($lifetime,)? T: ?Sized> {
             lock: $lock,
-            /// Noted of who took it.
+            /// The note of it at the fiber that took it.
             share: Share,
         }
 

@@ -288,7 +288,7 @@ macro_rules! permit {
         pub struct $Permit<$($lifetime)?> {
             semaphore: $semaphore,
             permits: u32,
-            /// Noted of who took them.
+            /// The note of them at the fiber that took them.
             share: Share,
         }
 

@@ -1,4 +1,4 @@
-//! A timer of an executor that is kept by somebody who is no future: one at a time, which wakes one waker.
+//! A timer for somebody who is not a future (a ticker): one at a time, set at an executor, which wakes one waker.
 //!
 //! It stays with the executor that it was made on, on whichever thread it is polled; once that has ended, it goes to the
 //! default runtime with what was left of its time.

@@ -11,7 +11,7 @@
 //!   Skip, taken:    0                                            1    5         6         7
 //! ```
 //!
-//! Invariant: the sleep has a timer only while a tick, or the stream, is waited for; a dropped [`Tick`] takes it along.
+//! Invariant: the sleep has a timer only while a tick, or the stream, is waited for; a [`Tick`] that is dropped takes it out.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -224,7 +224,7 @@ impl Future for Tick<'_> {
     }
 }
 
-/// Takes the timer along; the tick stays.
+/// Takes the timer out; the tick is still to come.
 impl Drop for Tick<'_> {
     fn drop(&mut self) {
         self.interval.sleep.pause();

@@ -58,8 +58,8 @@ fn time_here() -> (usize, Instant) {
 pub struct Sleep {
     /// `None`: never.
     deadline: Option<Instant>,
-    /// How long that is from the next poll on, should that be on another clock: what was asked for, or what was left when its timer
-    /// was taken out, or its executor had ended.
+    /// How long it has yet to sleep if the next poll is on another clock: what was asked for, or what was left when its timer was
+    /// taken out, or when its executor had ended. `None` without a timer: there, too, it sleeps until `deadline`.
     span: Option<Duration>,
     /// The clock that `deadline` is of.
     clock: usize,

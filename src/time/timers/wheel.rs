@@ -186,8 +186,8 @@ impl Wheel {
         self.first_bucket().map_or(NEVER, |place| self.buckets[place].first)
     }
 
-    /// The first deadline, in as many steps as there are in the first bucket. (To be followed by taking out what is due then: of a
-    /// bucket of virtual time an entry is left sixteen times at most.)
+    /// The first deadline, in as many steps as there are entries in the first bucket. (In virtual time, whose lowest buckets are
+    /// 16 ns wide: if what is due then is taken out each time, an entry is walked past there sixteen times at most.)
     pub(super) fn exact_first(&self) -> u64 {
         let head = self.first_bucket().map_or(NIL, |place| self.buckets[place].head);
         self.list(head).map(|entry| entry.at).min().unwrap_or(NEVER)
