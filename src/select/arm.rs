@@ -8,6 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use super::macros::Which;
 use super::order::Order;
 use crate::task::budget;
 use crate::task::error::shielded;
@@ -216,6 +217,9 @@ pub(super) const NO_ARM: usize = usize::MAX;
 
 /// Several arms, the types of which are known.
 pub trait Tuple {
+    /// Which of them has completed, and with what.
+    type Which;
+
     /// How many.
     const COUNT: usize;
 
@@ -230,6 +234,12 @@ pub trait Tuple {
 
     /// Forgets the types; `off`: those that take no part.
     fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R;
+
+    /// Takes the outcome of one that has completed.
+    fn take(&mut self, index: usize) -> Self::Which;
+
+    /// Gives back what was taken.
+    fn give_back(&mut self, which: Self::Which);
 }
 
 /// Ends all but the winner. If that panics, as they drop something or wake somebody, nobody gets the outcome: `give_back` disposes
@@ -564,8 +574,7 @@ impl<F: Future + Unpin> Arm for Polled<F> {
     }
 }
 
-/// Calls a macro with 32 arms: for each its type, its name in [`super::macros::Which`], its index. What stands before them is
-/// passed on.
+/// Calls a macro with 32 arms: for each its type, its name in [`Which`], its index. What stands before them is passed on.
 macro_rules! each_arm {
     ($callback:ident $($before:tt)*) => {
         $callback! {
@@ -592,12 +601,13 @@ macro_rules! each_tuple {
         each_tuple! { $callback [$($tuples)* [$($arms)* $($arm)*]] [$($arms)* $($arm)*,] $($rest)* }
     };
 }
-pub(super) use each_tuple;
 
 macro_rules! tuples {
     ($([$($T:ident $name:ident $index:tt),*])+) => {$(
         #[allow(unused_variables, reason = "where there are no arms")]
         impl<$($T: Take),*> Tuple for ($($T,)*) {
+            type Which = Which<$($T::Output),*>;
+
             const COUNT: usize = <[u32]>::len(&[$($index),*]);
 
             #[inline]
@@ -637,6 +647,21 @@ macro_rules! tuples {
             fn open<R>(&mut self, off: u32, f: impl FnOnce(&mut Open<'_, '_>) -> R) -> R {
                 let foreign = 0 $(| (<$T as Take>::FOREIGN as u32) << $index)*;
                 f(&mut Open { arms: &mut [$(&mut self.$index),*], off, foreign })
+            }
+
+            fn take(&mut self, index: usize) -> Self::Which {
+                match index {
+                    $($index => Which::$name(self.$index.take()),)*
+                    _ => unreachable!("a select has no branch {index}"),
+                }
+            }
+
+            fn give_back(&mut self, which: Self::Which) {
+                match which {
+                    $(Which::$name(output) => self.$index.give_back(output),)*
+                    #[allow(unreachable_patterns, reason = "of 32 branches")]
+                    _ => {}
+                }
             }
         }
     )+};

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 pub use std::pin::pin;
 
-use super::arm::{Claimed, Open, Polled, Take, Tuple, each_arm, each_tuple, end_losers};
+use super::arm::{Claimed, Open, Polled, Tuple, each_arm, end_losers};
 use super::driver::Driver;
 use crate::task::context::may_block;
 use crate::task::shows;
@@ -112,16 +112,6 @@ impl<F: IntoFuture> Given<F> {
     }
 }
 
-/// The arms of one select.
-pub trait Group: Tuple {
-    /// Which of them has completed, and with what.
-    type Which;
-
-    fn take(&mut self, index: usize) -> Self::Which;
-
-    fn give_back(&mut self, which: Self::Which);
-}
-
 /// What to do if nothing is ready.
 #[derive(Debug)]
 pub enum Otherwise {
@@ -144,7 +134,7 @@ pub enum Chosen<W> {
 
 /// The future of the macros.
 #[must_use = "futures do nothing unless polled"]
-pub struct Choice<G: Group, P> {
+pub struct Choice<G: Tuple, P> {
     group: G,
     /// The arms whose guard is false, or whose pattern did not fit.
     off: u32,
@@ -156,7 +146,7 @@ pub struct Choice<G: Group, P> {
     timer: Option<Sleep>,
 }
 
-impl<G: Group, P: FnMut(&G::Which) -> bool> Choice<G, P> {
+impl<G: Tuple, P: FnMut(&G::Which) -> bool> Choice<G, P> {
     pub fn new(
         biased: bool,
         otherwise: Otherwise,
@@ -272,9 +262,9 @@ fn apart<T, R>(f: impl FnOnce() -> R) -> R {
     if size_of::<T>() > 256 { out_of_line(f) } else { f() }
 }
 
-impl<G: Group, P> Unpin for Choice<G, P> {}
+impl<G: Tuple, P> Unpin for Choice<G, P> {}
 
-impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
+impl<G: Tuple, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
     type Output = Chosen<G::Which>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -289,7 +279,7 @@ impl<G: Group, P: FnMut(&G::Which) -> bool> Future for Choice<G, P> {
     }
 }
 
-impl<G: Group, P> Drop for Choice<G, P> {
+impl<G: Tuple, P> Drop for Choice<G, P> {
     fn drop(&mut self) {
         if self.driver.is_started() {
             self.group.open(self.off, |arms| self.driver.end(arms));
@@ -297,7 +287,7 @@ impl<G: Group, P> Drop for Choice<G, P> {
     }
 }
 
-shows! { [G: Group, P] Choice<G, P>, "Choice", _it => branches: G::COUNT }
+shows! { [G: Tuple, P] Choice<G, P>, "Choice", _it => branches: G::COUNT }
 
 /// All branches are off, and there is no `else`.
 #[cold]
@@ -321,28 +311,3 @@ macro_rules! which {
 }
 
 each_arm!(which);
-
-macro_rules! groups {
-    ($([$($T:ident $name:ident $index:tt),*])+) => {$(
-        impl<$($T: Take),*> Group for ($($T,)*) {
-            type Which = Which<$($T::Output),*>;
-
-            fn take(&mut self, index: usize) -> Self::Which {
-                match index {
-                    $($index => Which::$name(self.$index.take()),)*
-                    _ => unreachable!("a select has no branch {index}"),
-                }
-            }
-
-            fn give_back(&mut self, which: Self::Which) {
-                match which {
-                    $(Which::$name(output) => self.$index.give_back(output),)*
-                    #[allow(unreachable_patterns, reason = "of 32 branches")]
-                    _ => {}
-                }
-            }
-        }
-    )+};
-}
-
-each_tuple!(groups);
