@@ -7,11 +7,10 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::time::Instant;
 
-use super::branch::Send;
 use super::kind::{Kind, Many};
 use super::many::Gives;
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use crate::wait::{By, Cancelled, Operation, Tray, future};
+use crate::wait::{Cancelled, Operation, Tray, future};
 
 /// A send that waits until its value is in the channel or, on a rendezvous channel, in a receiver's hands.
 ///
@@ -90,25 +89,6 @@ impl<'a, T, K: Kind> SendFuture<'a, T, K> {
 
     fn until(&mut self, deadline: Option<Instant>) -> Result<(), SendTimeoutError<T>> {
         send_until::<T, K>(&mut self.operation, deadline)
-    }
-}
-
-impl<T> SendFuture<'_, T> {
-    /// Sends without waiting; `gone`: for the value that there was no room for.
-    pub(super) fn force(mut self, gone: &mut Tray<T>) -> Result<(), SendError<T>> {
-        if self.operation.quick(&mut Tray::new()) {
-            return Ok(());
-        }
-        let mut by = By::plain();
-        let Send { shared, value } = self.operation.branch_mut();
-        // SAFETY: the sender is borrowed.
-        let is_sent = unsafe { shared.as_ref() }.try_force(value, gone, &mut by);
-        if is_sent {
-            self.operation.end();
-        }
-        // Both values are in safe places, should a waker panic.
-        by.wake();
-        if is_sent { Ok(()) } else { Err(SendError(take::<T, Many>(&mut self.operation))) }
     }
 }
 

@@ -3,15 +3,17 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
+use super::builder::Overflow;
 use super::future::{Closed, RecvFuture, SendFuture};
 use super::iter::{Drain, IntoIter, Iter, TryIter};
 use super::many::{RecvMany, SendMany};
 use super::owned::{IntoRecv, IntoSend};
 use super::receiver::receiver;
 use super::sender::sender;
-use super::shared::{End, Shared, SharedRef};
+use super::shared::{End, Sent, Shared, SharedRef};
 use super::stream::{IntoStream, RecvStream};
 use super::undelivered::{Extras, Spare};
 use super::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -64,8 +66,16 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.drain().collect::<Vec<_>>(), [2, 3]);
     /// ```
     pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
-        let mut gone = Spare::new(self.get());
-        self.send(value).force(&mut gone.tray)?;
+        let (shared, value) = (self.get(), MaybeUninit::new(value));
+        if shared.quick_send(&value) {
+            return Ok(None);
+        }
+        // SAFETY: it was not sent.
+        let value = unsafe { value.assume_init() };
+        let mut gone = Spare::new(shared);
+        shared.send_now(value, |value, by| {
+            shared.force(Overflow::DropOldest, value, &mut gone.tray, by) != Some(Sent::Closed)
+        })?;
         Ok(gone.tray.take())
     }
 }

@@ -79,23 +79,13 @@ impl<T> Shared<T> {
         let mut gone = Tray::new();
         match self.force(extras.overflow, value, &mut gone, by) {
             None => return Attempt::Wait,
-            // (Foreign code may run there.)
-            Some(Sent::Closed) => self.finish_close(),
+            Some(Sent::Closed) => {}
             Some(Sent::Kept | Sent::HandedOver) => tray.put(()),
         }
         if let Some(gone) = gone.take() {
             self.dispose_later(Parcel::new(gone), by);
         }
         Attempt::Ready(())
-    }
-
-    /// For [`Sender::force_send`](super::Sender::force_send). False: the channel is closed, and the value where it was.
-    pub(super) fn try_force(&self, value: &mut MaybeUninit<T>, gone: &mut Tray<T>, by: &mut By) -> bool {
-        let sent = self.force(Overflow::DropOldest, value, gone, by);
-        if sent == Some(Sent::Closed) {
-            self.finish_close();
-        }
-        sent != Some(Sent::Closed)
     }
 
     /// Sends a value without waiting; `gone` gets the one that there was no room for. With [`Sent::Closed`] it stays empty, and the
@@ -121,7 +111,13 @@ impl<T> Shared<T> {
                 },
             };
             match step {
-                Step::Ready(sent) => return Some(sent),
+                Step::Ready(sent) => {
+                    if sent == Sent::Closed {
+                        // (Foreign code may run there.)
+                        self.finish_close();
+                    }
+                    return Some(sent);
+                }
                 Step::Moved => {}
                 Step::Lost if by.has_own() => return None,
                 Step::Lost => thread::back_off(&mut lost),

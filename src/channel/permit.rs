@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use super::kind::{Many, Reserves};
 use super::shared::Shared;
 use super::{SendError, Sender};
-use crate::wait::By;
 
 /// Room for one value, which [`send`](Permit::send) fills without waiting.
 ///
@@ -47,26 +46,10 @@ fn shared<T, K: Reserves>(sender: &K::Sender<T>) -> &Shared<T> {
     unsafe { K::shared(sender).as_ref() }
 }
 
-/// A value that is not sent yet: disposed of if the waker of somebody told of a close panics first.
-struct Unsent<'a, T>(&'a Shared<T>, MaybeUninit<T>);
-
-impl<T> Drop for Unsent<'_, T> {
-    fn drop(&mut self) {
-        // SAFETY: it is there still: foreign code runs before it is sent, or after this is forgotten.
-        unsafe { self.0.dispose_at(self.1.as_mut_ptr()) };
-    }
-}
-
 /// Uses up a permit's place.
 fn send<T, K: Reserves>(sender: &K::Sender<T>, value: T) -> Result<(), SendError<T>> {
     let shared = shared::<T, K>(sender);
-    let (mut unsent, mut by) = (Unsent(shared, MaybeUninit::new(value)), By::plain());
-    let is_sent = shared.send_reserved(&mut unsent.1, &mut by);
-    let unsent = ManuallyDrop::new(unsent);
-    // SAFETY: where it was not sent it is where it was, and not used there any more.
-    let outcome = if is_sent { Ok(()) } else { Err(SendError(unsafe { unsent.1.assume_init_read() })) };
-    by.wake();
-    outcome
+    shared.send_now(value, |value, by| shared.send_reserved(value, by))
 }
 
 fn free<T, K: Reserves>(sender: &K::Sender<T>, count: usize) {

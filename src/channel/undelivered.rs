@@ -22,10 +22,11 @@
 //! A node that a future has in a peer's hands holds no value that is lost: the peer moves it on before it says that it is
 //! through. What a forgotten future holds is forgotten with it.
 
-use std::mem::needs_drop;
+use std::mem::{MaybeUninit, needs_drop};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::SendError;
 use super::builder::Overflow;
 use super::shared::{Shared, SharedRef};
 use crate::wait::{By, Parcel, Tray, call};
@@ -75,6 +76,25 @@ impl<T> Shared<T> {
             // SAFETY: as above.
             Some(hook) => give(hook, unsafe { place.read() }),
         }
+    }
+
+    /// Sends a value by `send`, which does not wait, and says false if the value is still where it was; then wakes whom that has met.
+    pub(super) fn send_now(
+        &self,
+        value: T,
+        send: impl FnOnce(&mut MaybeUninit<T>, &mut By) -> bool,
+    ) -> Result<(), SendError<T>> {
+        let (mut unsent, mut by) = (Spare::new(self), By::plain());
+        // SAFETY: at once.
+        let place = unsafe { unsent.tray.place() };
+        place.write(value);
+        // (Foreign code runs there only before the value is sent.)
+        if send(place, &mut by) {
+            unsent.tray.forget();
+        }
+        // All values are in safe places, should a waker panic.
+        by.wake();
+        unsent.tray.take().map_or(Ok(()), |value| Err(SendError(value)))
     }
 
     /// Disposes of what is on the tray.
