@@ -2,12 +2,13 @@
 
 use std::mem::MaybeUninit;
 
+use super::bell::{Bell, Look};
 use super::close::is_shut;
 use super::shared::{End, Shared, SharedRef};
 use super::{RecvError, SendError};
 use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
+use crate::wait::{Attempt, Branch, By, Meeting, NodeRef, Parcel, Tray, Waiter, Word};
 
 /// A send. The value is here until the operation is over, or in the node while it waits.
 pub struct Send<T> {
@@ -212,33 +213,28 @@ macro_rules! receives {
 }
 pub(super) use receives;
 
-/// Waiting for the channel to close, as a branch.
+/// Waiting for the channel to close, which is no more than a look at its bell.
 macro_rules! watches {
     () => {
         type Output = ();
-        type Goods = ();
 
         fn wish(&self) -> (&'static str, Thing) {
             ("closed", self.shared().thing())
         }
 
-        fn attempt(&mut self, _by: &mut By, _tray: &mut Tray<()>) -> Attempt<()> {
-            if self.shared().is_closed() { Attempt::Ready(()) } else { Attempt::Wait }
+        fn bell(&self) -> &Bell {
+            self.shared().watchers()
         }
 
-        fn register(&mut self, node: &Waiter, _pair: bool) -> bool {
-            let watchers = self.shared().watchers();
-            watchers.register(node, || is_shut(watchers))
+        fn is_ready(&self) -> bool {
+            is_shut(self.bell())
         }
 
-        stands!(self => self.shared().watchers());
-
-        unsafe fn finish(&mut self, _node: NodeRef, _tray: &mut Tray<()>) {
-            unreachable!("who watches is told to look");
+        fn look(&mut self, _by: &mut By) -> Option<()> {
+            self.shared().is_closed().then_some(())
         }
 
-        #[inline(always)]
-        fn output(&mut self, _tray: &mut Tray<()>) {}
+        fn restore(&mut self, (): ()) {}
     };
 }
 pub(super) use watches;
@@ -251,6 +247,6 @@ impl<T> Branch for Recv<T> {
     receives!();
 }
 
-impl<T> Branch for Watch<T> {
+impl<T> Look for Watch<T> {
     watches!();
 }

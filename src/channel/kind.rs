@@ -11,6 +11,7 @@
 use std::fmt;
 use std::mem::MaybeUninit;
 
+use super::bell::Listen;
 use super::many::{Gives, Takes};
 use super::shared::SharedRef;
 use super::{RecvError, SendError, mpsc, spsc};
@@ -64,7 +65,7 @@ macro_rules! kind {
             type Receiver<T> = $module::Receiver<T>;
             type Send<T> = $operations::branch::Send<T>;
             type Recv<T> = $operations::branch::Recv<T>;
-            type Watch<T> = $operations::branch::Watch<T>;
+            type Watch<T> = Listen<$operations::branch::Watch<T>>;
 
             #[inline(always)]
             unsafe fn send<T>(sender: &Self::Sender<T>, value: MaybeUninit<T>) -> Self::Send<T> {
@@ -77,7 +78,7 @@ macro_rules! kind {
             }
 
             unsafe fn watch<T>(sender: &Self::Sender<T>) -> Self::Watch<T> {
-                $operations::branch::Watch { shared: sender.shared() }
+                Listen($operations::branch::Watch { shared: sender.shared() })
             }
         }
     };

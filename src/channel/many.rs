@@ -323,17 +323,8 @@ impl<T, B: Gives<T>> Branch for Sending<'_, T, B> {
 
     /// Waits for the peer that has the node (2).
     fn abandon(&mut self, node: Waiter) -> bool {
-        let mut pauses = 0;
-        loop {
-            match node.as_ref().state() {
-                State::OPEN => thread::pause(&mut pauses),
-                State::LOOK => return true,
-                _ => {
-                    node.free();
-                    return false;
-                }
-            }
-        }
+        thread::pause_until(|| node.as_ref().state() != State::OPEN);
+        self.branch.abandon(node)
     }
 }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::super::bell::Bell;
+use super::super::bell::{Bell, Look};
 use super::super::branch::{branch, common, receives, sends, watches};
 use super::super::close::is_shut;
 use super::super::many::{Gives, Takes};
@@ -16,7 +16,7 @@ use super::end::SharedRef as OwnRef;
 use super::shared::Shared;
 use crate::task::thread::Prospects;
 use crate::task::watch::Thing;
-use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word, stands};
+use crate::wait::{Attempt, Branch, By, Kept, Meeting, NodeRef, Parcel, Tray, Waiter, Word};
 
 /// A pointer to a channel, kept alive by a handle; the lowest bit says whether it is of this module, or a core. (In one word: two
 /// that are written one by one, and copied as one right after that, stall the processor.)
@@ -190,7 +190,7 @@ impl<T> Branch for Recv<T> {
     receives!();
 }
 
-impl<T> Branch for Watch<T> {
+impl<T> Look for Watch<T> {
     watches!();
 }
 

@@ -68,6 +68,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use super::bell::Listen;
 use super::branch::{Send, Watch};
 use super::kind::{Kind, Many};
 use super::{Sender, rendezvous};
@@ -185,7 +186,7 @@ unsafe impl Sync for Ticker {}
 /// What runs. The fields are dropped in this order: operations before their sender.
 struct Actor {
     offer: Option<Operation<Send<Instant>>>,
-    closed: Operation<Watch<Instant>>,
+    closed: Operation<Listen<Watch<Instant>>>,
     sender: Sender<Instant>,
     alarm: Alarm,
     /// When the next tick is due; `None`: never.
