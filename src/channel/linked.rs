@@ -66,7 +66,7 @@ use std::mem::MaybeUninit;
 
 use super::blocks::{Blocks, FLAGS, ONE, ahead, distance, plus};
 use super::ring::HELD;
-use super::room::{Room, Taken};
+use super::room::{Room, in_count, is_open};
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Ordering, fence};
 use crate::task::thread;
@@ -429,19 +429,31 @@ impl<T> Shared<T> {
         if word.serves(0) && !word.has(CLOSED) && room.is_calm() {
             return self.hand_over(word, value, by);
         }
-        match room.take(word) {
-            Taken::Yes => Step::Ready(self.put_in_place(linked, value, by)),
-            Taken::Open => self.put(linked, word, value, by),
-            Taken::Uncounted => {
-                self.count_places(linked);
-                Step::Moved
-            }
-            Taken::Full if bug!("full_uncollected") => Step::Wait,
-            Taken::Full if self.in_passing(|by| self.collect(linked, by)) => Step::Moved,
-            Taken::Full => Step::Wait,
-            Taken::Lost => Step::Lost,
-            Taken::Closed => Step::Ready(Sent::Closed),
+        let places = room.queue.load();
+        if places.has(CLOSED) {
+            return Step::Ready(Sent::Closed);
         }
+        let is_open = is_open(places);
+        if is_open && !word.is_free() {
+            return Step::Lost;
+        }
+        if is_open && word.has(HELD) {
+            // They are about to be counted.
+            self.count_places(linked);
+            return Step::Moved;
+        }
+        let left = if is_open { ahead(word.0, places.0) } else { in_count(places) };
+        if left == 0 {
+            let has_more = !bug!("full_uncollected") && self.in_passing(|by| self.collect(linked, by));
+            return if has_more { Step::Moved } else { Step::Wait };
+        }
+        if is_open {
+            return self.put(linked, word, value, by);
+        }
+        if !room.take_from(places, 1) {
+            return Step::Lost;
+        }
+        Step::Ready(self.put_in_place(linked, value, by))
     }
 
     /// Puts a value for which a place was taken, or hands it over: then it needs none.

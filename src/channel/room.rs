@@ -153,19 +153,6 @@ impl Drop for Forced<'_> {
     }
 }
 
-/// What became of taking a place.
-pub(super) enum Taken {
-    /// One that was counted.
-    Yes,
-    /// There is one for whoever moves the tail on.
-    Open,
-    /// They are about to be counted.
-    Uncounted,
-    Full,
-    Closed,
-    Lost,
-}
-
 /// More than any channel ever holds.
 const MOST: u64 = (1 << (REST_BITS - 2)) - 1;
 
@@ -296,28 +283,6 @@ impl Room {
         is_calm(self.queue.load())
     }
 
-    /// Takes a place, if they are counted; or says whether there is one where this word of the channel has the tail.
-    #[inline(always)]
-    pub(super) fn take(&self, line: Word) -> Taken {
-        let word = self.queue.load();
-        if word.has(CLOSED) {
-            Taken::Closed
-        } else if is_open(word) {
-            match line.is_free() {
-                false => Taken::Lost,
-                true if line.has(HELD) => Taken::Uncounted,
-                true if ahead(line.0, word.0) > 0 => Taken::Open,
-                true => Taken::Full,
-            }
-        } else if in_count(word) == 0 {
-            Taken::Full
-        } else if self.take_from(word, 1) {
-            Taken::Yes
-        } else {
-            Taken::Lost
-        }
-    }
-
     /// Takes as many places as there are, `most` at most, if they are counted, and nobody is in the way; how many.
     pub(super) fn take_several(&self, most: usize) -> usize {
         let word = self.queue.load();
@@ -430,7 +395,7 @@ fn is_calm(word: Word) -> bool {
 
 /// Whether the word says up to which position places are open: it is that position, and nothing else.
 #[inline(always)]
-fn is_open(word: Word) -> bool {
+pub(super) fn is_open(word: Word) -> bool {
     !word.has(FLAGS)
 }
 
