@@ -77,8 +77,9 @@
 
 use std::mem::MaybeUninit;
 
+use super::linked::insist;
 use super::queue::{Queue, SEND};
-use super::ring::{HELD, ONE_LEN};
+use super::ring::HELD;
 use super::shared::{CLOSED, End, RETURNED, Sent, Shared, Step};
 use crate::prim::{AtomicU64, Mutex, Ordering};
 use crate::task::thread;
@@ -318,7 +319,8 @@ impl<T> Shared<T> {
         })
     }
 
-    /// Sends the value of a waiter, by `put`. Closed: the waiter finds out by itself, and has its value.
+    /// Sends the value of a waiter, by `put`. Closed: the waiter is told to look, and has its value; if its owner has left, that is
+    /// disposed of once the caller's operation is through.
     pub(super) fn send_for(
         &self,
         claim: Claim,
@@ -332,14 +334,22 @@ impl<T> Shared<T> {
         // SAFETY: the parcel has its value until it is sent.
         let sent = put(unsafe { &mut *parcel.place() }, &mut handing);
         by.adopt(&mut handing);
-        // SAFETY: a send of this channel, which has its value again; or the value is gone.
-        unsafe {
-            if sent == Sent::Closed {
-                claim.put(parcel);
-                self.turn_away(claim, by);
-            } else {
-                parcel.forget();
-                by.wakes(claim.done());
+        if sent != Sent::Closed {
+            // SAFETY: the value is gone.
+            unsafe { parcel.forget() };
+            by.wakes(claim.done());
+            return sent;
+        }
+        // SAFETY: a send of this channel, which has its value again.
+        unsafe { claim.put(parcel) };
+        match claim.look() {
+            Ok(waker) => by.wakes(waker),
+            Err((claim, waker)) => {
+                // SAFETY: its owner has left it.
+                let parcel = unsafe { claim.take::<T>() };
+                claim.bury();
+                by.wakes(waker);
+                self.dispose_later(parcel, by);
             }
         }
         sent
@@ -482,28 +492,16 @@ impl<T> Turn<'_, T> {
     /// Puts a value where there is a place for it, or hands it over. The slot may be in the hands of a receive that is not through
     /// with it: then it waits for that.
     fn put(&self, value: &mut MaybeUninit<T>, even_closed: bool, by: &mut By) -> Sent {
-        let shared = self.shared;
-        let mut pauses = 0;
-        loop {
-            let word = shared.line.load();
+        insist(|| {
+            let word = self.shared.line.load();
             if word.has(CLOSED) && !even_closed {
-                return Sent::Closed;
+                return Step::Ready(Sent::Closed);
             }
             if word.serves(0) && !word.has(CLOSED) {
-                if let Step::Ready(sent) = shared.hand_over(word, value, by) {
-                    return sent;
-                }
-                continue;
+                return self.shared.hand_over(word, value, by);
             }
-            let slot = shared.slot(shared.head(word).wrapping_add(shared.ring_len(word)));
-            if slot.is_full() {
-                thread::pause(&mut pauses);
-            } else if shared.cas(word, Word(word.0 + ONE_LEN)) {
-                // SAFETY: claimed, and empty; the caller gives the value up.
-                unsafe { slot.fill_claimed(value) };
-                return Sent::Kept;
-            }
-        }
+            self.shared.put_behind(word, value)
+        })
     }
 }
 

@@ -573,15 +573,16 @@ impl<T> Shared<T> {
     }
 }
 
-/// Steps until one is decisive, for one that cannot go back: a step is lost only to somebody's progress.
+/// Steps until one is decisive, for one that cannot go back.
 #[inline(always)]
 pub(super) fn insist<R>(mut step: impl FnMut() -> Step<R>) -> R {
-    let mut lost = 0;
+    let (mut lost, mut pauses) = (0, 0);
     loop {
         match step() {
             Step::Ready(outcome) => return outcome,
             Step::Moved => {}
-            Step::Lost | Step::Busy | Step::Wait => thread::back_off(&mut lost),
+            Step::Lost => thread::back_off(&mut lost),
+            Step::Busy | Step::Wait => thread::pause(&mut pauses),
         }
     }
 }

@@ -54,11 +54,11 @@ use std::mem::MaybeUninit;
 
 use super::builder::Overflow;
 use super::linked::{Linked, insist};
-use super::ring::ONE_HEAD;
+use super::ring::refuse;
 use super::shared::{CLOSED, End, Sent, Shared, Step};
 use super::undelivered::Extras;
 use crate::task::thread;
-use crate::wait::{Attempt, By, Parcel, Primitive, Tray, Word};
+use crate::wait::{Attempt, By, Parcel, Tray, Word};
 
 impl<T> Shared<T> {
     /// Whether sends never wait.
@@ -126,13 +126,6 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The own value goes.
-    fn refuse(&self, value: &MaybeUninit<T>, gone: &mut Tray<T>) -> Step<Sent> {
-        // SAFETY: a send has a value until it is done; the tray is empty.
-        unsafe { std::ptr::from_mut(gone.place()).copy_from_nonoverlapping(value, 1) };
-        Step::Ready(Sent::Kept)
-    }
-
     /// With that word there is no room.
     fn force_into_ring(
         &self,
@@ -142,30 +135,17 @@ impl<T> Shared<T> {
         gone: &mut Tray<T>,
         by: &mut By,
     ) -> Step<Sent> {
-        let (head, len) = (self.head(word), self.ring_len(word));
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
-        if overflow == Overflow::DropNewest || len == 0 {
+        if overflow == Overflow::DropNewest || self.ring_len(word) == 0 {
             // (The step may have come to "full" by another word, or by another limit.)
             if self.line.load() != word {
                 return Step::Lost;
             }
-            return if self.is_unsure(End::Sender) { Step::Busy } else { self.refuse(value, gone) };
+            return if self.is_unsure(End::Sender) { Step::Busy } else { refuse(value, gone) };
         }
-        let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(len)));
-        if !first.is_full() || behind.is_full() && !bug!("forced_unchecked") {
-            return Step::Busy;
-        }
-        if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
-            return Step::Lost;
-        }
-        // SAFETY: both claimed, one full and one empty; the caller gives the value up.
-        unsafe {
-            behind.fill_claimed(value);
-            first.empty_claimed(gone);
-        }
-        Step::Ready(Sent::Kept)
+        self.exchange(word, value, gone)
     }
 
     /// No place was left.
@@ -221,6 +201,6 @@ impl<T> Shared<T> {
         // The own value goes only if there was no oldest one all the while.
         let is_over =
             overflow == Overflow::DropOldest && (linked.load_head(), self.line.load()) != (head, word);
-        if is_over { Step::Lost } else { self.refuse(value, gone) }
+        if is_over { Step::Lost } else { refuse(value, gone) }
     }
 }

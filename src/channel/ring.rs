@@ -88,6 +88,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
 
+use super::linked::insist;
 use super::many::push;
 use super::shared::{CLOSED, OVERFLOWS, RETURNED, Sent, Shared, Step};
 use crate::prim::{self, AtomicU32, Ordering, RING_BYTES, RING_SLOTS, UnsafeCell};
@@ -422,11 +423,16 @@ impl<T> Shared<T> {
         if word.serves(0) {
             return self.hand_over(word, value, by);
         }
-        let len = self.ring_len(word);
-        if !word.is_free() || len >= self.limit() {
+        if !word.is_free() || self.ring_len(word) >= self.limit() {
             return Step::Wait;
         }
-        let slot = self.slot(self.head(word).wrapping_add(len));
+        self.put_behind(word, value)
+    }
+
+    /// Puts a value behind the last one, where there is a place for it.
+    #[inline(always)]
+    pub(super) fn put_behind(&self, word: Word, value: &MaybeUninit<T>) -> Step<Sent> {
+        let slot = self.slot(self.head(word).wrapping_add(self.ring_len(word)));
         if slot.is_full() {
             return Step::Busy;
         }
@@ -549,35 +555,42 @@ impl<T> Shared<T> {
     /// Places the value of a select that was claimed when the ring was full.
     #[cold]
     fn place_value(&self, claim: Claim, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
-        let mut pauses = 0;
-        loop {
+        let mut step = |value: &mut MaybeUninit<T>| {
             let word = self.line.load();
-            let len = self.ring_len(word);
             if word.has(CLOSED) && !bug!("places_after_close") {
-                // SAFETY: a send of this channel, which still has its value.
-                unsafe { self.turn_away(claim, by) };
-                return Step::Lost;
+                return Step::Ready(Sent::Closed);
             }
-            if len == 0 {
-                // SAFETY: a send of this channel.
-                unsafe { claim.take() }.serve(tray);
-                by.wakes(claim.done());
-                return Step::Ready(());
-            }
-            let slot = self.slot(self.head(word));
-            let behind = self.slot(self.head(word).wrapping_add(len));
-            if slot.is_full() && !behind.is_full() && self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
-                // SAFETY: both claimed, one full and one empty; a send of this channel.
-                unsafe {
-                    slot.empty_claimed(tray);
-                    behind.fill_from(claim.take());
-                }
-                by.wakes(claim.done());
-                return Step::Ready(());
-            }
-            thread::pause(&mut pauses);
-        }
+            if self.ring_len(word) == 0 { refuse(value, tray) } else { self.exchange(word, value, tray) }
+        };
+        let sent = self.send_for(claim, by, |value, _| insist(|| step(value)));
+        if sent == Sent::Closed { Step::Lost } else { Step::Ready(()) }
     }
+
+    /// Puts a value behind the last one, and takes the first one out, by one exchange.
+    #[inline(always)]
+    pub(super) fn exchange(&self, word: Word, value: &MaybeUninit<T>, tray: &mut Tray<T>) -> Step<Sent> {
+        let head = self.head(word);
+        let (first, behind) = (self.slot(head), self.slot(head.wrapping_add(self.ring_len(word))));
+        if !first.is_full() || behind.is_full() && !bug!("forced_unchecked") {
+            return Step::Busy;
+        }
+        if !self.cas(word, Word(word.0.wrapping_add(ONE_HEAD))) {
+            return Step::Lost;
+        }
+        // SAFETY: both claimed, one full and one empty; the caller gives the value up.
+        unsafe {
+            behind.fill_claimed(value);
+            first.empty_claimed(tray);
+        }
+        Step::Ready(Sent::Kept)
+    }
+}
+
+/// Moves a value to an empty tray, instead of sending it.
+pub(super) fn refuse<T>(value: &MaybeUninit<T>, tray: &mut Tray<T>) -> Step<Sent> {
+    // SAFETY: a send has a value until it is done.
+    unsafe { ptr::from_mut(tray.place()).copy_from_nonoverlapping(value, 1) };
+    Step::Ready(Sent::Kept)
 }
 
 /// Whether the next value taken brings the head into the other half of its numbers.

@@ -373,24 +373,6 @@ impl<T> Shared<T> {
         self.bound.capacity == 0 && !self.is_linked()
     }
 
-    /// Tells a send that was claimed to look for itself: the channel has closed. If its owner has left its value is
-    /// disposed of, once the caller's operation is through.
-    ///
-    /// # Safety
-    /// The claim is of a send of a `T` of this channel, whose value is in the node.
-    pub(super) unsafe fn turn_away(&self, claim: Claim, by: &mut By) {
-        match claim.look() {
-            Ok(waker) => by.wakes(waker),
-            Err((claim, waker)) => {
-                // SAFETY: as promised; its owner has left it.
-                let parcel = unsafe { claim.take::<T>() };
-                claim.bury();
-                by.wakes(waker);
-                self.dispose_later(parcel, by);
-            }
-        }
-    }
-
     pub(super) fn room(&self) -> Option<&Room> {
         self.linked()?.room.as_ref()
     }

@@ -6,7 +6,7 @@
 //! | what has happened | who disposes of the value |
 //! |---|---|
 //! | a send, or a branch of a select, is dropped before it was polled, or while it waits | its owner: `discard` of the branch |
-//! | the same, and a peer has the node at that moment | the peer passes it on; if the channel has closed since: `turn_away`, or who closes |
+//! | the same, and a peer has the node at that moment | the peer passes it on, or disposes of it if the channel has closed since; or who closes does |
 //! | `close_now`; the last receiver goes | `discard` of the channel |
 //! | a receive is dropped that was handed a value | it is given back, and received by others, or one of those above comes to it |
 //! | there is no room, and senders do not wait | [who sends](super::overflow) |
