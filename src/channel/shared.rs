@@ -738,9 +738,12 @@ impl<T> Shared<T> {
             if word.has(CLOSED) || (end == End::Receiver || pair) && word.has(RETURNED) {
                 return false;
             }
-            let waits = match word.is_free() {
-                true => self.has_to_wait(end, word),
-                false => !pair && word.side() == side && !word.has(TWO),
+            let waits = if !word.is_free() {
+                !pair && word.side() == side && !word.has(TWO)
+            } else if end == End::Sender {
+                self.ring_len(word) >= self.limit()
+            } else {
+                self.held(word) == 0
             };
             if !waits {
                 return false;
@@ -766,15 +769,6 @@ impl<T> Shared<T> {
         // (A receiver in the word, and no room: all places are reserved. Otherwise one side of a buffer is ready.)
         let node = if is_in_the_way && word.first_is_branch() { word.first() } else { 0 };
         (is_in_the_way || !self.is_rendezvous()).then_some(node)
-    }
-
-    /// Whether one has to wait who finds nobody in the word.
-    fn has_to_wait(&self, end: End, word: Word) -> bool {
-        match (self.linked(), end) {
-            (None, End::Sender) => self.ring_len(word) >= self.limit(),
-            (None, End::Receiver) => self.ring_len(word) == 0,
-            (Some(linked), _) => linked.len(word) == 0,
-        }
     }
 
     /// Takes the node of an operation out of its line. False: a peer has it.
