@@ -364,7 +364,7 @@ impl<T> Shared<T> {
         count
     }
 
-    /// The same where places are counted: takes as many as there are, then puts the values there, or hands them over.
+    /// The same where places are counted: takes as many as there are, and gives back what it cannot use just now.
     pub(super) fn put_with_places(&self, linked: &Linked<T>, values: &mut VecDeque<T>, by: &mut By) {
         // (Where a receiver waits a value needs no place.)
         if !self.line.load().is_free() {
@@ -373,21 +373,11 @@ impl<T> Shared<T> {
         let mut places = linked.room().take_several(values.len());
         while places > 0 {
             let sent = self.put_into_block(linked, self.line.load(), values, places);
+            if sent == 0 {
+                // (The next value goes as a single one: to the next block, or to a receiver that has come.)
+                return self.release(linked, places, by);
+            }
             places -= sent;
-            if sent > 0 {
-                continue;
-            }
-            // (Nothing panics before it is taken.)
-            let mut value = MaybeUninit::new(values.pop_front().expect("no more places than values"));
-            if self.put_in_place(linked, &mut value, by) == Sent::Closed {
-                // SAFETY: it is where it was.
-                values.push_front(unsafe { value.assume_init() });
-                if bug!("lent_comes_back_behind") {
-                    values.rotate_left(1);
-                }
-                return;
-            }
-            places -= 1;
         }
     }
 
