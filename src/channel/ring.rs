@@ -497,20 +497,10 @@ impl<T> Shared<T> {
             let claim = self.pop_and_claim(word, SENDERS, by);
             return claim.map_or(Step::Lost, |claim| self.place_value(claim, tray, by));
         }
-        // SAFETY: the slot is the head's, and full.
-        unsafe { self.take_head(word, slot, tray, by) }
-    }
-
-    /// Takes the first value out where nobody in the word is to be served.
-    ///
-    /// # Safety
-    /// The slot is that of the word's head, and full as long as the word stays.
-    #[inline(always)]
-    unsafe fn take_head(&self, word: Word, slot: &Slot<T>, tray: &mut Tray<T>, by: &mut By) -> Step<()> {
         if !self.cas(word, taken(word, 1)) {
             return Step::Lost;
         }
-        // SAFETY: claimed; the caller's promise.
+        // SAFETY: claimed, and full.
         unsafe { slot.empty_claimed(tray) };
         if word.has(HELD) {
             self.serve_turns(by);
