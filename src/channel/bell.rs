@@ -94,7 +94,7 @@ impl Bell {
     }
 }
 
-/// An operation that waits for a bell.
+/// An operation that waits until a bell is rung (or closed), and then looks.
 pub(crate) trait Look {
     type Output;
 

@@ -1,5 +1,5 @@
 //! What the futures, streams, iterators and sinks of a channel ask of its kind: what its operations are, and how one is made of a
-//! handle. There are three kinds of handles, and two of operations: so that each of those types is written once.
+//! handle. So each of those types is written once, although there are three kinds of handles, and two of operations.
 
 #![allow(
     private_interfaces,

@@ -36,7 +36,8 @@
 //! about to: nobody can tell. But the new version is RENEWED: all stays that are over have lower ones, and this holds until its own
 //! stay is over. So each stay is given a new version once at most, and whoever takes waiters out fails only because of others who
 //! do. (A version counted up past the number of its stay, by those who join and leave, becomes RENEWED, too: it may have been over.
-//! What a dynamic set takes while nobody waits is a stay of nobody: so it can come back to its place between others.)
+//! What a [dynamic set](crate::select::Select) takes while nobody waits gets the number of a stay in which nobody waits: so, if it
+//! is given back, it has its place between the hand-overs before and after it.)
 //!
 //! The number of a stay has 30 bits. An operation that is suspended between its look and its exchange, while others begin and end
 //! exactly 2^30 stays (a minute at full speed) and the same waiter stands there alone, takes one stay for the other: it hands over

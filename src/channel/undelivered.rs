@@ -78,7 +78,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Sends a value by `send`, which does not wait, and says false if the value is still where it was; then wakes whom that has met.
+    /// Sends a value by a call of `send`, which does not wait; false: it has left the value where it was.
     pub(super) fn send_now(
         &self,
         value: T,
