@@ -6,7 +6,7 @@
 
 use std::task::{Context, Poll};
 
-use crate::task::finally;
+use crate::task::finally::{Finally, finally};
 use crate::task::here::{self, UNLIMITED};
 
 /// Operations that one poll of a fiber may begin before it is sent to the back of the queue.
@@ -56,31 +56,20 @@ fn within<R>(budget: u64, poll: impl FnOnce() -> R) -> R {
     poll()
 }
 
-/// Says, until it is dropped, whether what is polled may wait for something that never comes. (A guard: a large value that went
-/// through a closure would be copied.)
-#[must_use]
-pub(crate) struct Said {
-    before: bool,
-}
-
-/// It may: something else can end the wait, another future or a time limit.
-pub(crate) fn endless() -> Said {
+/// Says, until it is dropped, that what is polled may wait for something that never comes: something else can end the wait, another
+/// future or a time limit. (A guard: a large value that went through a closure would be copied.)
+pub(crate) fn endless() -> Finally<impl FnOnce()> {
     say(true)
 }
 
-/// It may not: nothing beside it ends the wait.
-pub(crate) fn alone() -> Said {
+/// The same, that it may not: nothing beside it ends the wait.
+pub(crate) fn alone() -> Finally<impl FnOnce()> {
     say(false)
 }
 
-fn say(endless: bool) -> Said {
-    Said { before: here::budget(|this| this.endless.replace(endless)).unwrap_or(false) }
-}
-
-impl Drop for Said {
-    fn drop(&mut self) {
-        let _ = here::budget(|this| this.endless.set(self.before));
-    }
+fn say(endless: bool) -> Finally<impl FnOnce()> {
+    let before = here::budget(|this| this.endless.replace(endless)).unwrap_or(false);
+    finally(move || _ = here::budget(|this| this.endless.set(before)))
 }
 
 /// Whether what is polled may wait for what never comes; otherwise it panics rather than do so.
